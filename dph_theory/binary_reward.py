@@ -1,0 +1,211 @@
+"""Binary rewards: the filtered and tilted models, mu <-> beta, the validity-KL frontier, the excess KL.
+
+Notation: base a > 0 on finite outcomes, verifier v in {0,1}, valid set Y1 = {v=1}, base rate
+A1 = a(Y1), A0 = 1 - A1. Everything batches over leading axes and works in log space, so that beta down
+to 1e-6 and base rates down to 1e-300 neither overflow nor vanish. Source: dymetman2026binary.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import (
+    Distribution,
+    Mask,
+    Scalars,
+    distribution,
+    fail,
+    mask,
+    positive,
+    probability,
+    rate,
+    together,
+)
+from .divergences import REVERSE_KL
+from .numerics import expit, is_ball, logit, trailing
+
+
+class ExcessKL(NamedTuple):
+    """KL(policy || base) = validity + valid + invalid, each (...); see `excess_kl`."""
+
+    total: np.ndarray
+    validity: np.ndarray
+    valid: np.ndarray
+    invalid: np.ndarray
+
+    @property
+    def excess(self) -> np.ndarray:
+        """The collapse meter: what was paid beyond the least cost of the validity reached."""
+        return self.valid + self.invalid
+
+
+def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    base = distribution("base", base)
+    valid = mask("valid", valid, base, both=both)
+    together(base=base, valid=valid)
+    return base, valid
+
+
+def valid_mass(policy: Distribution, valid: Mask) -> np.ndarray:
+    """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
+    policy, valid = _model(policy, valid)
+    return np.where(valid, policy, 0 * policy).sum(axis=-1)
+
+
+def filtered(base: Distribution, valid: Mask) -> np.ndarray:
+    """The filtered model p_* = a(. | Y1), shape (..., outcomes).
+
+    Raises ValueError where the base gives the valid outcomes no mass. Source: dymetman2026binary.
+    """
+    base, valid = _model(base, valid)
+    kept = np.where(valid, base, 0 * base)
+    # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
+    top = kept.max(axis=-1, keepdims=True)
+    if (top == 0).any():
+        raise fail("base", base, "must give the valid outcomes some mass")
+    kept = kept / top
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+def tilted(base: Distribution, valid: Mask, beta: Scalars) -> np.ndarray:
+    """The tilted model p_b ~ a e^{v/b}, shape (..., outcomes), for beta > 0 of shape (...).
+
+    The unique maximiser of E_q[v] - beta KL(q || a). Source: dymetman2026binary.
+    """
+    base, valid = _model(base, valid)
+    beta = positive("beta", beta)
+    together(base=base[..., 0], valid=valid[..., 0], beta=beta)
+    gain = np.where(valid, trailing(1 / beta, 1), trailing(0 * beta, 1))
+    if is_ball(base, beta):
+        weight = base * np.exp(gain)
+    else:
+        with np.errstate(divide="ignore"):
+            logits = np.log(base) + gain
+        weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def mu_from_beta(base_rate: Scalars, beta: Scalars) -> np.ndarray:
+    """The validity of the tilted model: logit mu = logit A1 + 1/beta.
+
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
+    """
+    base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
+    together(base_rate=base_rate, beta=beta)
+    return expit(logit(base_rate) + 1 / beta)
+
+
+def beta_from_mu(base_rate: Scalars, mu: Scalars) -> np.ndarray:
+    """The beta whose tilted model has validity mu: 1/(logit mu - logit A1), the inverse of `mu_from_beta`.
+
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
+    """
+    base_rate, mu = rate("base_rate", base_rate), rate("mu", mu)
+    together(base_rate=base_rate, mu=mu)
+    lower = np.asarray(mu <= base_rate).astype(bool)
+    if lower.any():
+        worst = np.broadcast_to(mu, lower.shape)[lower].ravel()[0]
+        raise fail("mu", worst, "must exceed the base rate: no positive beta lowers validity")
+    return 1 / (logit(mu) - logit(base_rate))
+
+
+def kappa(mu: Scalars, base_rate: Scalars) -> np.ndarray:
+    """The least KL(q || a) at validity mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
+
+    Shapes broadcast; mu in [0, 1], base_rate in (0, 1). Source: dymetman2026binary.
+    """
+    mu, base_rate = probability("mu", mu), rate("base_rate", base_rate)
+    together(mu=mu, base_rate=base_rate)
+    return bernoulli_kl(mu, base_rate)
+
+
+def bernoulli_kl(mu: Scalars, rate: Scalars) -> np.ndarray:
+    """kl(mu || rate) = mu log(mu/rate) + (1-mu) log((1-mu)/(1-rate)), both in [0, 1], inf where it is."""
+    mu, rate = probability("mu", mu), probability("rate", rate)
+    return REVERSE_KL(np.stack([mu, 1 - mu], axis=-1), np.stack([rate, 1 - rate], axis=-1))
+
+
+def log_partition(base_rate: Scalars, beta: Scalars) -> np.ndarray:
+    """Log Z_b = log(A0 + A1 e^{1/beta}): beta times it is the optimal KL-regularised reward.
+
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
+    """
+    base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
+    together(base_rate=base_rate, beta=beta)
+    if is_ball(base_rate, beta):
+        return np.log(1 - base_rate + base_rate * np.exp(1 / beta))
+    gain = 1 / beta
+    mild = np.minimum(gain, 30.0)
+    # log1p keeps relative accuracy when the gain is small, logaddexp the range when it is large.
+    large = np.logaddexp(np.log1p(-base_rate), np.log(base_rate) + gain)
+    return np.where(gain <= 30.0, np.log1p(base_rate * np.expm1(mild)), large)
+
+
+def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
+    """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
+
+    Returns (total, validity, valid, invalid), each (...); `.excess` is the sum of the last two, the
+    diversity lost beyond what the validity had to cost. Each part is computed on its own.
+    Source: ours (chain rule), theory A8.
+    """
+    policy = distribution("policy", policy)
+    base, valid = _model(base, valid, both=True)
+    together(policy=policy, base=base, valid=valid)
+    # Both masses are summed on their own: 1 - mu would lose the digits of a small invalid mass.
+    split = [np.stack([valid_mass(q, valid), valid_mass(q, ~valid)], axis=-1) for q in (policy, base)]
+    return ExcessKL(
+        REVERSE_KL(policy, base),
+        REVERSE_KL(*split),
+        _within(policy, base, valid),
+        _within(policy, base, ~valid),
+    )
+
+
+def _within(policy: np.ndarray, base: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
+    policy, base, part = np.broadcast_arrays(policy, base, part)
+    mass = np.where(part, policy, 0 * policy).sum(axis=-1)
+    empty = np.asarray(mass == 0).astype(bool)
+    # Where the part is empty any policy does, since its weight is zero.
+    inside = filtered(np.where(trailing(empty, 1), base, policy), part)
+    return mass * REVERSE_KL(inside, filtered(base, part))
+
+
+def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> np.ndarray:
+    """The one beta at which the mean of mu_from_beta(base_rates, beta) over prompts is mu.
+
+    base_rates (..., prompts) in [0, 1] (prompts never or always solved stay so), mu (...) strictly
+    between E[A1] and P(A1 > 0), outside of which no beta reaches it: ValueError. Source: ours, theory A9.
+    """
+    base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
+    if base_rates.ndim == 0 or base_rates.shape[-1] == 0:
+        raise fail("base_rates", base_rates, "needs a last axis of prompts")
+    together(base_rates=base_rates[..., 0], mu=mu)
+    least, most = base_rates.mean(axis=-1), (base_rates > 0).mean(axis=-1)
+    outside = np.asarray((mu <= least) | (mu >= most))
+    if outside.any():
+        index = tuple(np.argwhere(outside)[0])
+        target, low, high = (float(np.broadcast_to(a, outside.shape)[index]) for a in (mu, least, most))
+        raise fail("mu", target, f"one beta reaches mean validities in ({low:.12g}, {high:.12g}) only")
+    return 1 / _solve_gain(base_rates, np.broadcast_to(mu, outside.shape))
+
+
+def _solve_gain(base_rates: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """The root of mean expit(logit A1 + gain) = mu: bisection to the last bit, batched.
+
+    At the gain logit m - logit A1 a prompt reaches m, the mean asked of the open prompts; so the root
+    lies between the least and the greatest of these.
+    """
+    open_ = (base_rates > 0) & (base_rates < 1)
+    with np.errstate(divide="ignore"):
+        start = logit(np.where(open_, base_rates, 0.5))
+    share = (mu - (base_rates == 1).mean(axis=-1)) / open_.mean(axis=-1)
+    needed = trailing(logit(share), 1) - start
+    low = np.maximum(np.where(open_, needed, np.inf).min(axis=-1), 0.0)
+    high = np.where(open_, needed, -np.inf).max(axis=-1)
+    fixed = np.where(open_, 0.0, base_rates)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        reached = (fixed + np.where(open_, expit(start + trailing(middle, 1)), 0.0)).mean(axis=-1)
+        low, high = np.where(reached < mu, middle, low), np.where(reached < mu, high, middle)
+    return 0.5 * (low + high)

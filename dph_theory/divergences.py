@@ -1,0 +1,190 @@
+"""The named f-divergences, one declaration each; `fdivergence` says what a declaration means.
+
+Convention: D_f(pi || ref) = E_ref[f(u)], u = pi/ref, policy first. So `FORWARD_KL(pi, ref)` is
+KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import sympy
+
+from .arrays import fail
+from .fdivergence import FDivergence, u
+from .numerics import exp_remainder
+
+
+def _forward(xp: Any, x: Any) -> tuple[Any, Any]:
+    return exp_remainder(x, xp), xp.expm1(x)
+
+
+def _reverse(xp: Any, x: Any) -> tuple[Any, Any]:
+    # u log u - u + 1 = e^x (e^-x - 1 + x): the left form away from 0, the right one near it.
+    near = x > -0.5
+    near_zero = xp.exp(x) * exp_remainder(-xp.where(near, x, xp.zeros_like(x)), xp)
+    return xp.where(near, near_zero, x * xp.exp(x) - xp.expm1(x)), x * xp.exp(x)
+
+
+def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
+    # f(e^x) = (1 + e^x) (log 2 - H(s)), H the entropy of s = 1/(1+e^x). With t = tanh(x/2) the bracket is
+    # t atanh t + log(1-t^2)/2, whose two terms cancel by a factor of two at most while |x| is small.
+    near = x > -1.0
+    half = xp.where(near, x, xp.zeros_like(x)) / 2
+    t = xp.tanh(half)
+    odds = xp.exp(x)
+    away = math.log(2.0) - xp.log1p(odds) + x * odds / (1 + odds)
+    bracket = xp.where(near, half * t + xp.log1p(-t * t) / 2, away)
+    return (1 + odds) * bracket, odds * (x - xp.log1p(xp.expm1(x) / 2))
+
+
+def _hellinger(xp: Any, x: Any) -> tuple[Any, Any]:
+    root = xp.expm1(x / 2)
+    return root * root, xp.exp(x / 2) * root
+
+
+def _pearson(xp: Any, x: Any) -> tuple[Any, Any]:
+    change = xp.expm1(x)
+    return change * change, 2 * xp.exp(x) * change
+
+
+def _neyman(xp: Any, x: Any) -> tuple[Any, Any]:
+    return -xp.expm1(x) * xp.expm1(-x), 2 * xp.sinh(x)
+
+
+def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
+    # At the kink x = 0 the derivative returned is the middle of the subgradient.
+    return -xp.expm1(x) / 2, xp.where(x < 0, -xp.exp(x) / 2, xp.zeros_like(x))
+
+
+FORWARD_KL = FDivergence(
+    "forward_kl",
+    -sympy.log(u),
+    _forward,
+    reverse=lambda: REVERSE_KL,
+    formula="KL(ref || pi), f(u) = -log u",
+    printed=lambda xp, x: (-x, -xp.ones_like(x)),
+)
+"""KL(ref || pi), f(u) = -log u: mass-covering (li2025choice)."""
+
+REVERSE_KL = FDivergence(
+    "reverse_kl",
+    u * sympy.log(u),
+    _reverse,
+    reverse=lambda: FORWARD_KL,
+    formula="KL(pi || ref), f(u) = u log u",
+    printed=lambda xp, x: (x * xp.exp(x), (1 + x) * xp.exp(x)),
+)
+"""KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
+
+JENSEN_SHANNON = FDivergence(
+    "jensen_shannon",
+    u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
+    _jensen_shannon,
+    reverse=lambda: JENSEN_SHANNON,
+    formula="KL(pi || m) + KL(ref || m), m = (pi+ref)/2: TWICE the Jensen-Shannon divergence",
+)
+"""KL(pi || m) + KL(ref || m) with m = (pi+ref)/2: TWICE the Jensen-Shannon divergence, f''(1) = 1/2.
+
+f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by two for the JS divergence.
+"""
+
+HELLINGER = FDivergence(
+    "hellinger",
+    (sympy.sqrt(u) - 1) ** 2,
+    _hellinger,
+    reverse=lambda: HELLINGER,
+    formula="sum (sqrt pi - sqrt ref)^2: twice the squared Hellinger distance, f(u) = (sqrt u - 1)^2",
+)
+"""sum (sqrt pi - sqrt ref)^2, twice the squared Hellinger distance; f''(1) = 1/2."""
+
+CHI_SQUARED = FDivergence(
+    "chi_squared",
+    (u - 1) ** 2,
+    _pearson,
+    reverse=lambda: NEYMAN_CHI_SQUARED,
+    formula="sum (pi-ref)^2/ref, f(u) = (u-1)^2",
+)
+"""Pearson's chi-squared, sum (pi-ref)^2/ref; f''(1) = 2."""
+
+NEYMAN_CHI_SQUARED = FDivergence(
+    "neyman_chi_squared",
+    (u - 1) ** 2 / u,
+    _neyman,
+    reverse=lambda: CHI_SQUARED,
+    formula="sum (pi-ref)^2/pi, f(u) = (u-1)^2/u",
+)
+"""Neyman's chi-squared, sum (pi-ref)^2/pi: the chi-squared with its arguments exchanged."""
+
+TOTAL_VARIATION = FDivergence(
+    "total_variation",
+    sympy.Abs(u - 1) / 2,
+    _total_variation,
+    reverse=lambda: TOTAL_VARIATION,
+    formula="half the L1 distance, f(u) = |u-1|/2",
+)
+"""Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
+
+
+@cache
+def alpha_divergence(alpha: float) -> FDivergence:
+    """The alpha-divergence, f(u) = (u^(1-alpha) - (1-alpha)u - alpha)/(alpha(alpha-1)), f''(1) = 1.
+
+    Any real alpha but 0 and 1. It tends to FORWARD_KL as alpha -> 1 and to REVERSE_KL as alpha -> 0;
+    the mass-covering family of li2025choice is alpha in (0, 1). Source: li2025choice, kruszewski2026whatever.
+    Raises ValueError for alpha in {0, 1}, or not finite.
+    """
+    if not math.isfinite(alpha) or alpha in (0, 1):
+        raise fail(
+            "alpha", alpha, "any finite number but 0 (there use REVERSE_KL) and 1 (there use FORWARD_KL)"
+        )
+    alpha = float(alpha)
+    exact = sympy.Rational(repr(alpha))
+    return FDivergence(
+        f"alpha_{alpha:g}",
+        (u ** (1 - exact) - (1 - exact) * u - exact) / (exact * (exact - 1)),
+        lambda xp, x: _alpha_below(xp, x, alpha),
+        reverse=lambda: alpha_divergence(float(1 - exact)),
+        formula=f"alpha-divergence with alpha = {alpha:g}",
+    )
+
+
+def _alpha_below(xp: Any, x: Any, alpha: float) -> tuple[Any, Any]:
+    near = x > -1.0
+    t = xp.where(near, x, xp.zeros_like(x))
+    rest = 1 - alpha
+    # Near 0 the smaller of two remainders is subtracted from the larger, or terms of one sign are added;
+    # below -1 the linear parts are removed first, since there they would cancel.
+    if alpha > 0.5:
+        close = (rest * exp_remainder(t, xp) - exp_remainder(rest * t, xp)) / (alpha * rest)
+        away = (xp.expm1(x) - xp.expm1(rest * x) / rest) / alpha
+    else:
+        close = xp.exp(t) * (alpha * exp_remainder(-t, xp) - exp_remainder(-alpha * t, xp)) / (alpha * rest)
+        away = (_power_gap(xp, x, alpha) - xp.expm1(x)) / rest
+    return xp.where(near, close, away), _power_gap(xp, x, alpha)
+
+
+def _power_gap(xp: Any, x: Any, alpha: float) -> Any:
+    """(u - u^(1-alpha))/alpha at u = e^x, x <= 0: the slope of f in x, free of inf times 0."""
+    if alpha > 0:
+        return xp.exp((1 - alpha) * x) * xp.expm1(alpha * x) / alpha
+    return -xp.exp(x) * xp.expm1(-alpha * x) / alpha
+
+
+DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(
+    {
+        divergence.name: divergence
+        for divergence in (
+            FORWARD_KL,
+            REVERSE_KL,
+            JENSEN_SHANNON,
+            HELLINGER,
+            CHI_SQUARED,
+            NEYMAN_CHI_SQUARED,
+            TOTAL_VARIATION,
+        )
+    }
+)
+"""The parameter-free divergences by name; `alpha_divergence(alpha)` makes the others."""

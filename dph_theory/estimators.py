@@ -1,0 +1,145 @@
+"""KL estimators and the gradients they really give; definition against generator form; alpha-DPG.
+
+An estimator is declared once, as a sympy expression in x = log(pi/ref) at a sampled outcome. Its value on
+samples and its gradient, when a loss differentiates it through log pi at fixed samples, follow, exactly,
+by summing over outcomes. Gradients are in logits, shape (..., outcomes). Source: schulman2020kl.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+
+from .arrays import Distribution, Mask, Scalars, distribution, fail, mask, real, together
+from .binary_reward import filtered
+from .fdivergence import FDivergence
+from .numerics import exp_remainder, is_ball, log_ratio, trailing
+
+x = sympy.Symbol("x", real=True)
+"""log(pi/ref) at the sampled outcome."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A KL estimator k(x) of the log ratio x = log(pi/ref) at outcomes sampled from the policy."""
+
+    name: str
+    expression: sympy.Expr = field(repr=False)
+
+    def on_samples(self, log_ratios: Any) -> np.ndarray:
+        """K at given log ratios, any shape; k3 without cancellation near 0."""
+        if self is K3 and not is_ball(log_ratios):
+            return exp_remainder(-np.asarray(log_ratios, dtype=float))
+        return np.asarray(_compile(self.expression)(np.asarray(log_ratios)))
+
+    def slope(self, log_ratios: Any) -> np.ndarray:
+        """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
+        log_ratios = np.asarray(log_ratios)
+        return np.broadcast_to(_compile(sympy.diff(self.expression, x))(log_ratios), log_ratios.shape)
+
+    def expected_value(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
+        pi, ref = _positive_pair(pi, ref)
+        return (pi * self.on_samples(_log_ratio(pi, ref))).sum(axis=-1)
+
+    def loss_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
+        pi, ref = _positive_pair(pi, ref)
+        return _score_mean(pi, self.slope(_log_ratio(pi, ref)))
+
+    def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
+
+        The ratio is differentiated too, so k itself joins its slope as a weight.
+        """
+        pi, ref = _positive_pair(pi, ref)
+        log_ratios = _log_ratio(pi, ref)
+        return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
+
+    def reward_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
+        pi, ref = _positive_pair(pi, ref)
+        return _score_mean(pi, self.on_samples(_log_ratio(pi, ref)))
+
+
+K1 = Estimator("k1", x)
+"""log(pi/ref)."""
+K2 = Estimator("k2", x**2 / 2)
+"""log(pi/ref)^2 / 2."""
+K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
+"""r - 1 - log r with r = ref/pi."""
+ESTIMATORS = {estimator.name: estimator for estimator in (K1, K2, K3)}
+
+
+def _compile(expression: sympy.Expr) -> Any:
+    # All constants are integers or 1/2, exact as floats: one compilation serves floats and balls.
+    return sympy.lambdify(x, expression, modules="numpy")
+
+
+def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[np.ndarray, np.ndarray]:
+    pi, ref = distribution("pi", pi), distribution("ref", ref)
+    together(pi=pi, ref=ref)
+    for name, value in (("pi", pi), ("ref", ref)):
+        if np.asarray(value == 0).astype(bool).any():
+            raise fail(name, 0.0, "estimators need full support: every mass must be positive")
+    return pi, ref
+
+
+def _log_ratio(pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    return np.log(pi / ref) if is_ball(pi, ref) else log_ratio(pi, ref)
+
+
+def _score_mean(pi: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """E_pi[w grad log pi] in logits: pi_j (w_j - E_pi w)."""
+    pull = pi * weight
+    return pull - pi * pull.sum(axis=-1, keepdims=True)
+
+
+class Moments(NamedTuple):
+    """Mean and variance of a one-sample estimator, each (...)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
+    """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice, theory B8."""
+    pi, ref = _positive_pair(pi, ref)
+    ratio = pi / ref
+    value = divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
+    return _moments(ref, value)
+
+
+def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
+    """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online (theory B8)."""
+    pi, ref = _positive_pair(pi, ref)
+    ratio = pi / ref
+    value = divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
+    return _moments(pi, value / ratio)
+
+
+def _moments(law: np.ndarray, value: np.ndarray) -> Moments:
+    mean = (law * value).sum(axis=-1)
+    return Moments(mean, (law * (value - trailing(mean, 1)) ** 2).sum(axis=-1))
+
+
+def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> np.ndarray:
+    """The alpha-DPG reward R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, shape (..., outcomes); alpha > 0.
+
+    On invalid outcomes it is -1/alpha. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*).
+    Source: kruszewski2026whatever.
+    """
+    pi, base = distribution("pi", pi), distribution("base", base)
+    valid, alpha = mask("valid", valid, base), real("alpha", alpha, above=0)
+    target = filtered(base, valid)
+    if np.asarray((pi == 0) & (target > 0)).astype(bool).any():
+        raise fail("pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere")
+    ratio = target / np.where(pi == 0, 1 + 0 * pi, pi)
+    power = np.where(ratio == 0, 0 * ratio, np.where(ratio == 0, 1 + 0 * ratio, ratio) ** trailing(alpha, 1))
+    return (power - 1) / trailing(alpha, 1)
+
+
+def reward_gradient(pi: Distribution, reward: Scalars) -> np.ndarray:
+    """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
+    return _score_mean(distribution("pi", pi), np.asarray(reward))

@@ -1,0 +1,220 @@
+"""What an f-divergence is: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, the policy first.
+
+A declaration is the generator f as a sympy expression, and beside it the *normalised* generator
+g(u) = f(u) - f'(1)(u-1) as a function of x = log u for x <= 0, written so that float64 loses nothing
+near u = 1 or at extreme ratios. The other half follows from u f(1/u): g(e^x) = e^x g_reversed(e^-x).
+g is non-negative term by term, so summing it never yields a negative divergence by rounding; it gives
+the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+from flint import arb
+from sympy.printing.numpy import NumPyPrinter
+
+from .arrays import Distribution, distribution, fail, together
+from .numerics import is_ball, log_ratio
+
+u = sympy.Symbol("u", positive=True)
+"""The density ratio pi/ref."""
+
+
+class OnLogRatio(NamedTuple):
+    """f(e^x) and its derivative in x."""
+
+    value: Any
+    derivative: Any
+
+
+Below = Callable[[Any, Any], tuple[Any, Any]]
+"""(xp, x) -> g(e^x) and its derivative in x, for x <= 0 and the array namespace xp."""
+
+
+class _BallPrinter(NumPyPrinter):
+    """Prints constants as balls, so that neither 1/5 nor log 2 is rounded to a float on the way."""
+
+    def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802
+        return f"(arb({expr.p})/{expr.q})"
+
+    _print_Integer = _print_Half = _print_One = _print_NegativeOne = _print_Rational
+
+
+@cache
+def _compiled(expression: sympy.Expr, balls: bool) -> Callable[[Any], Any]:
+    """The expression in u as a function of float arrays, or of arrays of balls."""
+    if balls:
+        return sympy.lambdify(u, expression, modules=[{"arb": arb}, "numpy"], printer=_BallPrinter)
+    return sympy.lambdify(u, expression, modules="numpy")
+
+
+@dataclass(frozen=True)
+class FDivergence:
+    """An f-divergence D_f(pi || ref) = sum_y ref(y) f(pi(y)/ref(y)), callable on arrays (..., outcomes).
+
+    `expression` is f in the symbol `u`; `formula` says in words what the callable returns.
+    """
+
+    name: str
+    expression: sympy.Expr = field(repr=False)
+    below: Below = field(repr=False, compare=False)
+    reverse: Callable[[], "FDivergence"] = field(repr=False, compare=False)
+    formula: str = field(default="", repr=False, compare=False)
+    printed: Below | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def reversed(self) -> "FDivergence":
+        """The divergence with its arguments exchanged: f_reversed(u) = u f(1/u)."""
+        return self.reverse()
+
+    @cached_property
+    def derivative(self) -> sympy.Expr:
+        """f'(u), as an expression in u."""
+        return sympy.simplify(sympy.diff(self.expression, u))
+
+    @cached_property
+    def gauge(self) -> float:
+        """f'(1): what separates f from its normalised form f(u) - f'(1)(u-1)."""
+        return float(self._gauge)
+
+    @cached_property
+    def _gauge(self) -> sympy.Expr:
+        return self.derivative.subs(u, 1)
+
+    @cached_property
+    def curvature(self) -> float:
+        """f''(1), the local coefficient: D_f ~ f''(1)/2 chi^2; inf where f has a kink at 1."""
+        value = sympy.diff(self.expression, u, 2).subs(u, 1)
+        return np.inf if value.has(sympy.DiracDelta) else float(value)
+
+    @cached_property
+    def at_zero(self) -> sympy.Expr:
+        """f(0): what a unit of ref mass costs where the policy has none (0, finite or oo)."""
+        return sympy.limit(self.expression, u, 0, "+")
+
+    @cached_property
+    def at_infinity(self) -> sympy.Expr:
+        """Lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
+        return sympy.limit(self.expression / u, u, sympy.oo)
+
+    def __call__(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """D_f(pi || ref) over the last axis: shapes (..., outcomes) give (...); 0, finite or inf, never nan.
+
+        Raises ValueError for arguments that are no distributions or do not broadcast.
+        """
+        pi, ref = distribution("pi", pi), distribution("ref", ref)
+        together(pi=pi, ref=ref)
+        if pi.shape[-1] != ref.shape[-1]:
+            raise fail("ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes")
+        terms = self._ball_terms(pi, ref) if is_ball(pi, ref) else self._float_terms(pi, ref)
+        return terms.sum(axis=-1)
+
+    def _float_terms(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+        """Ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
+        x = log_ratio(pi, ref)
+        inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
+        with np.errstate(over="ignore"):
+            fewer = ref * self.below(np, inside)[0]
+            more = pi * self.reversed.below(np, inside)[0]
+        terms = np.where(x <= 0, fewer, more)
+        terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
+        return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
+
+    def _ball_terms(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+        """The declared expression itself, in exact ball arithmetic."""
+        pi, ref = np.broadcast_arrays(pi, ref)
+        inside = (pi > 0) & (ref > 0)
+        ratio = np.where(inside, pi, arb(1)) / np.where(inside, ref, arb(1))
+        terms = np.where(inside, ref * self.generator(ratio), arb(0))
+        terms = np.where((pi == 0) & (ref > 0), _cost(ref, self.at_zero), terms)
+        return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), terms)
+
+    def generator(self, ratio: Any) -> np.ndarray:
+        """F at density ratios u > 0, as declared; for float arrays and for balls.
+
+        Evaluated from the printed expression: near u = 1 prefer `on_log_ratio`.
+        """
+        return self._evaluate(self.expression, ratio)
+
+    def generator_derivative(self, ratio: Any) -> np.ndarray:
+        """F' at density ratios u > 0, as declared; for float arrays and for balls."""
+        return self._evaluate(self.derivative, ratio)
+
+    @staticmethod
+    def _evaluate(expression: sympy.Expr, ratio: Any) -> np.ndarray:
+        ratio = np.asarray(ratio)
+        return np.broadcast_to(_compiled(expression, is_ball(ratio))(ratio), ratio.shape)
+
+    def on_log_ratio(self, x: Any, *, gauge: str | float = "printed") -> OnLogRatio:
+        """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
+
+        gauge: "printed" for f as declared, "normalised" for f(u) - f'(1)(u-1), or a number c for
+        f(u) + c(u-1). Overflows to inf only where the value itself exceeds the dtype.
+        """
+        xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
+        x = x if xp is not np else np.asarray(x, dtype=np.result_type(x, np.float16))
+        if gauge != "normalised" and not isinstance(gauge, int | float) and gauge != "printed":
+            raise fail("gauge", gauge, 'one of "printed", "normalised", or a number')
+        with np.errstate(over="ignore"):
+            if gauge == "normalised" or self.printed is None:
+                value, slope = self._both_sides(xp, x)
+            else:
+                value, slope = self.printed(xp, x)
+            if not isinstance(gauge, str) and gauge != 0:
+                value, slope = value + gauge * xp.expm1(x), slope + gauge * xp.exp(x)
+        return OnLogRatio(value, slope)
+
+    def _both_sides(self, xp: Any, x: Any) -> tuple[Any, Any]:
+        """G and its derivative in x on the whole line, from the two halves x <= 0 of g and its reverse."""
+        inside = -xp.abs(x)
+        value, slope = self.below(xp, inside)
+        other, other_slope = self.reversed.below(xp, inside)
+        # d/dx [e^x h(-x)] = e^x (h(-x) - h'(-x)): a sum of two non-negative terms, since h falls to 0 at 0.
+        growth = xp.exp(xp.where(x > 0, x, xp.zeros_like(x)))
+        return (
+            xp.where(x <= 0, value, growth * other),
+            xp.where(x <= 0, slope, growth * (other - other_slope)),
+        )
+
+    def gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+        """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
+
+        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shapes (..., outcomes) give (..., outcomes).
+        """
+        pi, ref = distribution("pi", pi), distribution("ref", ref)
+        pi, ref = np.broadcast_arrays(pi, ref)
+        pull = self._ball_pull(pi, ref) if is_ball(pi, ref) else self._float_pull(pi, ref)
+        return pull - pi * pull.sum(axis=-1, keepdims=True)
+
+    def _float_pull(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+        """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
+        x = log_ratio(pi, ref)
+        inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
+        _, slope = self.below(np, inside)
+        other, other_slope = self.reversed.below(np, inside)
+        pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
+        if np.isneginf(x).any():
+            pull = np.where(
+                x == -np.inf, _cost(ref, sympy.limit(u * (self.derivative - self._gauge), u, 0)), pull
+            )
+        return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
+
+    def _ball_pull(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+        inside = (pi > 0) & (ref > 0)
+        ratio = np.where(inside, pi, arb(1)) / np.where(inside, ref, arb(1))
+        pull = np.where(inside, pi * self.generator_derivative(ratio), arb(0))
+        return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
+
+
+def _cost(mass: np.ndarray, unit: sympy.Expr) -> np.ndarray:
+    """Mass times an exact limit of the generator; inf where that is infinite (0 times inf is not formed)."""
+    balls = is_ball(mass)
+    zero, infinity = (arb(0), arb.pos_inf()) if balls else (0.0, np.inf)
+    if unit == sympy.oo:
+        return np.where(mass > 0, infinity, zero)
+    return mass * (_compiled(unit, True)(arb(0)) if balls else float(unit))

@@ -1,0 +1,147 @@
+"""Lower bounds on the return of a new policy: TRPO, the stated one, the anchor bound, rehearsal.
+
+All policies are (..., states, actions), all bounds (...). eps is a largest absolute advantage, TV_s and
+D_s the state-wise total variation and f-divergence, `pi_pef` the near-perfect reference policy.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from .arrays import Array, Scalars, fail, probability, real
+from .binary_reward import bernoulli_kl
+from .divergences import REVERSE_KL, TOTAL_VARIATION
+from .fdivergence import FDivergence
+from .mdp import TabularMDP
+from .numerics import highest, is_ball, lowest
+
+Reading = Literal["old", "new"]
+
+
+def pinsker_constant(divergence: FDivergence) -> float:
+    """C_f = 2/f''(1), so that 4 TV^2 <= C_f D_f: 2 for both KLs and alpha, 4 for the JS generator.
+
+    Valid for forward and reverse KL, the JS generator and alpha in [-1, 2] (gilardoni2010pinsker), ours as
+    one formula. Raises ValueError for a divergence with a kink at 1.
+    """
+    if not np.isfinite(divergence.curvature):
+        raise fail("divergence", divergence.name, "one with a finite curvature f''(1)")
+    return 2 / divergence.curvature
+
+
+def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> np.ndarray:
+    """L_old(pi) = J_old + sum_s d_old(s) E_pi A_old(s, .)/(1-gamma). Source: schulman2015trpo."""
+    pi = mdp.policy("pi", pi)
+    gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
+    return mdp.return_(pi_old) + (mdp.visitation(pi_old) * gain).sum(axis=-1) / (1 - mdp.gamma)
+
+
+def worst_advantage(mdp: TabularMDP, pi: Array) -> np.ndarray:
+    """Eps = max_{s,a} |A_pi(s, a)|, shape (...)."""
+    return highest(abs(mdp.advantage(pi)), axis=(-2, -1))
+
+
+def trpo_penalty(
+    mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None
+) -> np.ndarray:
+    """4 eps gamma TVmax^2/(1-gamma)^2, or with 4 TVmax^2 replaced by C_f max_s D_f(pi || pi_old).
+
+    Source: schulman2015trpo; the f-divergence form from gilardoni2010pinsker.
+    """
+    eps, gamma = worst_advantage(mdp, pi_old), mdp.gamma
+    if divergence is None:
+        distance = 4 * highest(TOTAL_VARIATION(pi, pi_old)) ** 2
+    else:
+        distance = pinsker_constant(divergence) * highest(divergence(pi, pi_old))
+    return eps * gamma * distance / (1 - gamma) ** 2
+
+
+def trpo_bound(
+    mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None
+) -> np.ndarray:
+    """J(pi) >= L_old(pi) - `trpo_penalty`. Source: schulman2015trpo, theory C1."""
+    return surrogate(mdp, pi, pi_old) - trpo_penalty(mdp, pi, pi_old, divergence)
+
+
+def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> np.ndarray:
+    """Delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
+    return lowest((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1))
+
+
+def stated_bound(
+    mdp: TabularMDP,
+    pi: Array,
+    pi_old: Array,
+    pi_pef: Array,
+    divergence: FDivergence,
+    reading: Reading = "old",
+) -> np.ndarray:
+    """The "enhanced monotonic improvement" bound AS STATED; it is false (theory C2), use `best_bound`.
+
+    L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with
+    a1 = max_s KL(pi || pi_old), a2 = max_s D_f(pi || pi_pef), eps_pi = max|A_old|, eps_pef = max|A_pef|.
+    reading: whose advantage delta bounds, that of pi_old ("old") or of pi ("new").
+    Source: li2025choice Theorem 1, kang2018pofd.
+    """
+    if reading not in ("old", "new"):
+        raise fail("reading", reading, '"old" or "new"')
+    gamma = mdp.gamma
+    delta = anchor_gain(mdp, pi_old if reading == "old" else pi, pi_pef)
+    near_old = 2 * highest(REVERSE_KL(pi, pi_old)) * worst_advantage(mdp, pi_old)
+    near_pef = pinsker_constant(divergence) * highest(divergence(pi, pi_pef)) * worst_advantage(mdp, pi_pef)
+    return surrogate(mdp, pi, pi_old) + delta / (1 - gamma) - gamma * (near_old + near_pef) / (1 - gamma) ** 2
+
+
+def anchor_penalty(
+    mdp: TabularMDP, pi: Array, pi_pef: Array, divergence: FDivergence | None = None
+) -> np.ndarray:
+    """max_s TV_s(pi, pi_pef) span A_pef(s, .), or 2 eps_pef sqrt(max_s D_f/(2 f''(1))) for a divergence."""
+    advantage = mdp.advantage(pi_pef)
+    if divergence is None:
+        return highest(TOTAL_VARIATION(pi, pi_pef) * (highest(advantage) - lowest(advantage)))
+    farthest = highest(divergence(pi, pi_pef)) * pinsker_constant(divergence) / 4
+    return 2 * worst_advantage(mdp, pi_pef) * np.sqrt(farthest)
+
+
+def anchor_bound(
+    mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
+) -> np.ndarray:
+    """J(pi) >= J_old + (delta - `anchor_penalty`)/(1-gamma), delta = min_s E_{pi_pef} A_old(s, .).
+
+    It exceeds J_old iff the penalty is below delta. Source: ours, theory C3.
+    """
+    delta, penalty = anchor_gain(mdp, pi_old, pi_pef), anchor_penalty(mdp, pi, pi_pef, divergence)
+    return mdp.return_(pi_old) + (delta - penalty) / (1 - mdp.gamma)
+
+
+def best_bound(
+    mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
+) -> np.ndarray:
+    """The larger of `trpo_bound` and `anchor_bound`, the useful form of the repair. Source: ours, theory C3."""
+    bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
+    return highest(np.stack(np.broadcast_arrays(*bounds), axis=-1))
+
+
+def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> np.ndarray:
+    """The least return J compatible with kl(J_ref || J) <= KL(pi_pef || pi), for rewards in [0, 1].
+
+    kl >= 0 is the sequence forward KL (the sum of the token ones), reference_return = J_ref in [0, 1];
+    shapes broadcast. With J_ref = 1 (correct samples, pi_pef = p_*) it is exp(-kl). Source: ours, theory C4.
+    """
+    kl, reference = real("kl", kl, at_least=0), probability("reference_return", reference_return)
+    kl, reference = np.broadcast_arrays(kl, reference)
+    if is_ball(kl, reference):
+        if not all(entry == 1 for entry in reference.ravel()):
+            raise fail("reference_return", reference, "1, in ball arithmetic (the closed form)")
+        return np.exp(-kl)
+    # kl(J_ref || J) falls in J on [0, J_ref]: bisect in log J, so that tiny guarantees keep their digits.
+    certain = (reference == 1) | (reference == 0)
+    inner = np.where(certain, 0.5, reference)
+    high = np.log(inner)
+    # At J = e^low the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
+    low = high - (kl + np.log(2)) / inner
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        near = bernoulli_kl(inner, np.exp(middle)) <= kl
+        low, high = np.where(near, low, middle), np.where(near, middle, high)
+    return np.where(reference == 1, np.exp(-kl), np.where(reference == 0, 0.0, np.exp(high)))

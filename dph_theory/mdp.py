@@ -1,0 +1,78 @@
+"""Tabular discounted MDPs, batched over leading axes, solved exactly by linear algebra.
+
+Shapes: transitions P (..., states, actions, states), rewards r (..., states, actions), start rho0
+(..., states), policies (..., states, actions); gamma in [0, 1) of shape (...). Works on float64 and on balls.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import Array, Scalars, distribution, fail, numbers, real, together
+from .numerics import is_ball, solve, trailing
+
+
+@dataclass(frozen=True, eq=False)
+class TabularMDP:
+    """A tabular MDP (P, r, gamma, rho0); raises ValueError for anything that is not one."""
+
+    P: Array
+    r: Array
+    gamma: Scalars
+    rho0: Array
+
+    def __post_init__(self) -> None:
+        P, rho0 = distribution("P", self.P), distribution("rho0", self.rho0)
+        r, gamma = numbers("r", self.r), real("gamma", self.gamma, at_least=0, below=1)
+        if P.ndim < 3 or P.shape[-3] != P.shape[-1]:
+            raise fail("P.shape", P.shape, "(..., states, actions, states)")
+        if r.shape[-2:] != P.shape[-3:-1]:
+            raise fail("r.shape", r.shape, f"the last axes must be (states, actions) = {P.shape[-3:-1]}")
+        if rho0.shape[-1] != P.shape[-1]:
+            raise fail("rho0.shape", rho0.shape, f"the last axis must be states = {P.shape[-1]}")
+        together(P=P[..., 0, 0, 0], r=r[..., 0, 0], gamma=gamma, rho0=rho0[..., 0])
+        for name, value in (("P", P), ("r", r), ("gamma", gamma), ("rho0", rho0)):
+            object.__setattr__(self, name, value)
+
+    def policy(self, name: str, pi: Array) -> np.ndarray:
+        """A validated policy (..., states, actions)."""
+        pi = distribution(name, pi)
+        if pi.shape[-2:] != self.r.shape[-2:]:
+            raise fail(
+                f"{name}.shape", pi.shape, f"the last axes must be (states, actions) = {self.r.shape[-2:]}"
+            )
+        together(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})
+        return pi
+
+    def value(self, pi: Array) -> np.ndarray:
+        """V(s) = E[sum_t gamma^t r_t | s_0 = s], from (I - gamma P_pi) V = r_pi; shape (..., states)."""
+        pi = self.policy("pi", pi)
+        return self._solve(self._step(pi), (pi * self.r).sum(axis=-1))
+
+    def action_value(self, pi: Array) -> np.ndarray:
+        """Q(s, a) = r(s, a) + gamma E V(s'); shape (..., states, actions)."""
+        future = (self.P * self.value(pi)[..., None, None, :]).sum(axis=-1)
+        return self.r + trailing(self.gamma, 2) * future
+
+    def advantage(self, pi: Array) -> np.ndarray:
+        """A(s, a) = Q(s, a) - V(s); shape (..., states, actions), E_pi A = 0 in every state."""
+        q = self.action_value(pi)
+        return q - (np.asarray(pi) * q).sum(axis=-1, keepdims=True)
+
+    def visitation(self, pi: Array) -> np.ndarray:
+        """d(s) = (1-gamma) sum_t gamma^t P(s_t = s), normalised to sum one; shape (..., states)."""
+        pi = self.policy("pi", pi)
+        start = trailing(1 - self.gamma, 1) * self.rho0
+        return self._solve(np.swapaxes(self._step(pi), -1, -2), start)
+
+    def return_(self, pi: Array) -> np.ndarray:
+        """J = E_{rho0} V; shape (...)."""
+        return (self.rho0 * self.value(pi)).sum(axis=-1)
+
+    def _step(self, pi: np.ndarray) -> np.ndarray:
+        """P_pi(s, s') = sum_a pi(a|s) P(s'|s, a)."""
+        return (pi[..., None] * self.P).sum(axis=-2)
+
+    def _solve(self, step: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        eye = np.eye(step.shape[-1], dtype=int if is_ball(step) else float)
+        return solve(eye - trailing(self.gamma, 2) * step, vector)

@@ -1,0 +1,122 @@
+"""Elementary functions in two arithmetics: float64 arrays, and object arrays of `arb` balls.
+
+numpy's own ufuncs already work on object arrays of balls (they call `ball.log()` and so on), so one
+formula serves both arithmetics. Here are only the few functions where float64 needs care against
+overflow or cancellation and where balls need none.
+"""
+
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+from scipy import special
+
+_SERIES_BELOW = 0.5
+"""Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""
+_SERIES_TERMS = 16
+
+
+def is_ball(*values: Any) -> bool:
+    """Whether any of the arrays holds balls rather than floats."""
+    return any(np.asarray(value).dtype == object for value in values)
+
+
+def as_numbers(value: Any) -> np.ndarray:
+    """The value as an array of float64, or of balls if it holds balls."""
+    array = np.asarray(value)
+    return array if array.dtype == object else array.astype(np.float64, copy=False)
+
+
+def trailing(value: Any, axes: int) -> np.ndarray:
+    """The value with that many axes of length one appended, to broadcast a batch against its outcomes."""
+    return np.asarray(value)[(..., *(None,) * axes)]
+
+
+def xlogy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The product x log y, with 0 log y = 0 for every y."""
+    if not is_ball(x, y):
+        return special.xlogy(x, y)
+    x, y = np.broadcast_arrays(x, y)
+    zero = x == 0
+    return np.where(zero, arb(0), x * np.log(np.where(zero, arb(1), y)))
+
+
+def logit(p: np.ndarray) -> np.ndarray:
+    """The log odds log(p/(1-p)), accurate for p down to the smallest float."""
+    return np.log(p) - np.log1p(-p)
+
+
+def expit(x: np.ndarray) -> np.ndarray:
+    """1/(1+e^-x), the inverse of `logit`."""
+    return 1 / (1 + np.exp(-x)) if is_ball(x) else special.expit(x)
+
+
+def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The log ratio log(p/q) of float64 masses: -inf where p = 0 < q, +inf where q = 0 < p, 0 where both vanish.
+
+    Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) keeps the relative
+    accuracy that log p - log q loses.
+    """
+    near = np.abs(p - q) <= 0.5 * q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        close = np.log1p(np.where(near, (p - q) / q, 0.0))
+        far = np.log(p) - np.log(q)
+    return np.where((p == 0) & (q == 0), 0.0, np.where(near, close, far))
+
+
+def exp_remainder(x: Any, xp: Any = np) -> Any:
+    """The remainder e^x - 1 - x without cancellation near 0, for the array namespace `xp` (numpy or torch)."""
+    small = xp.abs(x) < _SERIES_BELOW
+    t = xp.where(small, x, 0.0)
+    # Horner form of x^2/2 (1 + x/3 (1 + x/4 (1 + ...))).
+    tail = xp.ones_like(t)
+    for k in range(_SERIES_TERMS, 2, -1):
+        tail = 1 + t / k * tail
+    return xp.where(small, t * t / 2 * tail, xp.expm1(x) - x)
+
+
+def solve(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The solution x of matrix @ x = vector: shapes (..., n, n) and (..., n) give (..., n).
+
+    Raises ZeroDivisionError if balls are too wide to tell the matrix from a singular one.
+    """
+    if not is_ball(matrix, vector):
+        return np.linalg.solve(matrix, vector[..., None])[..., 0]
+    batch = np.broadcast_shapes(matrix.shape[:-2], vector.shape[:-1])
+    n = vector.shape[-1]
+    matrix = np.broadcast_to(matrix, (*batch, n, n))
+    vector = np.broadcast_to(vector, (*batch, n))
+    solution = np.empty((*batch, n), dtype=object)
+    for index in np.ndindex(*batch):
+        right = arb_mat(n, 1, [arb(v) for v in vector[index]])
+        left = arb_mat(n, n, [arb(v) for v in matrix[index].ravel()])
+        solution[index] = [left.solve(right)[i, 0] for i in range(n)]
+    return solution
+
+
+def highest(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
+    """The maximum along the axes; for balls, the ball of the maximum (not the larger of two midpoints)."""
+    if not is_ball(x):
+        return np.max(x, axis=axis)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for single in sorted((a % x.ndim for a in axes), reverse=True):
+        x = np.frompyfunc(lambda a, b: a.max(b), 2, 1).reduce(x, axis=single)
+    return np.asarray(x, dtype=object)
+
+
+def lowest(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
+    """The minimum along the axes, as `highest`."""
+    return -highest(-x, axis)
+
+
+class precision:  # noqa: N801 - read as a verb phrase: `with precision(bits):`
+    """Context in which balls are computed with the given number of bits."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def __enter__(self) -> None:
+        self._before, ctx.prec = ctx.prec, self.bits
+
+    def __exit__(self, *_: object) -> None:
+        ctx.prec = self._before

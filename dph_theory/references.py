@@ -1,0 +1,103 @@
+"""The papers, each under one key; every statement, docstring and recipe cites by key."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One paper: its key, authors, title and where to find it."""
+
+    key: str
+    authors: str
+    title: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from: a reference key, and the place in it if known."""
+
+    key: str
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        if self.key not in REFERENCES:
+            raise ValueError(f"key={self.key!r} is not allowed: one of {', '.join(REFERENCES)}")
+
+    def __str__(self) -> str:
+        return f"{self.key}, {self.place}" if self.place else self.key
+
+
+REFERENCES: Final[dict[str, Reference]] = {
+    reference.key: reference
+    for reference in (
+        Reference(
+            "dymetman2026binary",
+            "M. Dymetman",
+            "Binary Rewards and Reinforcement Learning: Fundamental Challenges",
+            "arXiv:2605.02375",
+        ),
+        Reference(
+            "li2025choice",
+            "L. Li et al.",
+            "The Choice of Divergence: A Neglected Key to Mitigating Diversity Collapse in RLVR",
+            "ICLR 2026, arXiv:2509.07430",
+        ),
+        Reference(
+            "kruszewski2026whatever",
+            "G. Kruszewski et al.",
+            "Whatever Remains Must Be True",
+            "ICLR 2026, arXiv:2512.05962",
+        ),
+        Reference(
+            "go2023fdpg",
+            "D. Go et al.",
+            "Aligning Language Models with Preferences through f-divergence Minimization",
+            "ICML 2023, arXiv:2302.08215",
+        ),
+        Reference(
+            "schulman2015trpo", "J. Schulman et al.", "Trust Region Policy Optimization", "arXiv:1502.05477"
+        ),
+        Reference("achiam2017cpo", "J. Achiam et al.", "Constrained Policy Optimization", "arXiv:1705.10528"),
+        Reference("kang2018pofd", "B. Kang et al.", "Policy Optimization with Demonstrations", "ICML 2018"),
+        Reference(
+            "gilardoni2010pinsker",
+            "G. L. Gilardoni",
+            "On Pinsker's and Vajda's Type Inequalities for Csiszar's f-Divergences",
+            "IEEE Trans. Inf. Theory 56(11), 2010",
+        ),
+        Reference(
+            "mroueh2025grpo",
+            "Y. Mroueh",
+            "Reinforcement Learning with Verifiable Rewards: GRPO's Effective Loss, Dynamics, and Success "
+            "Amplification",
+            "arXiv:2503.06639",
+        ),
+        Reference(
+            "chen2021codex",
+            "M. Chen et al.",
+            "Evaluating Large Language Models Trained on Code",
+            "arXiv:2107.03374",
+        ),
+        Reference("schulman2020kl", "J. Schulman", "Approximating KL Divergence", "note, 2020"),
+        Reference(
+            "shao2024grpo",
+            "Z. Shao et al.",
+            "DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models",
+            "arXiv:2402.03300",
+        ),
+        Reference(
+            "yu2025dapo",
+            "Q. Yu et al.",
+            "DAPO: An Open-Source LLM Reinforcement Learning System at Scale",
+            "arXiv:2503.14476",
+        ),
+        Reference(
+            "ours",
+            "this package",
+            "Derived here; to our knowledge not in the papers",
+            "theory of this package",
+        ),
+    )
+}

@@ -1,0 +1,45 @@
+"""A5, first claim: the validity of the tilted model on the logit scale."""
+
+import sympy
+
+from ..binary_reward import mu_from_beta, tilted, valid_mass
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def validity_of_tilted(base, valid, beta):
+    return valid_mass(tilted(base, valid, beta), valid)
+
+
+def validity_from_logit(base, valid, beta):
+    return mu_from_beta(valid_mass(base, valid), beta)
+
+
+def derivation():
+    A1 = 1 / (1 + sympy.Symbol("odds", positive=True))
+    beta = sympy.Symbol("beta", positive=True)
+    mu = A1 * sympy.exp(1 / beta) / (1 - A1 + A1 * sympy.exp(1 / beta))
+    yield Claim("odds of the tilted model", mu / (1 - mu) - A1 / (1 - A1) * sympy.exp(1 / beta))
+
+
+THEOREM = Theorem(
+    name="A5.validity",
+    title="The tilted model's validity: logit mu = logit A1 + 1/beta",
+    source=Source("dymetman2026binary", "mu-beta"),
+    statement=r"\operatorname{logit} p_\beta(Y_1) = \operatorname{logit} A_1 + 1/\beta",
+    relation=Relation.EQUAL,
+    lhs=validity_of_tilted,
+    rhs=validity_from_logit,
+    instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour(
+            "first-order gain, mu = A1 (1 + 1/beta)",
+            rhs=lambda base, valid, beta: valid_mass(base, valid) * (1 + 1 / beta),
+        ),
+        neighbour("half the gain", rhs=lambda base, valid, beta: validity_from_logit(base, valid, 2 * beta)),
+    ),
+)
