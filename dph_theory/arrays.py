@@ -31,9 +31,10 @@ def fail(name: str, value: Any, allowed: str) -> ValueError:
     return ValueError(f"{name}={value!r} is not allowed: {allowed}")
 
 
-def _first(array: np.ndarray, bad: np.ndarray) -> Any:
+def first(array: Any, bad: Any) -> Any:
     """The first offending entry, as a plain number."""
-    entry = np.broadcast_to(array, bad.shape)[bad].ravel()[0]
+    array, bad = np.broadcast_arrays(array, bad)
+    entry = array[bad].ravel()[0]
     return entry.item() if isinstance(entry, np.generic) else entry
 
 
@@ -71,7 +72,7 @@ def real(
     if bad.any():
         left = f"({above}" if above is not None else f"[{at_least}" if at_least is not None else "(-inf"
         right = f"{below})" if below is not None else f"{at_most}]" if at_most is not None else "inf)"
-        raise fail(name, _first(array, bad), f"every value must lie in {left}, {right}")
+        raise fail(name, first(array, bad), f"every value must lie in {left}, {right}")
     return array
 
 
@@ -97,7 +98,7 @@ def whole(name: str, value: Any, *, at_least: int) -> np.ndarray:
     integral = np.frompyfunc(lambda x: x.is_integer(), 1, 1)(array) if balls else np.floor(array) == array
     bad = ~np.asarray(integral).astype(bool)
     if bad.any():
-        raise fail(name, _first(array, bad), f"whole numbers, at least {at_least}")
+        raise fail(name, first(array, bad), f"whole numbers, at least {at_least}")
     if balls:
         array = np.asarray(np.frompyfunc(lambda x: int(x.unique_fmpz()), 1, 1)(array))
     return array.astype(np.int64)
@@ -110,11 +111,11 @@ def distribution(name: str, value: Any) -> np.ndarray:
         raise fail(name, value, "needs a last axis of outcomes")
     negative = np.asarray(array < 0).astype(bool)
     if negative.any():
-        raise fail(name, _first(array, negative), "probabilities are not negative")
+        raise fail(name, first(array, negative), "probabilities are not negative")
     excess = array.sum(axis=-1) - 1
     off = np.asarray(abs(excess) > SUM_TOLERANCE).astype(bool)
     if off.any():
-        by = float(_first(np.asarray(excess), off))
+        by = float(first(excess, off))
         index = np.argwhere(off)[0]
         where = f" at batch index {tuple(map(int, index))}" if index.size else ""
         raise ValueError(

@@ -15,6 +15,7 @@ from .arrays import (
     Scalars,
     distribution,
     fail,
+    first,
     mask,
     positive,
     probability,
@@ -22,37 +23,37 @@ from .arrays import (
     together,
 )
 from .divergences import REVERSE_KL
-from .numerics import expit, is_ball, logit, trailing
+from .numerics import Values, expit, is_ball, logit, trailing
 
 
 class ExcessKL(NamedTuple):
     """KL(policy || base) = validity + valid + invalid, each (...); see `excess_kl`."""
 
-    total: np.ndarray
-    validity: np.ndarray
-    valid: np.ndarray
-    invalid: np.ndarray
+    total: Values
+    validity: Values
+    valid: Values
+    invalid: Values
 
     @property
-    def excess(self) -> np.ndarray:
+    def excess(self) -> Values:
         """The collapse meter: what was paid beyond the least cost of the validity reached."""
         return self.valid + self.invalid
 
 
-def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[Values, Values]:
     base = distribution("base", base)
     valid = mask("valid", valid, base, both=both)
     together(base=base, valid=valid)
     return base, valid
 
 
-def valid_mass(policy: Distribution, valid: Mask) -> np.ndarray:
+def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid)
     return np.where(valid, policy, 0 * policy).sum(axis=-1)
 
 
-def filtered(base: Distribution, valid: Mask) -> np.ndarray:
+def filtered(base: Distribution, valid: Mask) -> Values:
     """The filtered model p_* = a(. | Y1), shape (..., outcomes).
 
     Raises ValueError where the base gives the valid outcomes no mass. Source: dymetman2026binary.
@@ -67,7 +68,7 @@ def filtered(base: Distribution, valid: Mask) -> np.ndarray:
     return kept / kept.sum(axis=-1, keepdims=True)
 
 
-def tilted(base: Distribution, valid: Mask, beta: Scalars) -> np.ndarray:
+def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """The tilted model p_b ~ a e^{v/b}, shape (..., outcomes), for beta > 0 of shape (...).
 
     The unique maximiser of E_q[v] - beta KL(q || a). Source: dymetman2026binary.
@@ -75,7 +76,8 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> np.ndarray:
     base, valid = _model(base, valid)
     beta = positive("beta", beta)
     together(base=base[..., 0], valid=valid[..., 0], beta=beta)
-    gain = np.where(valid, trailing(1 / beta, 1), trailing(0 * beta, 1))
+    # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
+    gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
     if is_ball(base, beta):
         weight = base * np.exp(gain)
     else:
@@ -85,7 +87,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> np.ndarray:
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
-def mu_from_beta(base_rate: Scalars, beta: Scalars) -> np.ndarray:
+def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     """The validity of the tilted model: logit mu = logit A1 + 1/beta.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
@@ -95,7 +97,7 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> np.ndarray:
     return expit(logit(base_rate) + 1 / beta)
 
 
-def beta_from_mu(base_rate: Scalars, mu: Scalars) -> np.ndarray:
+def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     """The beta whose tilted model has validity mu: 1/(logit mu - logit A1), the inverse of `mu_from_beta`.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
@@ -104,12 +106,11 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> np.ndarray:
     together(base_rate=base_rate, mu=mu)
     lower = np.asarray(mu <= base_rate).astype(bool)
     if lower.any():
-        worst = np.broadcast_to(mu, lower.shape)[lower].ravel()[0]
-        raise fail("mu", worst, "must exceed the base rate: no positive beta lowers validity")
+        raise fail("mu", first(mu, lower), "must exceed the base rate: no positive beta lowers validity")
     return 1 / (logit(mu) - logit(base_rate))
 
 
-def kappa(mu: Scalars, base_rate: Scalars) -> np.ndarray:
+def kappa(mu: Scalars, base_rate: Scalars) -> Values:
     """The least KL(q || a) at validity mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
 
     Shapes broadcast; mu in [0, 1], base_rate in (0, 1). Source: dymetman2026binary.
@@ -119,13 +120,13 @@ def kappa(mu: Scalars, base_rate: Scalars) -> np.ndarray:
     return bernoulli_kl(mu, base_rate)
 
 
-def bernoulli_kl(mu: Scalars, rate: Scalars) -> np.ndarray:
+def bernoulli_kl(mu: Scalars, rate: Scalars) -> Values:
     """kl(mu || rate) = mu log(mu/rate) + (1-mu) log((1-mu)/(1-rate)), both in [0, 1], inf where it is."""
     mu, rate = probability("mu", mu), probability("rate", rate)
     return REVERSE_KL(np.stack([mu, 1 - mu], axis=-1), np.stack([rate, 1 - rate], axis=-1))
 
 
-def log_partition(base_rate: Scalars, beta: Scalars) -> np.ndarray:
+def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
     """Log Z_b = log(A0 + A1 e^{1/beta}): beta times it is the optimal KL-regularised reward.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
@@ -161,7 +162,7 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     )
 
 
-def _within(policy: np.ndarray, base: np.ndarray, part: np.ndarray) -> np.ndarray:
+def _within(policy: Values, base: Values, part: Values) -> Values:
     """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = np.where(part, policy, 0 * policy).sum(axis=-1)
@@ -171,7 +172,7 @@ def _within(policy: np.ndarray, base: np.ndarray, part: np.ndarray) -> np.ndarra
     return mass * REVERSE_KL(inside, filtered(base, part))
 
 
-def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> np.ndarray:
+def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
     """The one beta at which the mean of mu_from_beta(base_rates, beta) over prompts is mu.
 
     base_rates (..., prompts) in [0, 1] (prompts never or always solved stay so), mu (...) strictly
@@ -190,7 +191,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> np.ndarray:
     return 1 / _solve_gain(base_rates, np.broadcast_to(mu, outside.shape))
 
 
-def _solve_gain(base_rates: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def _solve_gain(base_rates: Values, mu: Values) -> Values:
     """The root of mean expit(logit A1 + gain) = mu: bisection to the last bit, batched.
 
     At the gain logit m - logit A1 a prompt reaches m, the mean asked of the open prompts; so the root

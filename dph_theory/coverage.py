@@ -9,15 +9,16 @@ from .arrays import (
     Scalars,
     distribution,
     fail,
+    first,
     mask,
     probability,
     together,
     whole,
 )
-from .numerics import is_ball, trailing, xlogy
+from .numerics import Values, is_ball, trailing, xlogy
 
 
-def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> np.ndarray:
+def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     """The unbiased pass@k from n samples of which c are correct: 1 - C(n-c, k)/C(n, k).
 
     n, c, k are whole numbers of broadcastable shapes, 0 <= c <= n, 1 <= k <= n, else ValueError.
@@ -26,25 +27,28 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> np.ndarray:
     """
     exact = is_ball(n, c, k)
     n, c, k = whole("n", n, at_least=1), whole("c", c, at_least=0), whole("k", k, at_least=1)
-    shape = together(n=n, c=c, k=k)
+    together(n=n, c=c, k=k)
     for name, value in (("k", k), ("c", c)):
         above = value > n
         if above.any():
-            worst = int(np.broadcast_to(value, shape)[above][0])
-            raise fail(name, worst, "at most n, the number of samples")
+            raise fail(name, first(value, above), "at most n, the number of samples")
     n, c, k = np.broadcast_arrays(n, c, k)
     certain = n - c < k
-    number = np.frompyfunc(arb, 1, 1) if exact else np.float64
     # Where the answer is 1, k = 0 keeps the logarithms finite.
-    k, n = number(np.where(certain, 0, k)), number(n)
+    k = np.where(certain, 0, k)
+    k, n = (_balls(k), _balls(n)) if exact else (k.astype(float), n.astype(float))
     log_fail = 0 * k
     for step in range(int(c.max(initial=0))):
         active = step < c
-        log_fail = log_fail + np.where(active, np.log1p(-k / np.where(active, n - step, n)), 0 * k)
+        log_fail = log_fail + np.where(active, np.log1p(-k / np.where(active, n - step, n + 1)), 0 * k)
     return np.where(certain, 1 + 0 * k, 0 - np.expm1(log_fail))
 
 
-def exact_pass_at_k(p: Scalars, k: Scalars) -> np.ndarray:
+def _balls(whole_numbers: Values) -> Values:
+    return np.asarray(np.frompyfunc(arb, 1, 1)(whole_numbers.astype(object)), dtype=object)
+
+
+def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
     """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k >= 1.
 
     Shapes broadcast; the pass@k of a prompt set is its mean over prompts. Source: chen2021codex.
@@ -54,13 +58,13 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> np.ndarray:
     return _hit(p, k)
 
 
-def _hit(p: np.ndarray, k: np.ndarray) -> np.ndarray:
+def _hit(p: Values, k: Values) -> Values:
     """1 - (1-p)^k without cancellation for small p."""
     certain = np.asarray(p == 1).astype(bool)
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))
 
 
-def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> np.ndarray:
+def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     """The expected number of distinct valid outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
 
     q and valid (..., outcomes), whole k >= 1 of shape (...); gives (...). Source: ours, theory D2.
@@ -72,17 +76,17 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> np.ndar
     return np.where(valid, hit, 0 * hit).sum(axis=-1)
 
 
-def entropy(q: Distribution) -> np.ndarray:
+def entropy(q: Distribution) -> Values:
     """The Shannon entropy in nats, -sum q log q; shapes (..., outcomes) give (...)."""
     q = distribution("q", q)
     return -xlogy(q, q).sum(axis=-1)
 
 
-def effective_number(q: Distribution) -> np.ndarray:
+def effective_number(q: Distribution) -> Values:
     """The effective number of outcomes, e^entropy: n for the uniform law on n outcomes."""
     return np.exp(entropy(q))
 
 
-def support_size(q: Distribution) -> np.ndarray:
+def support_size(q: Distribution) -> Values:
     """The number of outcomes with positive mass; shapes (..., outcomes) give (...)."""
     return (distribution("q", q) > 0).astype(bool).sum(axis=-1)

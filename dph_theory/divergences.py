@@ -59,7 +59,7 @@ def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
     return -xp.expm1(x) / 2, xp.where(x < 0, -xp.exp(x) / 2, xp.zeros_like(x))
 
 
-FORWARD_KL = FDivergence(
+FORWARD_KL: FDivergence = FDivergence(
     "forward_kl",
     -sympy.log(u),
     _forward,
@@ -69,7 +69,7 @@ FORWARD_KL = FDivergence(
 )
 """KL(ref || pi), f(u) = -log u: mass-covering (li2025choice)."""
 
-REVERSE_KL = FDivergence(
+REVERSE_KL: FDivergence = FDivergence(
     "reverse_kl",
     u * sympy.log(u),
     _reverse,
@@ -79,7 +79,7 @@ REVERSE_KL = FDivergence(
 )
 """KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
 
-JENSEN_SHANNON = FDivergence(
+JENSEN_SHANNON: FDivergence = FDivergence(
     "jensen_shannon",
     u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
     _jensen_shannon,
@@ -91,7 +91,7 @@ JENSEN_SHANNON = FDivergence(
 f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by two for the JS divergence.
 """
 
-HELLINGER = FDivergence(
+HELLINGER: FDivergence = FDivergence(
     "hellinger",
     (sympy.sqrt(u) - 1) ** 2,
     _hellinger,
@@ -100,7 +100,7 @@ HELLINGER = FDivergence(
 )
 """sum (sqrt pi - sqrt ref)^2, twice the squared Hellinger distance; f''(1) = 1/2."""
 
-CHI_SQUARED = FDivergence(
+CHI_SQUARED: FDivergence = FDivergence(
     "chi_squared",
     (u - 1) ** 2,
     _pearson,
@@ -109,7 +109,7 @@ CHI_SQUARED = FDivergence(
 )
 """Pearson's chi-squared, sum (pi-ref)^2/ref; f''(1) = 2."""
 
-NEYMAN_CHI_SQUARED = FDivergence(
+NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
     "neyman_chi_squared",
     (u - 1) ** 2 / u,
     _neyman,
@@ -118,7 +118,7 @@ NEYMAN_CHI_SQUARED = FDivergence(
 )
 """Neyman's chi-squared, sum (pi-ref)^2/pi: the chi-squared with its arguments exchanged."""
 
-TOTAL_VARIATION = FDivergence(
+TOTAL_VARIATION: FDivergence = FDivergence(
     "total_variation",
     sympy.Abs(u - 1) / 2,
     _total_variation,

@@ -14,7 +14,7 @@ import sympy
 from .arrays import Distribution, Mask, Scalars, distribution, fail, mask, real, together
 from .binary_reward import filtered
 from .fdivergence import FDivergence
-from .numerics import exp_remainder, is_ball, log_ratio, trailing
+from .numerics import Values, exp_remainder, is_ball, log_ratio, trailing
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -27,28 +27,28 @@ class Estimator:
     name: str
     expression: sympy.Expr = field(repr=False)
 
-    def on_samples(self, log_ratios: Any) -> np.ndarray:
+    def on_samples(self, log_ratios: Any) -> Values:
         """K at given log ratios, any shape; k3 without cancellation near 0."""
         if self is K3 and not is_ball(log_ratios):
             return exp_remainder(-np.asarray(log_ratios, dtype=float))
         return np.asarray(_compile(self.expression)(np.asarray(log_ratios)))
 
-    def slope(self, log_ratios: Any) -> np.ndarray:
+    def slope(self, log_ratios: Any) -> Values:
         """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
         log_ratios = np.asarray(log_ratios)
         return np.broadcast_to(_compile(sympy.diff(self.expression, x))(log_ratios), log_ratios.shape)
 
-    def expected_value(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def expected_value(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
         pi, ref = _positive_pair(pi, ref)
         return (pi * self.on_samples(_log_ratio(pi, ref))).sum(axis=-1)
 
-    def loss_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
         pi, ref = _positive_pair(pi, ref)
         return _score_mean(pi, self.slope(_log_ratio(pi, ref)))
 
-    def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
 
         The ratio is differentiated too, so k itself joins its slope as a weight.
@@ -57,7 +57,7 @@ class Estimator:
         log_ratios = _log_ratio(pi, ref)
         return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
-    def reward_gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def reward_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
         pi, ref = _positive_pair(pi, ref)
         return _score_mean(pi, self.on_samples(_log_ratio(pi, ref)))
@@ -77,7 +77,7 @@ def _compile(expression: sympy.Expr) -> Any:
     return sympy.lambdify(x, expression, modules="numpy")
 
 
-def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[np.ndarray, np.ndarray]:
+def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
     pi, ref = distribution("pi", pi), distribution("ref", ref)
     together(pi=pi, ref=ref)
     for name, value in (("pi", pi), ("ref", ref)):
@@ -86,11 +86,11 @@ def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[np.ndarray, np.
     return pi, ref
 
 
-def _log_ratio(pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+def _log_ratio(pi: Values, ref: Values) -> Values:
     return np.log(pi / ref) if is_ball(pi, ref) else log_ratio(pi, ref)
 
 
-def _score_mean(pi: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _score_mean(pi: Values, weight: Values) -> Values:
     """E_pi[w grad log pi] in logits: pi_j (w_j - E_pi w)."""
     pull = pi * weight
     return pull - pi * pull.sum(axis=-1, keepdims=True)
@@ -99,12 +99,12 @@ def _score_mean(pi: np.ndarray, weight: np.ndarray) -> np.ndarray:
 class Moments(NamedTuple):
     """Mean and variance of a one-sample estimator, each (...)."""
 
-    mean: np.ndarray
-    variance: np.ndarray
+    mean: Values
+    variance: Values
 
 
 def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
-    """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice, theory B8."""
+    """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
     pi, ref = _positive_pair(pi, ref)
     ratio = pi / ref
     value = divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
@@ -119,12 +119,12 @@ def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution
     return _moments(pi, value / ratio)
 
 
-def _moments(law: np.ndarray, value: np.ndarray) -> Moments:
+def _moments(law: Values, value: Values) -> Moments:
     mean = (law * value).sum(axis=-1)
     return Moments(mean, (law * (value - trailing(mean, 1)) ** 2).sum(axis=-1))
 
 
-def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> np.ndarray:
+def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> Values:
     """The alpha-DPG reward R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, shape (..., outcomes); alpha > 0.
 
     On invalid outcomes it is -1/alpha. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*).
@@ -140,6 +140,6 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
     return (power - 1) / trailing(alpha, 1)
 
 
-def reward_gradient(pi: Distribution, reward: Scalars) -> np.ndarray:
+def reward_gradient(pi: Distribution, reward: Scalars) -> Values:
     """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
     return _score_mean(distribution("pi", pi), np.asarray(reward))

@@ -19,7 +19,7 @@ from flint import arb
 from sympy.printing.numpy import NumPyPrinter
 
 from .arrays import Distribution, distribution, fail, together
-from .numerics import is_ball, log_ratio
+from .numerics import ONE, ZERO, Values, is_ball, log_ratio
 
 u = sympy.Symbol("u", positive=True)
 """The density ratio pi/ref."""
@@ -42,7 +42,7 @@ class _BallPrinter(NumPyPrinter):
     def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802
         return f"(arb({expr.p})/{expr.q})"
 
-    _print_Integer = _print_Half = _print_One = _print_NegativeOne = _print_Rational
+    _print_Integer = _print_Half = _print_One = _print_NegativeOne = _print_Rational  # noqa: N815
 
 
 @cache
@@ -102,7 +102,7 @@ class FDivergence:
         """Lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
         return sympy.limit(self.expression / u, u, sympy.oo)
 
-    def __call__(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def __call__(self, pi: Distribution, ref: Distribution) -> Values:
         """D_f(pi || ref) over the last axis: shapes (..., outcomes) give (...); 0, finite or inf, never nan.
 
         Raises ValueError for arguments that are no distributions or do not broadcast.
@@ -114,7 +114,7 @@ class FDivergence:
         terms = self._ball_terms(pi, ref) if is_ball(pi, ref) else self._float_terms(pi, ref)
         return terms.sum(axis=-1)
 
-    def _float_terms(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    def _float_terms(self, pi: Values, ref: Values) -> Values:
         """Ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
@@ -125,28 +125,28 @@ class FDivergence:
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
 
-    def _ball_terms(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    def _ball_terms(self, pi: Values, ref: Values) -> Values:
         """The declared expression itself, in exact ball arithmetic."""
         pi, ref = np.broadcast_arrays(pi, ref)
         inside = (pi > 0) & (ref > 0)
-        ratio = np.where(inside, pi, arb(1)) / np.where(inside, ref, arb(1))
-        terms = np.where(inside, ref * self.generator(ratio), arb(0))
+        ratio = np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
+        terms = np.where(inside, ref * self.generator(ratio), ZERO)
         terms = np.where((pi == 0) & (ref > 0), _cost(ref, self.at_zero), terms)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), terms)
 
-    def generator(self, ratio: Any) -> np.ndarray:
+    def generator(self, ratio: Any) -> Values:
         """F at density ratios u > 0, as declared; for float arrays and for balls.
 
         Evaluated from the printed expression: near u = 1 prefer `on_log_ratio`.
         """
         return self._evaluate(self.expression, ratio)
 
-    def generator_derivative(self, ratio: Any) -> np.ndarray:
+    def generator_derivative(self, ratio: Any) -> Values:
         """F' at density ratios u > 0, as declared; for float arrays and for balls."""
         return self._evaluate(self.derivative, ratio)
 
     @staticmethod
-    def _evaluate(expression: sympy.Expr, ratio: Any) -> np.ndarray:
+    def _evaluate(expression: sympy.Expr, ratio: Any) -> Values:
         ratio = np.asarray(ratio)
         return np.broadcast_to(_compiled(expression, is_ball(ratio))(ratio), ratio.shape)
 
@@ -181,7 +181,7 @@ class FDivergence:
             xp.where(x <= 0, slope, growth * (other - other_slope)),
         )
 
-    def gradient(self, pi: Distribution, ref: Distribution) -> np.ndarray:
+    def gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 
         d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shapes (..., outcomes) give (..., outcomes).
@@ -191,7 +191,7 @@ class FDivergence:
         pull = self._ball_pull(pi, ref) if is_ball(pi, ref) else self._float_pull(pi, ref)
         return pull - pi * pull.sum(axis=-1, keepdims=True)
 
-    def _float_pull(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    def _float_pull(self, pi: Values, ref: Values) -> Values:
         """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
@@ -204,17 +204,18 @@ class FDivergence:
             )
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
 
-    def _ball_pull(self, pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    def _ball_pull(self, pi: Values, ref: Values) -> Values:
         inside = (pi > 0) & (ref > 0)
-        ratio = np.where(inside, pi, arb(1)) / np.where(inside, ref, arb(1))
-        pull = np.where(inside, pi * self.generator_derivative(ratio), arb(0))
+        ratio = np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
+        pull = np.where(inside, pi * self.generator_derivative(ratio), ZERO)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
 
 
-def _cost(mass: np.ndarray, unit: sympy.Expr) -> np.ndarray:
+def _cost(mass: Values, unit: sympy.Expr) -> Values:
     """Mass times an exact limit of the generator; inf where that is infinite (0 times inf is not formed)."""
     balls = is_ball(mass)
-    zero, infinity = (arb(0), arb.pos_inf()) if balls else (0.0, np.inf)
+    zero: Any = ZERO if balls else 0.0
+    infinity: Any = arb.pos_inf() if balls else np.inf
     if unit == sympy.oo:
         return np.where(mass > 0, infinity, zero)
-    return mass * (_compiled(unit, True)(arb(0)) if balls else float(unit))
+    return mass * (_compiled(unit, True)(ZERO) if balls else float(unit))

@@ -4,8 +4,6 @@ All policies are (..., states, actions), all bounds (...). eps is a largest abso
 D_s the state-wise total variation and f-divergence, `pi_pef` the near-perfect reference policy.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from .arrays import Array, Scalars, fail, probability, real
@@ -13,9 +11,7 @@ from .binary_reward import bernoulli_kl
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
-from .numerics import highest, is_ball, lowest
-
-Reading = Literal["old", "new"]
+from .numerics import Values, highest, is_ball, lowest
 
 
 def pinsker_constant(divergence: FDivergence) -> float:
@@ -29,21 +25,19 @@ def pinsker_constant(divergence: FDivergence) -> float:
     return 2 / divergence.curvature
 
 
-def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> np.ndarray:
+def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> Values:
     """L_old(pi) = J_old + sum_s d_old(s) E_pi A_old(s, .)/(1-gamma). Source: schulman2015trpo."""
     pi = mdp.policy("pi", pi)
     gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
     return mdp.return_(pi_old) + (mdp.visitation(pi_old) * gain).sum(axis=-1) / (1 - mdp.gamma)
 
 
-def worst_advantage(mdp: TabularMDP, pi: Array) -> np.ndarray:
+def worst_advantage(mdp: TabularMDP, pi: Array) -> Values:
     """Eps = max_{s,a} |A_pi(s, a)|, shape (...)."""
     return highest(abs(mdp.advantage(pi)), axis=(-2, -1))
 
 
-def trpo_penalty(
-    mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None
-) -> np.ndarray:
+def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
     """4 eps gamma TVmax^2/(1-gamma)^2, or with 4 TVmax^2 replaced by C_f max_s D_f(pi || pi_old).
 
     Source: schulman2015trpo; the f-divergence form from gilardoni2010pinsker.
@@ -56,14 +50,12 @@ def trpo_penalty(
     return eps * gamma * distance / (1 - gamma) ** 2
 
 
-def trpo_bound(
-    mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None
-) -> np.ndarray:
+def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
     """J(pi) >= L_old(pi) - `trpo_penalty`. Source: schulman2015trpo, theory C1."""
     return surrogate(mdp, pi, pi_old) - trpo_penalty(mdp, pi, pi_old, divergence)
 
 
-def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> np.ndarray:
+def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
     """Delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
     return lowest((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1))
 
@@ -74,8 +66,8 @@ def stated_bound(
     pi_old: Array,
     pi_pef: Array,
     divergence: FDivergence,
-    reading: Reading = "old",
-) -> np.ndarray:
+    reading: str = "old",
+) -> Values:
     """The "enhanced monotonic improvement" bound AS STATED; it is false (theory C2), use `best_bound`.
 
     L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with
@@ -94,7 +86,7 @@ def stated_bound(
 
 def anchor_penalty(
     mdp: TabularMDP, pi: Array, pi_pef: Array, divergence: FDivergence | None = None
-) -> np.ndarray:
+) -> Values:
     """max_s TV_s(pi, pi_pef) span A_pef(s, .), or 2 eps_pef sqrt(max_s D_f/(2 f''(1))) for a divergence."""
     advantage = mdp.advantage(pi_pef)
     if divergence is None:
@@ -105,7 +97,7 @@ def anchor_penalty(
 
 def anchor_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
-) -> np.ndarray:
+) -> Values:
     """J(pi) >= J_old + (delta - `anchor_penalty`)/(1-gamma), delta = min_s E_{pi_pef} A_old(s, .).
 
     It exceeds J_old iff the penalty is below delta. Source: ours, theory C3.
@@ -116,13 +108,13 @@ def anchor_bound(
 
 def best_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
-) -> np.ndarray:
-    """The larger of `trpo_bound` and `anchor_bound`, the useful form of the repair. Source: ours, theory C3."""
+) -> Values:
+    """The larger of `trpo_bound` and `anchor_bound`, the useful form of the repair. Source: ours (C3)."""
     bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
     return highest(np.stack(np.broadcast_arrays(*bounds), axis=-1))
 
 
-def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> np.ndarray:
+def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     """The least return J compatible with kl(J_ref || J) <= KL(pi_pef || pi), for rewards in [0, 1].
 
     kl >= 0 is the sequence forward KL (the sum of the token ones), reference_return = J_ref in [0, 1];
@@ -140,8 +132,9 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> np.ndar
     high = np.log(inner)
     # At J = e^low the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
     low = high - (kl + np.log(2)) / inner
-    for _ in range(200):
+    for _ in range(80):
         middle = 0.5 * (low + high)
         near = bernoulli_kl(inner, np.exp(middle)) <= kl
         low, high = np.where(near, low, middle), np.where(near, middle, high)
-    return np.where(reference == 1, np.exp(-kl), np.where(reference == 0, 0.0, np.exp(high)))
+    least = np.minimum(np.exp(high), reference)
+    return np.where(reference == 1, np.exp(-kl), np.where(reference == 0, 0.0, least))

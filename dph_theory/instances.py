@@ -6,7 +6,7 @@ send the cube's corners to the extremes: near-zero masses, rates near 0 and 1, b
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -104,6 +104,13 @@ def _round_numbers(values: np.ndarray, digits: int) -> np.ndarray:
     return np.asarray(_round_each(values, digits), dtype=object)
 
 
+def _round_rates(rates: np.ndarray, digits: int) -> np.ndarray:
+    """Fractions strictly between 0 and 1: above one half it is the complement that is rounded."""
+    near = np.minimum(rates, 1 - rates)
+    fractions = np.asarray(_round_each(near, digits), dtype=object)
+    return np.where(rates <= 0.5, fractions, 1 - fractions)
+
+
 def _round_law(law: np.ndarray, digits: int) -> np.ndarray:
     """Fractions that sum to one: every entry is rounded but the largest, which takes the rest."""
     fractions = np.array([_round(value, digits) for value in law], dtype=object)
@@ -160,7 +167,8 @@ def rates(*shape: int, low: float = 1e-12, high: float = 1e-7) -> Part:
     """Probabilities (batch, *shape) from `low` up to 1 - `high`."""
     bottom, top = np.log(low), -np.log(high)
     # The middle of the cube is a rate of one half; the two ends are reached at their own pace.
-    return _numbers(shape, lambda z: expit(np.where(z < 0.5, -bottom, top) * _centred(z, 3)))
+    part = _numbers(shape, lambda z: expit(np.where(z < 0.5, -bottom, top) * _centred(z, 3)))
+    return replace(part, rounded=_round_rates)
 
 
 def discounts(least: float = 1e-6, nearest: float = 1e-4) -> Part:

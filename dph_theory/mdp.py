@@ -5,11 +5,12 @@ Shapes: transitions P (..., states, actions, states), rewards r (..., states, ac
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Scalars, distribution, fail, numbers, real, together
-from .numerics import is_ball, solve, trailing
+from .arrays import Array, distribution, fail, numbers, real, together
+from .numerics import Values, is_ball, solve, trailing
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,7 @@ class TabularMDP:
 
     P: Array
     r: Array
-    gamma: Scalars
+    gamma: Any
     rho0: Array
 
     def __post_init__(self) -> None:
@@ -34,7 +35,7 @@ class TabularMDP:
         for name, value in (("P", P), ("r", r), ("gamma", gamma), ("rho0", rho0)):
             object.__setattr__(self, name, value)
 
-    def policy(self, name: str, pi: Array) -> np.ndarray:
+    def policy(self, name: str, pi: Array) -> Values:
         """A validated policy (..., states, actions)."""
         pi = distribution(name, pi)
         if pi.shape[-2:] != self.r.shape[-2:]:
@@ -44,35 +45,35 @@ class TabularMDP:
         together(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})
         return pi
 
-    def value(self, pi: Array) -> np.ndarray:
+    def value(self, pi: Array) -> Values:
         """V(s) = E[sum_t gamma^t r_t | s_0 = s], from (I - gamma P_pi) V = r_pi; shape (..., states)."""
         pi = self.policy("pi", pi)
         return self._solve(self._step(pi), (pi * self.r).sum(axis=-1))
 
-    def action_value(self, pi: Array) -> np.ndarray:
+    def action_value(self, pi: Array) -> Values:
         """Q(s, a) = r(s, a) + gamma E V(s'); shape (..., states, actions)."""
         future = (self.P * self.value(pi)[..., None, None, :]).sum(axis=-1)
         return self.r + trailing(self.gamma, 2) * future
 
-    def advantage(self, pi: Array) -> np.ndarray:
+    def advantage(self, pi: Array) -> Values:
         """A(s, a) = Q(s, a) - V(s); shape (..., states, actions), E_pi A = 0 in every state."""
         q = self.action_value(pi)
         return q - (np.asarray(pi) * q).sum(axis=-1, keepdims=True)
 
-    def visitation(self, pi: Array) -> np.ndarray:
+    def visitation(self, pi: Array) -> Values:
         """d(s) = (1-gamma) sum_t gamma^t P(s_t = s), normalised to sum one; shape (..., states)."""
         pi = self.policy("pi", pi)
         start = trailing(1 - self.gamma, 1) * self.rho0
         return self._solve(np.swapaxes(self._step(pi), -1, -2), start)
 
-    def return_(self, pi: Array) -> np.ndarray:
+    def return_(self, pi: Array) -> Values:
         """J = E_{rho0} V; shape (...)."""
         return (self.rho0 * self.value(pi)).sum(axis=-1)
 
-    def _step(self, pi: np.ndarray) -> np.ndarray:
+    def _step(self, pi: Values) -> Values:
         """P_pi(s, s') = sum_a pi(a|s) P(s'|s, a)."""
         return (pi[..., None] * self.P).sum(axis=-2)
 
-    def _solve(self, step: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    def _solve(self, step: Values, vector: Values) -> Values:
         eye = np.eye(step.shape[-1], dtype=int if is_ball(step) else float)
         return solve(eye - trailing(self.gamma, 2) * step, vector)

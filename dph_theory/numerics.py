@@ -5,12 +5,22 @@ formula serves both arithmetics. Here are only the few functions where float64 n
 overflow or cancellation and where balls need none.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from flint import arb, arb_mat, ctx
 from scipy import special
 
+if TYPE_CHECKING:
+    Values: TypeAlias = np.ndarray
+else:
+    # Without batch axes numpy hands back scalars, and an object array its bare element.
+    Values: TypeAlias = np.ndarray | np.generic | arb | float
+"""Numbers of any batch shape, floats or balls."""
+
+ZERO: Any = arb(0)
+ONE: Any = arb(1)
+"""Exact balls, to fill in where a formula is not to be evaluated."""
 _SERIES_BELOW = 0.5
 """Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""
 _SERIES_TERMS = 16
@@ -21,51 +31,51 @@ def is_ball(*values: Any) -> bool:
     return any(np.asarray(value).dtype == object for value in values)
 
 
-def as_numbers(value: Any) -> np.ndarray:
+def as_numbers(value: Any) -> Values:
     """The value as an array of float64, or of balls if it holds balls."""
     array = np.asarray(value)
     return array if array.dtype == object else array.astype(np.float64, copy=False)
 
 
-def trailing(value: Any, axes: int) -> np.ndarray:
+def trailing(value: Any, axes: int) -> Values:
     """The value with that many axes of length one appended, to broadcast a batch against its outcomes."""
     return np.asarray(value)[(..., *(None,) * axes)]
 
 
-def xlogy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def xlogy(x: Values, y: Values) -> Values:
     """The product x log y, with 0 log y = 0 for every y."""
     if not is_ball(x, y):
         return special.xlogy(x, y)
     x, y = np.broadcast_arrays(x, y)
     zero = x == 0
-    return np.where(zero, arb(0), x * np.log(np.where(zero, arb(1), y)))
+    return np.where(zero, ZERO, x * np.log(np.where(zero, ONE, y)))
 
 
-def logit(p: np.ndarray) -> np.ndarray:
+def logit(p: Values) -> Values:
     """The log odds log(p/(1-p)), accurate for p down to the smallest float."""
     return np.log(p) - np.log1p(-p)
 
 
-def expit(x: np.ndarray) -> np.ndarray:
+def expit(x: Values) -> Values:
     """1/(1+e^-x), the inverse of `logit`."""
     return 1 / (1 + np.exp(-x)) if is_ball(x) else special.expit(x)
 
 
-def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The log ratio log(p/q) of float64 masses: -inf where p = 0 < q, +inf where q = 0 < p, 0 where both vanish.
+def log_ratio(p: Values, q: Values) -> Values:
+    """The log ratio log(p/q) of float64 masses: -inf where p = 0 < q, +inf where q = 0 < p, 0 if both are.
 
     Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) keeps the relative
     accuracy that log p - log q loses.
     """
     near = np.abs(p - q) <= 0.5 * q
+    close = np.log1p(np.where(near, p - q, 0.0) / np.where(near & (q > 0), q, 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        close = np.log1p(np.where(near, (p - q) / q, 0.0))
         far = np.log(p) - np.log(q)
     return np.where((p == 0) & (q == 0), 0.0, np.where(near, close, far))
 
 
 def exp_remainder(x: Any, xp: Any = np) -> Any:
-    """The remainder e^x - 1 - x without cancellation near 0, for the array namespace `xp` (numpy or torch)."""
+    """The remainder e^x - 1 - x without cancellation near 0; `xp` is the array namespace, numpy or torch."""
     small = xp.abs(x) < _SERIES_BELOW
     t = xp.where(small, x, 0.0)
     # Horner form of x^2/2 (1 + x/3 (1 + x/4 (1 + ...))).
@@ -75,7 +85,7 @@ def exp_remainder(x: Any, xp: Any = np) -> Any:
     return xp.where(small, t * t / 2 * tail, xp.expm1(x) - x)
 
 
-def solve(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def solve(matrix: Values, vector: Values) -> Values:
     """The solution x of matrix @ x = vector: shapes (..., n, n) and (..., n) give (..., n).
 
     Raises ZeroDivisionError if balls are too wide to tell the matrix from a singular one.
@@ -94,7 +104,7 @@ def solve(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return solution
 
 
-def highest(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
+def highest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
     """The maximum along the axes; for balls, the ball of the maximum (not the larger of two midpoints)."""
     if not is_ball(x):
         return np.max(x, axis=axis)
@@ -104,7 +114,7 @@ def highest(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
     return np.asarray(x, dtype=object)
 
 
-def lowest(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
+def lowest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
     """The minimum along the axes, as `highest`."""
     return -highest(-x, axis)
 

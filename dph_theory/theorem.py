@@ -100,7 +100,8 @@ class Theorem:
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
         values = {**instance, **extra}
-        return np.broadcast_arrays(*(_call(side, values) for side in (self.lhs, self.rhs)))
+        lhs, rhs = np.broadcast_arrays(_call(self.lhs, values), _call(self.rhs, values))
+        return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
         """How far each instance of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.

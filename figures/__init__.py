@@ -1,1 +1,1 @@
-"""."""
+"""One module a figure; empty so far."""

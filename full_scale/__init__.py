@@ -1,1 +1,1 @@
-"""."""
+"""The same losses on Llama through Hugging Face; empty so far."""

@@ -1,1 +1,1 @@
-"""."""
+"""Small exact autoregressive models; empty so far."""

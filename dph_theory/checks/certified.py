@@ -1,7 +1,8 @@
 """The certified check: the same sides in ball arithmetic at rational instances.
 
 Equality means overlapping balls narrower than 1e-30, an inequality disjoint balls, so that no verdict can
-be a rounding artefact.
+be a rounding artefact. An instance where a bound is attained (balls that overlap however narrow) is a tie:
+it neither certifies nor refutes and is not counted.
 """
 
 from collections.abc import Iterator
@@ -31,18 +32,17 @@ def rational_instances(theorem: Theorem, count: int, seed: int) -> Iterator[Inst
 
 
 def compare(relation: Relation, lhs: arb, rhs: arb) -> Verdict:
-    """CERTIFIED, REFUTED, or UNDECIDED at this precision."""
+    """CERTIFIED, REFUTED, or at this precision UNDECIDED, or HOLDS for a tie in a bound."""
     if lhs.is_nan() or rhs.is_nan():
         return Verdict.UNDECIDED
     if not lhs.is_finite() and not rhs.is_finite():
         same = (lhs > 0) == (rhs > 0)
         return Verdict.CERTIFIED if same else Verdict.REFUTED
-    if relation is Relation.AT_MOST:
-        return Verdict.CERTIFIED if lhs < rhs else Verdict.REFUTED if lhs > rhs else Verdict.UNDECIDED
     if not lhs.overlaps(rhs):
-        return Verdict.REFUTED
-    narrow = max(float(lhs.rad()), float(rhs.rad())) < WIDTH
-    return Verdict.CERTIFIED if narrow else Verdict.UNDECIDED
+        return Verdict.CERTIFIED if relation is Relation.AT_MOST and lhs < rhs else Verdict.REFUTED
+    if max(float(lhs.rad()), float(rhs.rad())) >= WIDTH:
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if relation is Relation.AT_MOST else Verdict.CERTIFIED
 
 
 def certify(theorem: Theorem, instance: Instance) -> Verdict:
@@ -54,18 +54,18 @@ def certify(theorem: Theorem, instance: Instance) -> Verdict:
                 lhs, rhs = theorem.sides(as_balls(instance))
             except ZeroDivisionError:  # A matrix too wide to invert at this precision.
                 continue
+            except ValueError:  # Rounded out of the theorem's domain, or too wide to tell: no evidence.
+                return Verdict.HOLDS
             pairs = zip(lhs.ravel(), rhs.ravel(), strict=True)
             found = _combine([compare(theorem.relation, arb(a), arb(b)) for a, b in pairs])
-        if found is not Verdict.UNDECIDED:
+        if found in (Verdict.CERTIFIED, Verdict.REFUTED):
             break
     return found
 
 
 def _combine(verdicts: list[Verdict]) -> Verdict:
-    for verdict in (Verdict.REFUTED, Verdict.UNDECIDED):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.CERTIFIED
+    order = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.CERTIFIED, Verdict.HOLDS)
+    return next((verdict for verdict in order if verdict in verdicts), Verdict.UNDECIDED)
 
 
 def certified(theorem: Theorem, *, seed: int = 0, count: int = INSTANCES) -> CheckResult:
@@ -73,15 +73,14 @@ def certified(theorem: Theorem, *, seed: int = 0, count: int = INSTANCES) -> Che
 
     A theorem expected to be false is also tried at the rounded witness of a short random search.
     """
-    tried = 0
-    verdicts = []
+    verdicts: list[Verdict] = []
     for instance in _candidates(theorem, count, seed):
-        tried += 1
         verdict = certify(theorem, instance)
+        if verdict is not Verdict.HOLDS:
+            verdicts.append(verdict)
         if verdict is Verdict.REFUTED:
-            return CheckResult("certified", verdict, tried, witness=plain(instance), seed=seed)
-        verdicts.append(verdict)
-    return CheckResult("certified", _combine(verdicts), tried, seed=seed)
+            return CheckResult("certified", verdict, len(verdicts), witness=plain(instance), seed=seed)
+    return CheckResult("certified", _combine(verdicts), len(verdicts), seed=seed)
 
 
 def _candidates(theorem: Theorem, count: int, seed: int) -> Iterator[Instance]:

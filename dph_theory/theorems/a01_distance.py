@@ -1,0 +1,51 @@
+"""A1, first claim: no fully valid distribution is closer to q than its invalid mass, 1 - E_q v."""
+
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import TOTAL_VARIATION
+from ..instances import chart, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def missing_reward(policy, valid):
+    return 1 - valid_mass(policy, valid)
+
+
+def distance_to_valid(policy, other, valid):
+    # `other` conditioned on Y1 runs over the fully valid distributions.
+    return TOTAL_VARIATION(policy, filtered(other, valid))
+
+
+def derivation():
+    # TV(q, p) is the sum of max(q - p, 0) over outcomes. Where p = 0, on Y0, the terms are q and add up to
+    # q(Y0) = 1 - E_q v; on Y1 they are not negative. So E_q v = 1 forces q(Y0) = 0, and the converse is
+    # the value 1 at every q on Y1: the maximisers are exactly the face of the simplex on Y1.
+    q, p = sympy.symbols("q p", positive=True)
+    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - 0, 0) - q)
+    yield Claim("a valid outcome's term is not negative", sympy.Max(q - p, 0), ">=0")
+
+
+THEOREM = Theorem(
+    name="A1.distance",
+    title="1 - E_q v is at most the distance from q to any fully valid distribution",
+    source=Source("dymetman2026binary", "degeneracy"),
+    statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
+    relation=Relation.AT_MOST,
+    lhs=missing_reward,
+    rhs=distance_to_valid,
+    instances=chart(policy=simplex(4), other=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    symbolic=derivation,
+    # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.
+    certified=False,
+    tight=True,
+    false_neighbours=(
+        neighbour("a distance 2% larger", lhs=lambda policy, valid: missing_reward(policy, valid) * 1.02),
+        neighbour(
+            "p not fully valid",
+            rhs=lambda policy, other: TOTAL_VARIATION(policy, other),
+        ),
+    ),
+)

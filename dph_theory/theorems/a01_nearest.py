@@ -1,0 +1,56 @@
+"""A1, second claim: that distance is attained, and by no distinguished distribution on Y1."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import TOTAL_VARIATION
+from ..instances import chart, example, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a01_distance import missing_reward
+
+
+def distance_to_completed(policy, other, valid):
+    """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
+    kept = np.where(valid, policy, 0 * policy)
+    invalid = trailing(valid_mass(policy, ~valid), 1)
+    return TOTAL_VARIATION(policy, kept + invalid * filtered(other, valid))
+
+
+def distance_to_filtered(policy, other, valid):
+    return TOTAL_VARIATION(policy, filtered(other, valid))
+
+
+def derivation():
+    # TV is the sum of max(q - p, 0). On Y1, p = q + q(Y0) w >= q gives no term; on Y0, p = 0 gives q. At
+    # q(Y0) = 0 the completion is q itself: every q on Y1 has the maximal value 1, whatever w.
+    q, invalid, share = sympy.symbols("q invalid share", positive=True)
+    yield Claim("a valid outcome's term", sympy.Max(q - (q + invalid * share), 0))
+    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - 0, 0) - q)
+
+
+THEOREM = Theorem(
+    name="A1.nearest",
+    title="1 - E_q v is the distance from q to the fully valid distributions, attained by a whole set",
+    source=Source("dymetman2026binary", "degeneracy"),
+    statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
+    r" \text{ for every } w \text{ on } Y_1: \quad"
+    r" \operatorname*{argmax}_q \mathbb{E}_q v = \{q : q(Y_1) = 1\}",
+    relation=Relation.EQUAL,
+    lhs=missing_reward,
+    rhs=distance_to_completed,
+    instances=chart(policy=simplex(4), other=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    # The policy is fully valid and is not the filtered model: value 1, at distance zero from the face.
+    examples=(example(policy=".7 .3 0", other=".2 .3 .5", valid=[True, True, False]),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("a distinguished maximiser: p_* is the nearest", rhs=distance_to_filtered),
+        neighbour(
+            "the L1 distance in place of half of it",
+            rhs=lambda policy, other, valid: 2 * distance_to_completed(policy, other, valid),
+        ),
+    ),
+)

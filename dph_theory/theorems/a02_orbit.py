@@ -1,0 +1,94 @@
+"""A2: the orbit of the plain policy gradient in closed form, up to one scalar root."""
+
+import numpy as np
+import sympy
+
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a02_conserved import integrate, plain_gradient, softmax
+
+HALVINGS = 45
+
+
+def orbit(base, valid, left):
+    """The policy where the richest valid outcome's e^-theta has fallen to `left` times 1/a, in (0, 1].
+
+    On Y1 e^-theta_y = 1/a_y - s1, on Y0 1/a_y + s0, where s0 follows from s1 through sum theta.
+    """
+    top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
+    left = np.asarray(left)[..., None]
+    # 1 - s1 a_y with s1 = (1 - left)/top, without cancellation at y = top.
+    remaining = np.where(valid, (top - base) / top + left * base / top, 1.0)
+    gained = -np.log(remaining).sum(axis=-1, keepdims=True)
+    shift = _balancing_shift(np.where(valid, 0, base), gained)
+    weight = np.where(valid, base / remaining, base / (1 + shift * base))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def _balancing_shift(base, gained):
+    """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, by bisection (the sum rises in s0)."""
+    top, count = base.max(axis=-1, keepdims=True), (base > 0).sum(axis=-1, keepdims=True)
+    # The largest term is at least the mean and at most the sum. In z = log(1 + s0 top) the bracket is short.
+    low, high = gained / count, gained
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        short = np.log1p(np.expm1(middle) / top * base).sum(axis=-1, keepdims=True) < gained
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.expm1(high) / top
+
+
+def followed(base, valid, time):
+    return softmax(integrate(plain_gradient, base, valid, time))
+
+
+def on_the_orbit(base, valid, time):
+    return orbit(base, valid, _left(base, valid, time))
+
+
+def without_conserved_sum(base, valid, time):
+    left = _left(base, valid, time)[..., None]
+    top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
+    weight = np.where(valid, base / (1 - (1 - left) * base / top), base)
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def _left(base, valid, time):
+    # The richest valid outcome's logit rises most.
+    rise = integrate(plain_gradient, base, valid, time) - np.log(base)
+    return np.exp(-np.where(valid, rise, -np.inf).max(axis=-1))
+
+
+def derivation():
+    # By A2.conserved e^-theta_y has moved by the same -s1 on all of Y1 and the same s0 on all of Y0. The
+    # weights e^theta_y are the inverses. A gain in theta is less the log of a factor, and the gains add up to
+    # zero: the factors' product is one.
+    a, left, s0 = sympy.symbols("a left s0", positive=True)
+    # On Y1 s1 a_y < 1, so that theta_y is finite.
+    s1 = (1 - left) / a
+    for name, moved, factor in (("valid", -s1, 1 - s1 * a), ("invalid", s0, 1 + s0 * a)):
+        yield Claim(f"the weight, {name} outcome", 1 / (1 / a + moved) - a / factor)
+        gain = -sympy.log(1 / a + moved) - sympy.log(a)
+        yield Claim(f"the gain in theta, {name} outcome", sympy.simplify(gain + sympy.log(factor)))
+
+
+THEOREM = Theorem(
+    name="A2.orbit",
+    title="The plain policy gradient moves on a curve: one number, its progress, gives the whole policy",
+    source=Source("ours", "implicit bias"),
+    statement=r"q_y \propto \frac{a_y}{1 - s_1 a_y} \;(y \in Y_1), \quad q_y \propto \frac{a_y}{1 + s_0 a_y}"
+    r" \;(y \in Y_0), \quad \prod_{Y_0} (1 + s_0 a_y) \prod_{Y_1} (1 - s_1 a_y) = 1",
+    relation=Relation.EQUAL,
+    lhs=followed,
+    rhs=on_the_orbit,
+    instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
+    symbolic=derivation,
+    certified=False,
+    # What the Runge-Kutta steps leave out.
+    tolerance=1e-5,
+    false_neighbours=(
+        neighbour("the invalid logits stay (sum theta not conserved)", rhs=without_conserved_sum),
+    ),
+)

@@ -1,0 +1,66 @@
+"""A2: which ratios of valid outcomes diverge under the plain policy gradient, and where the others end."""
+
+import numpy as np
+import sympy
+
+from ..instances import chart, example, integers, masks
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a02_limit import near_the_end
+
+
+def poorer_over_richer(weights, valid, eps):
+    policy = near_the_end(weights, valid, eps)
+    return np.where(_pairs(weights, valid), policy[:, None, :] / policy[:, :, None], 0.0)
+
+
+def limit_of_ratio(weights, valid):
+    """(1/a_y - 1/a_top)/(1/a_y' - 1/a_top) for y richer than y': zero, a divergence, iff y is richest."""
+    top = np.where(valid, weights, 0).max(axis=-1, keepdims=True)
+    lack = 1 / weights - 1 / top
+    pairs = _pairs(weights, valid)
+    return np.where(pairs, lack[:, :, None], 0.0) / np.where(pairs, lack[:, None, :], 1.0)
+
+
+def ratio_of_base(weights, valid):
+    return np.where(_pairs(weights, valid), weights[:, None, :] / weights[:, :, None], 0.0)
+
+
+def _pairs(weights, valid):
+    return valid[:, :, None] & valid[:, None, :] & (weights[:, :, None] > weights[:, None, :])
+
+
+def derivation():
+    # On the orbit q_y' / q_y = (1/a_y - s1)/(1/a_y' - s1), and s1 -> 1/a_top (A2.limit).
+    s, first, second, third = sympy.symbols("s first second third", positive=True)
+    # 1/a of the richest, of a poorer and of a still poorer valid outcome.
+    top, richer, poorer = first, first + second, first + second + third
+    among = (richer - s) / (poorer - s)
+    yield Claim("among the others, at the end", among.subs(s, top) - second / (second + third))
+    yield Claim("which is positive: no divergence", among.subs(s, top), ">0")
+    yield Claim("to the richest", ((top - s) / (richer - s)).subs(s, top))
+
+
+THEOREM = Theorem(
+    name="A2.ratios",
+    title="Plain policy gradient: ratios to the richest valid output diverge, the others grow to a limit",
+    source=Source("ours", "implicit bias"),
+    statement=r"y, y' \in Y_1,\; a_y > a_{y'} \;\Rightarrow\; \lim_{t\to\infty} \frac{q_t(y')}{q_t(y)}"
+    r" = \frac{1/a_y - 1/a_{top}}{1/a_{y'} - 1/a_{top}}, \quad a_{top} = \max_{Y_1} a",
+    relation=Relation.TENDS,
+    lhs=poorer_over_richer,
+    rhs=limit_of_ratio,
+    instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    examples=(example(weights="3 2 1 4", valid=[True, True, True, False]),),
+    symbolic=derivation,
+    # Ratios up to one are compared absolutely, at eps = 1e-8.
+    tolerance=1e-6,
+    floor=1.0,
+    note="Ratios diverge if and only if the richer of the two outputs is a richest valid one; "
+    "between two others the ratio grows, but to a finite limit.",
+    false_neighbours=(
+        neighbour("every ratio diverges", rhs=lambda weights, valid: 0 * limit_of_ratio(weights, valid)),
+        neighbour("the ratios stay", rhs=ratio_of_base),
+    ),
+)

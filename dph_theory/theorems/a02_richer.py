@@ -1,0 +1,61 @@
+"""A2: under the plain policy gradient the ratio of a richer to a poorer valid outcome only grows."""
+
+import numpy as np
+import sympy
+
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a02_conserved import integrate, plain_gradient
+
+
+def at_the_start(base, valid):
+    return _richer_over_poorer(base, np.log(base), valid)
+
+
+def later(base, valid, time):
+    return _richer_over_poorer(base, integrate(plain_gradient, base, valid, time), valid)
+
+
+def invalid_at_the_start(base, valid):
+    return _richer_over_poorer(base, np.log(base), ~valid)
+
+
+def invalid_later(base, valid, time):
+    return _richer_over_poorer(base, integrate(plain_gradient, base, valid, time), ~valid)
+
+
+def _richer_over_poorer(base, theta, part):
+    """The log of q_y/q_y' for every pair of the part with a_y > a_y' (zero for the other pairs)."""
+    pairs = part[:, :, None] & part[:, None, :] & (base[:, :, None] > base[:, None, :])
+    return np.where(pairs, theta[:, :, None] - theta[:, None, :], 0.0)
+
+
+def derivation():
+    # d/dt (theta_y - theta_y') = (1-V)(q_y - q_y') on Y1, V < 1: positive where q_y > q_y'. The order cannot
+    # turn, since y and y' keep the difference of e^-theta (A2.conserved): the ratio grows for ever.
+    poorer, more, invalid = sympy.symbols("poorer more invalid", positive=True)
+    velocity = [q * (1 - (1 - invalid)) for q in (poorer + more, poorer)]
+    yield Claim("the log ratio's velocity", velocity[0] - velocity[1], ">0")
+
+
+THEOREM = Theorem(
+    name="A2.richer",
+    title="Plain policy gradient: among valid outputs the rich get richer",
+    source=Source("ours", "implicit bias"),
+    statement=r"y, y' \in Y_1,\; a_y > a_{y'} \;\Rightarrow\;"
+    r" \log \frac{a_y}{a_{y'}} \le \log \frac{q_t(y)}{q_t(y')}",
+    relation=Relation.AT_MOST,
+    lhs=at_the_start,
+    rhs=later,
+    instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
+    symbolic=derivation,
+    certified=False,
+    tight=True,
+    false_neighbours=(
+        neighbour("the ratios stay", relation=Relation.EQUAL),
+        neighbour("among invalid outputs too", lhs=invalid_at_the_start, rhs=invalid_later),
+    ),
+)

@@ -1,0 +1,55 @@
+"""A3, first claim: v - V is the natural gradient of the expected reward."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import valid_mass
+from ..estimators import reward_gradient
+from ..instances import chart, masks, simplex
+from ..numerics import is_ball, trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def fisher_times_field(policy, valid):
+    """E_q[score (score . (v - V))], the Fisher information applied to v - V."""
+    return _fisher_times(policy, valid - trailing(valid_mass(policy, valid), 1))
+
+
+def fisher_times_plain(policy, valid):
+    return _fisher_times(policy, reward_gradient(policy, valid))
+
+
+def _fisher_times(policy, direction):
+    outcomes = policy.shape[-1]
+    # Row y is the score of outcome y in logits, its indicator less q.
+    score = np.eye(outcomes, dtype=int if is_ball(policy) else float) - policy[:, None, :]
+    along = (score * direction[:, None, :]).sum(axis=-1)
+    return (trailing(policy * along, 1) * score).sum(axis=-2)
+
+
+def plain_gradient(policy, valid):
+    return reward_gradient(policy, valid)
+
+
+def derivation():
+    # F = diag(q) - q q', so (F (v - V))_y = q_y (v_y - V) - q_y sum q (v - V), and the sum is
+    # V (1 - V) + (1 - V)(0 - V), zero.
+    q, v, V = sympy.symbols("q v V", real=True)
+    mean = V * (1 - V) + (1 - V) * (0 - V)
+    yield Claim("F (v - V) is the plain gradient q (v - V)", q * (v - V) - q * mean - q * (v - V))
+
+
+THEOREM = Theorem(
+    name="A3.field",
+    title="v - V is the natural gradient of E_q v: the Fisher matrix maps it to the plain gradient",
+    source=Source("ours", "natural gradient"),
+    statement=r"F\,(v - V) = \nabla_\theta\, \mathbb{E}_q v, \quad F = \mathrm{diag}(q) - q q^\top",
+    relation=Relation.EQUAL,
+    lhs=fisher_times_field,
+    rhs=plain_gradient,
+    instances=chart(policy=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    symbolic=derivation,
+    false_neighbours=(neighbour("the plain gradient is its own natural gradient", lhs=fisher_times_plain),),
+)

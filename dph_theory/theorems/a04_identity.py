@@ -1,0 +1,62 @@
+"""A4, first claim: the KL-controlled objective is its maximum less beta times the KL to the tilted model."""
+
+import sympy
+
+from ..binary_reward import filtered, log_partition, tilted, valid_mass
+from ..divergences import REVERSE_KL
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def reward_and_distance(policy, base, valid, beta):
+    return valid_mass(policy, valid) + beta * REVERSE_KL(policy, tilted(base, valid, beta))
+
+
+def value_and_cost(policy, base, valid, beta):
+    # The cost stands on this side, so that nothing cancels at large beta.
+    value = beta * log_partition(valid_mass(base, valid), beta)
+    return value + beta * REVERSE_KL(policy, base)
+
+
+def exchanged(policy, base, valid, beta):
+    return valid_mass(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
+
+
+def to_mixture(policy, base, valid, beta):
+    """With the even mixture of filtered and base model in place of the tilted one."""
+    other = (filtered(base, valid) + base) / 2
+    return valid_mass(policy, valid) + beta * REVERSE_KL(policy, other)
+
+
+def derivation():
+    # One outcome of mass q: p_b = a e^(v/b)/Z gives q v + b q log(q/p_b) - b q log(q/a) = b q log Z. The sum
+    # over outcomes is the identity, for every policy; KL >= 0 with equality only at q = p_b then makes p_b
+    # the unique maximiser and b log Z the value.
+    q, a, beta, Z = sympy.symbols("q a beta Z", positive=True)
+    for name, v in (("valid", 1), ("invalid", 0)):
+        p = a * sympy.exp(v / beta) / Z
+        gap = q * v + beta * q * sympy.log(q / p) - beta * q * sympy.log(q / a) - beta * q * sympy.log(Z)
+        yield Claim(f"{name} outcome", gap)
+
+
+THEOREM = Theorem(
+    name="A4.identity",
+    title="E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
+    source=Source("dymetman2026binary", "KL control"),
+    statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
+    r" = \beta \log Z_\beta, \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
+    relation=Relation.EQUAL,
+    lhs=reward_and_distance,
+    rhs=value_and_cost,
+    instances=chart(
+        policy=simplex(4, spread=8), base=simplex(4, spread=8), valid=masks(4), beta=log_uniform(2e-3, 1e3)
+    ),
+    expected=Verdict.PROVED,
+    examples=(example(policy=".6 .4", base=".25 .75", valid=[True, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),
+        neighbour("another model in place of p_beta", lhs=to_mixture),
+    ),
+)

@@ -1,0 +1,63 @@
+"""A5, third claim: the KL of the tilted model to the base depends on its validity alone."""
+
+import sympy
+
+from ..binary_reward import bernoulli_kl, filtered, kappa, mu_from_beta, tilted, valid_mass
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def distance_to_base(base, valid, beta):
+    return REVERSE_KL(tilted(base, valid, beta), base)
+
+
+def cost_of_validity(base, valid, beta):
+    base_rate = valid_mass(base, valid)
+    return kappa(mu_from_beta(base_rate, beta), base_rate)
+
+
+def exchanged(base, valid, beta):
+    base_rate = valid_mass(base, valid)
+    return bernoulli_kl(base_rate, mu_from_beta(base_rate, beta))
+
+
+def even_inside(base, valid, beta):
+    """The policy of the same validity that is uniform inside Y1 instead."""
+    mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
+    even = filtered(0 * base + 1 / trailing(base.sum(axis=-1) * base.shape[-1], 1), valid)
+    return REVERSE_KL(mu * even + (1 - mu) * filtered(base, ~valid), base)
+
+
+def derivation():
+    # On Y1 p_b/a = mu/A1 throughout, on Y0 (1-mu)/A0: summing p_b log(p_b/a) gives the two terms of kl. With
+    # x = e^(1/b), mu = A1 x/Z these ratios are x/Z and 1/Z.
+    a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)
+    Z = A0 + A1 * x
+    yield Claim("the ratio on a valid outcome", (a * x / Z) / a - (A1 * x / Z) / A1)
+    yield Claim("the ratio on an invalid outcome", (a / Z) / a - (1 - A1 * x / Z) / A0)
+
+
+THEOREM = Theorem(
+    name="A5.cost",
+    title="KL(p_beta||a) = kappa(mu), the KL of two Bernoullis",
+    source=Source("dymetman2026binary", "mu-beta"),
+    statement=r"\mathrm{KL}(p_\beta\|a) = \kappa(\mu) = \mathrm{kl}(\mu\|A_1)",
+    relation=Relation.EQUAL,
+    lhs=distance_to_base,
+    rhs=cost_of_validity,
+    instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("kl with its arguments exchanged", rhs=exchanged),
+        neighbour(
+            "the KL in the other direction",
+            lhs=lambda base, valid, beta: FORWARD_KL(tilted(base, valid, beta), base),
+        ),
+        neighbour("any policy of that validity", lhs=even_inside),
+    ),
+)

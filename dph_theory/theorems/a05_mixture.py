@@ -1,0 +1,48 @@
+"""A5, second claim: the tilted model is a mixture of the two conditionals of the base."""
+
+import sympy
+
+from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def tilted_model(base, valid, beta):
+    return tilted(base, valid, beta)
+
+
+def mixture(base, valid, beta):
+    mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
+    return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
+
+
+def mixture_with_base(base, valid, beta):
+    mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
+    return mu * filtered(base, valid) + (1 - mu) * base
+
+
+def derivation():
+    # Outcome by outcome: mu a/A1 on Y1 and (1 - mu) a/A0 on Y0.
+    a, A1, A0, beta = sympy.symbols("a A1 A0 beta", positive=True)
+    Z = A0 + A1 * sympy.exp(1 / beta)
+    mu = A1 * sympy.exp(1 / beta) / Z
+    yield Claim("a valid outcome", a * sympy.exp(1 / beta) / Z - mu * a / A1)
+    yield Claim("an invalid outcome", sympy.simplify(a / Z - (1 - mu) * a / A0))
+
+
+THEOREM = Theorem(
+    name="A5.mixture",
+    title="p_beta = mu p_* + (1-mu) p_0",
+    source=Source("dymetman2026binary", "mu-beta"),
+    statement=r"p_\beta = \mu\, p_* + (1-\mu)\, p_0",
+    relation=Relation.EQUAL,
+    lhs=tilted_model,
+    rhs=mixture,
+    instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),),
+)

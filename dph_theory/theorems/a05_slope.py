@@ -1,0 +1,70 @@
+"""A5, fourth claim: kappa'(mu) = 1/beta, as the supporting lines of the convex frontier."""
+
+import sympy
+
+from ..binary_reward import kappa, mu_from_beta
+from ..instances import chart, example, log_uniform, rates
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def supporting_line(base_rate, beta, mu):
+    """The line through (mu_b, kappa(mu_b)) with slope 1/beta, at mu."""
+    return _line(base_rate, beta, mu, 1 / beta)
+
+
+def _line(base_rate, beta, mu, slope):
+    contact = mu_from_beta(base_rate, beta)
+    return kappa(contact, base_rate) + (mu - contact) * slope
+
+
+def frontier(base_rate, mu):
+    return kappa(mu, base_rate)
+
+
+def derivation():
+    # kappa - line = kl(mu || mu_b), outcome by outcome: r stands for A1, then for A0, m and c for mu and
+    # mu_b, then for their complements, and 1/beta is the difference of log(c/r) between the two. That gap
+    # is not negative, and zero at mu = mu_b only: the line supports there.
+    m, c, r = sympy.symbols("m c r", positive=True)
+    bregman = m * sympy.log(m / r) - c * sympy.log(c / r) - (m - c) * sympy.log(c / r)
+    yield Claim("kappa less its line is kl(mu||mu_b), termwise", bregman - m * sympy.log(m / c))
+    odds, x = sympy.symbols("odds x", positive=True)
+    A1 = odds / (1 + odds)
+    mu = odds * x / (1 + odds * x)
+    gain = sympy.log(mu / A1) - sympy.log((1 - mu) / (1 - A1))
+    # x = e^(1/beta).
+    yield Claim("the slope at mu_b is 1/beta", sympy.logcombine(sympy.simplify(gain - sympy.log(x))))
+    M, R = sympy.symbols("M R", positive=True)
+    kl = M * sympy.log(M / R) + (1 - M) * sympy.log((1 - M) / (1 - R))
+    slope = sympy.diff(kl, M) - sympy.log(M / R) + sympy.log((1 - M) / (1 - R))
+    yield Claim("kappa'(mu) = logit mu - logit A1", sympy.simplify(slope))
+
+
+THEOREM = Theorem(
+    name="A5.slope",
+    title="kappa'(mu) = 1/beta: the line of slope 1/beta at p_beta supports the frontier",
+    source=Source("dymetman2026binary", "mu-beta"),
+    statement=r"\kappa'(\mu_\beta) = 1/\beta: \quad"
+    r" \kappa(\mu) \ge \kappa(\mu_\beta) + \tfrac{1}{\beta} (\mu - \mu_\beta) \text{ for every } \mu",
+    relation=Relation.AT_MOST,
+    lhs=supporting_line,
+    rhs=frontier,
+    instances=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), mu=rates()),
+    expected=Verdict.PROVED,
+    examples=(example(base_rate=".25", beta=".5", mu=".7"),),
+    symbolic=derivation,
+    tight=True,
+    # Three digits would round a base rate near 1 to 1.
+    digits=9,
+    false_neighbours=(
+        neighbour(
+            "a slope 2% larger",
+            lhs=lambda base_rate, beta, mu: _line(base_rate, beta, mu, 1.02 / beta),
+        ),
+        neighbour(
+            "a slope 2% smaller",
+            lhs=lambda base_rate, beta, mu: _line(base_rate, beta, mu, 0.98 / beta),
+        ),
+    ),
+)

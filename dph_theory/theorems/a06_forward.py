@@ -1,0 +1,59 @@
+"""A6, third mode: the KL from the filtered model to the tilted one is -log mu, and vanishes."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
+from ..divergences import FORWARD_KL
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def filtered_to_tilted(base, valid, beta):
+    return trailing(FORWARD_KL(tilted(base, valid, beta), filtered(base, valid)), 1)
+
+
+def both_forms(base, valid, beta):
+    A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
+    surprise = -np.log(mu_from_beta(A1, beta))
+    return np.stack([surprise, np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
+
+
+def invalid_left(base, valid, beta):
+    return trailing(1 - mu_from_beta(valid_mass(base, valid), beta), 1)
+
+
+def base_odds_exchanged(base, valid, beta):
+    A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
+    return trailing(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
+
+
+def derivation():
+    # On Y1 p_*/p_b = (a/A1)/(a x/Z) = 1/mu throughout, x = e^(1/b), and p_* sums to one there.
+    a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)
+    mu = A1 * x / (A0 + A1 * x)
+    yield Claim("the ratio on a valid outcome", (a / A1) / (a * x / (A0 + A1 * x)) - 1 / mu)
+    yield Claim("1/mu", 1 / mu - (1 + A0 / (A1 * x)))
+    yield Claim("the limit x -> oo", sympy.limit(sympy.log(1 + A0 / (A1 * x)), x, sympy.oo))
+
+
+THEOREM = Theorem(
+    name="A6.forward",
+    title="KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)), which vanishes",
+    source=Source("dymetman2026binary", "limits"),
+    statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big) \to 0"
+    r" \text{ as } \beta \to 0",
+    relation=Relation.EQUAL,
+    lhs=filtered_to_tilted,
+    rhs=both_forms,
+    instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("to first order, 1 - mu", rhs=invalid_left),
+        neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
+    ),
+)

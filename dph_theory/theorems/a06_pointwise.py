@@ -1,0 +1,51 @@
+"""A6, first mode: the tilted model converges to the filtered one at every outcome, with a rate."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, tilted, valid_mass
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def deviation(base, valid, beta):
+    return abs(tilted(base, valid, beta) - filtered(base, valid))
+
+
+def exponential(base, valid, beta):
+    return trailing(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
+
+
+def derivation():
+    # By A5.mixture p_b - p_* = (1-mu)(p_0 - p_*), at most 1 - mu as masses are at most one, and
+    # 1 - mu = A0/(A0 + A1 e^(1/b)) < (A0/A1) e^(-1/b), which vanishes as b -> 0.
+    A1, A0, beta = sympy.symbols("A1 A0 beta", positive=True)
+    rate = A0 / A1 * sympy.exp(-1 / beta)
+    yield Claim("1 - mu is below the rate", rate - A0 / (A0 + A1 * sympy.exp(1 / beta)), ">0")
+    yield Claim("the rate vanishes", sympy.limit(rate, beta, 0, "+"))
+
+
+THEOREM = Theorem(
+    name="A6.pointwise",
+    title="As beta -> 0, p_beta -> p_* at every outcome, within (A0/A1) e^(-1/beta)",
+    source=Source("dymetman2026binary", "limits"),
+    statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \to 0 \text{ as } \beta \to 0",
+    relation=Relation.AT_MOST,
+    lhs=deviation,
+    rhs=exponential,
+    instances=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".1"),),
+    symbolic=derivation,
+    tight=True,
+    false_neighbours=(
+        neighbour(
+            "a constant 2% smaller", rhs=lambda base, valid, beta: 0.98 * exponential(base, valid, beta)
+        ),
+        neighbour(
+            "a rate of e^(-1.02/beta)", rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02)
+        ),
+    ),
+)

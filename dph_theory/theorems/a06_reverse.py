@@ -1,0 +1,68 @@
+"""A6, fourth mode: the KL to the filtered model is infinite at every beta, so it is no reverse-KL target."""
+
+import numpy as np
+import sympy
+from flint import arb
+
+from ..binary_reward import filtered, tilted
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import is_ball
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def to_filtered(policy, base, valid, beta):
+    """From the tilted model, and from any policy of full support."""
+    target = filtered(base, valid)
+    return np.stack([REVERSE_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
+
+
+def infinity(beta):
+    return np.full((len(beta), 1), arb.pos_inf() if is_ball(beta) else np.inf)
+
+
+def finite_when_cold(beta):
+    return np.where(beta[:, None] > 0.01, infinity(beta), 0 * beta[:, None])
+
+
+def from_filtered(policy, base, valid, beta):
+    target = filtered(base, valid)
+    return np.stack([FORWARD_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
+
+
+def from_conditional(policy, base, valid, beta):
+    """Policies whose invalid mass has been removed."""
+    cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
+    return np.stack([REVERSE_KL(q, filtered(base, valid)) for q in cleaned], axis=-1)
+
+
+def derivation():
+    # On Y0 p_* = 0 while p_b = a/Z > 0: one term q log(q/r) with r -> 0 is infinite, all others are bounded
+    # below (q log(q/r) >= q - r).
+    q, r = sympy.symbols("q r", positive=True)
+    Z, a = sympy.symbols("Z a", positive=True)
+    yield Claim("an invalid outcome keeps mass at every beta", a / Z, ">0")
+    yield Claim("1/(its term) vanishes", sympy.limit(1 / (q * sympy.log(q / r)), r, 0, "+"))
+
+
+THEOREM = Theorem(
+    name="A6.reverse",
+    title="KL(p_beta||p_*) is infinite for every beta: p_* cannot be a reverse-KL target",
+    source=Source("dymetman2026binary", "limits"),
+    statement=r"\mathrm{KL}(p_\beta\|p_*) = +\infty \text{ for every } \beta > 0, \quad"
+    r" \mathrm{KL}(q\|p_*) = +\infty \text{ for every } q > 0",
+    relation=Relation.EQUAL,
+    lhs=to_filtered,
+    rhs=infinity,
+    # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
+    instances=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(policy=".98 .02", base=".25 .75", valid=[True, False], beta=".01"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("finite once beta is below 1/100", rhs=finite_when_cold),
+        neighbour("the directions exchanged", lhs=from_filtered),
+        neighbour("for policies without invalid mass", lhs=from_conditional),
+    ),
+)

@@ -1,0 +1,54 @@
+"""A6, second mode: the total variation to the filtered model is the remaining invalid mass."""
+
+import sympy
+
+from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
+from ..divergences import TOTAL_VARIATION
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def distance_to_filtered(base, valid, beta):
+    return TOTAL_VARIATION(tilted(base, valid, beta), filtered(base, valid))
+
+
+def invalid_left(base, valid, beta):
+    return 1 - mu_from_beta(valid_mass(base, valid), beta)
+
+
+def derivation():
+    # p_b - p_* = (1-mu)(p_0 - p_*) and p_0, p_* have disjoint supports: half the L1 norm is
+    # (1-mu)/2 (1 + 1). An outcome's share, with a/A1 = s on Y1 and a/A0 = s on Y0, sums s to one.
+    s, odds, x = sympy.symbols("s odds x", positive=True)
+    # mu = odds x/(1 + odds x), x = e^(1/beta).
+    mu = odds * x / (1 + odds * x)
+    invalid = 1 / (1 + odds * x)
+    yield Claim("1 - mu", invalid - (1 - mu))
+    yield Claim("a valid outcome's share", sympy.Abs(sympy.simplify(mu * s - s)) - invalid * s)
+    yield Claim("an invalid outcome's share", sympy.Abs(sympy.simplify((1 - mu) * s)) - invalid * s)
+
+
+THEOREM = Theorem(
+    name="A6.variation",
+    title="TV(p_beta, p_*) = 1 - mu",
+    source=Source("dymetman2026binary", "limits"),
+    statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu \to 0 \text{ as } \beta \to 0",
+    relation=Relation.EQUAL,
+    lhs=distance_to_filtered,
+    rhs=invalid_left,
+    instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour(
+            "the L1 distance in place of half of it",
+            lhs=lambda base, valid, beta: 2 * distance_to_filtered(base, valid, beta),
+        ),
+        neighbour(
+            "the gain in validity, mu - A1",
+            rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),
+        ),
+    ),
+)

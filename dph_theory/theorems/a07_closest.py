@@ -1,0 +1,62 @@
+"""A7, second claim: the filtered model is the unique fully valid distribution closest to the base."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import REVERSE_KL, TOTAL_VARIATION
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a04_unique import pinsker
+
+VALID = np.array([True, True, True, False])
+"""Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
+
+
+def margin(policy, base):
+    return 2 * TOTAL_VARIATION(filtered(policy, VALID), filtered(base, VALID)) ** 2
+
+
+def farther_than_least(policy, base):
+    # `policy` conditioned on Y1 runs over the fully valid distributions.
+    return REVERSE_KL(filtered(policy, VALID), base) + np.log(valid_mass(base, VALID))
+
+
+def any_farther_than_least(policy, base):
+    return REVERSE_KL(policy, base) + np.log(valid_mass(base, VALID))
+
+
+def margin_around_uniform(policy, base):
+    even = filtered(1 / (4 + 0 * base), VALID)
+    return 2 * TOTAL_VARIATION(filtered(policy, VALID), even) ** 2
+
+
+def derivation():
+    # By A7.pythagoras the right side is KL(q||p_*), so that this is Pinsker's inequality. At q = p_* the
+    # distance is -log A1, since p_*/a = 1/A1 on Y1.
+    a, A1 = sympy.symbols("a A1", positive=True)
+    yield Claim("the distance of p_*", sympy.log((a / A1) / a) + sympy.log(A1))
+    yield from pinsker()
+
+
+THEOREM = Theorem(
+    name="A7.closest",
+    title="p_* is the unique fully valid distribution closest to a, at distance -log A1",
+    source=Source("dymetman2026binary", "I-projection"),
+    statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
+    r" \mathrm{KL}(p_*\|a) = -\log A_1",
+    relation=Relation.AT_MOST,
+    lhs=margin,
+    rhs=farther_than_least,
+    instances=chart(policy=simplex(4), base=simplex(4)),
+    expected=Verdict.PROVED,
+    examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),
+    symbolic=derivation,
+    tight=True,
+    false_neighbours=(
+        neighbour("a margin 2% larger", lhs=lambda policy, base: 1.02 * margin(policy, base)),
+        neighbour("the closest is uniform on Y1", lhs=margin_around_uniform),
+        neighbour("for every q", rhs=any_farther_than_least),
+    ),
+)

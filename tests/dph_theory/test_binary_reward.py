@@ -1,0 +1,183 @@
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import betas, laws, rates, verifiers
+
+from dph_theory import FORWARD_KL, REVERSE_KL
+from dph_theory.binary_reward import (
+    beta_for_mean_validity,
+    beta_from_mu,
+    excess_kl,
+    filtered,
+    kappa,
+    log_partition,
+    mu_from_beta,
+    tilted,
+    valid_mass,
+)
+
+POLICY, BASE, VALID = (0.3, 0.25, 0.25, 0.2), (0.15, 0.1, 0.45, 0.3), (1, 1, 0, 0)
+RATES = np.array([0.1, 0.3, 0.6])
+
+
+def test_mu_beta_values_of_the_theory():
+    mu = mu_from_beta(0.25, 0.5)
+    assert mu == pytest.approx(0.7112345942276, abs=5e-14)
+    assert kappa(mu, 0.25) == pytest.approx(0.4680105956619, abs=1e-13)
+    assert 0.5 * log_partition(0.25, 0.5) == pytest.approx(0.4772292963966, abs=1e-13)
+
+
+def test_decomposition_values_of_the_theory():
+    parts = excess_kl(POLICY, BASE, VALID)
+    assert parts == pytest.approx((0.208977149289, 0.203780017506, 0.003365288936, 0.001831842848), abs=5e-13)
+    assert parts.excess == parts.valid + parts.invalid
+
+
+def test_one_beta_for_many_prompts_values_of_the_theory():
+    beta = beta_for_mean_validity(RATES, 0.8)
+    mu = mu_from_beta(RATES, beta)
+    assert beta == pytest.approx(0.38622661634118, abs=1e-13)
+    assert mu == pytest.approx((0.5967469645992, 0.8509226143122, 0.9523304210885), abs=1e-12)
+    assert kappa(mu, RATES).mean() == pytest.approx(0.57911733359, abs=1e-11)
+    assert kappa(0.8, RATES).mean() == pytest.approx(0.662788261516, abs=1e-12)
+
+
+@given(base=laws(), valid=verifiers())
+def test_filtered_keeps_the_ratios_and_drops_the_rest(base, valid):
+    target = filtered(base, valid)
+    assert valid_mass(target, valid) == pytest.approx(1, abs=1e-15)
+    assert target == pytest.approx(np.where(valid, base, 0) / base[valid].sum(), rel=1e-12)
+
+
+@given(base=laws(), valid=verifiers(), beta=betas)
+def test_tilted_has_the_validity_that_mu_from_beta_says(base, valid, beta):
+    base_rate = valid_mass(base, valid)
+    if 1e-9 < base_rate < 1 - 1e-9:
+        assert valid_mass(tilted(base, valid, beta), valid) == pytest.approx(
+            mu_from_beta(base_rate, beta), rel=1e-9
+        )
+
+
+@given(base_rate=rates, gain=st.floats(1e-3, 20))
+def test_mu_and_beta_are_inverse_functions(base_rate, gain):
+    mu = mu_from_beta(base_rate, 1 / gain)
+    # 1 - mu carries an absolute rounding error, which the logit amplifies.
+    if mu < 1:
+        loss = 1e-15 / (1 - mu) + 1e-15 / (1 - base_rate)
+        assert 1 / beta_from_mu(base_rate, mu) == pytest.approx(gain, rel=1e-9, abs=10 * loss)
+
+
+@given(policy=laws(zeros=True), base=laws(), valid=verifiers())
+def test_decomposition_adds_up_and_has_no_negative_part(policy, base, valid):
+    parts = excess_kl(policy, base, valid)
+    assert parts.total == pytest.approx(parts.validity + parts.excess, rel=1e-9, abs=1e-12)
+    assert min(parts) >= 0
+
+
+@given(policy=laws(), base=laws(), valid=verifiers())
+def test_pythagoras_on_the_valid_face(policy, base, valid):
+    q, target = filtered(policy, valid), filtered(base, valid)
+    assert REVERSE_KL(q, base) == pytest.approx(
+        REVERSE_KL(q, target) - np.log(valid_mass(base, valid)), abs=1e-9
+    )
+
+
+@given(base=laws(), valid=verifiers(), beta=betas)
+def test_only_the_tilted_family_has_no_excess(base, valid, beta):
+    assert excess_kl(tilted(base, valid, beta), base, valid).excess == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("base_rate", [1e-300, 1e-20, 0.3, 1 - 1e-12])
+def test_stable_at_extremes_against_60_digits(base_rate, beta):
+    with mpmath.workdps(60):
+        a, gain = mpmath.mpf(base_rate), 1 / mpmath.mpf(beta)
+        odds = a / (1 - a) * mpmath.exp(gain)
+        mu = odds / (1 + odds)
+        partition = mpmath.log(1 - a + a * mpmath.exp(gain))
+        assert mu_from_beta(base_rate, beta) == pytest.approx(float(mu), rel=1e-12)
+        assert log_partition(base_rate, beta) == pytest.approx(float(partition), rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 1e-2, 1e3])
+def test_models_are_stable_at_base_rate_1e_300(beta):
+    base = np.array([6e-301, 4e-301, 1.0])
+    valid = np.array([True, True, False])
+    assert filtered(base, valid) == pytest.approx([0.6, 0.4, 0], rel=1e-12)
+    model = tilted(base, valid, beta)
+    assert np.isfinite(model).all()
+    assert model.sum() == pytest.approx(1)
+    assert model[0] * 4 == pytest.approx(model[1] * 6, rel=1e-12)
+
+
+def test_kappa_keeps_its_digits_where_mu_meets_the_base_rate():
+    base_rate, step = 0.25, 2.0**-30
+    with mpmath.workdps(60):
+        m, a = mpmath.mpf(base_rate + step), mpmath.mpf(base_rate)
+        exact = m * mpmath.log(m / a) + (1 - m) * mpmath.log((1 - m) / (1 - a))
+    assert kappa(base_rate + step, base_rate) == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_kappa_at_the_ends():
+    assert kappa([0.0, 1.0], 0.25) == pytest.approx(-np.log([0.75, 0.25]))
+
+
+@given(base_rates=st.lists(rates, min_size=1, max_size=6), share=st.floats(0.05, 0.95))
+def test_mean_validity_is_reached(base_rates, share):
+    base_rates = np.array(base_rates)
+    mu = base_rates.mean() + share * (1 - base_rates.mean())
+    if base_rates.mean() < mu < 1:
+        beta = beta_for_mean_validity(base_rates, mu)
+        assert mu_from_beta(base_rates, beta).mean() == pytest.approx(mu, rel=1e-9)
+
+
+def test_prompts_that_are_never_or_always_solved_stay_so():
+    beta = beta_for_mean_validity([0.0, 1.0, 0.2, 0.4], 0.6)
+    assert (1 + mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
+
+
+def test_batches_agree_with_single_instances():
+    rng = np.random.default_rng(1)
+    base, policy = rng.dirichlet(np.ones(4), size=6), rng.dirichlet(np.ones(4), size=6)
+    batch = excess_kl(policy, base, VALID)
+    for i in range(6):
+        assert [part[i] for part in batch] == pytest.approx(excess_kl(policy[i], base[i], VALID), rel=1e-12)
+    betas_ = np.linspace(0.1, 2, 6)
+    np.testing.assert_allclose(tilted(base, VALID, betas_)[3], tilted(base[3], VALID, betas_[3]), rtol=1e-13)
+
+
+def test_filtered_model_is_no_reverse_kl_target():
+    target, model = filtered(BASE, VALID), tilted(BASE, VALID, 0.2)
+    assert REVERSE_KL(model, target) == np.inf
+    assert FORWARD_KL(model, target) == pytest.approx(-np.log(valid_mass(model, VALID)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tilted(BASE, VALID, 0), r"beta=0\.0 is not allowed: every value must lie in \(0, inf\)"),
+        (lambda: tilted(BASE, VALID, -1), r"beta=-1\.0"),
+        (lambda: mu_from_beta(1.5, 1), r"base_rate=1\.5 .*\(0, 1\)"),
+        (lambda: mu_from_beta(0.5, [1, 0]), r"beta=0"),
+        (lambda: mu_from_beta([0.1, 0.2], [1, 2, 3]), r"shapes do not fit: base_rate \(2,\), beta \(3,\)"),
+        (lambda: beta_from_mu(0.5, 0.4), r"mu=0\.4 .*must exceed the base rate"),
+        (lambda: beta_from_mu(0.5, 1.0), r"mu=1\.0 .*\(0, 1\)"),
+        (lambda: kappa(1.2, 0.5), r"mu=1\.2 .*\[0, 1\]"),
+        (lambda: kappa(0.5, 0.0), r"base_rate=0\.0"),
+        (lambda: kappa(float("nan"), 0.5), r"mu=nan"),
+        (lambda: filtered(BASE, (0, 0, 0, 0)), r"valid=.*at least one outcome must be valid"),
+        (lambda: filtered((1.0, 0.0), (0, 1)), r"base=.*must give the valid outcomes some mass"),
+        (lambda: filtered(BASE, (1, 0)), r"valid\.shape=\(2,\)"),
+        (lambda: filtered(BASE, (2, 0, 0, 0)), r"valid=.*zeros and ones"),
+        (lambda: excess_kl(POLICY, BASE, (1, 1, 1, 1)), r"at least one outcome must be invalid"),
+        (lambda: beta_for_mean_validity(RATES, 0.3), r"mu=0\.3 .*\(0\.333333333333, 1\)"),
+        (lambda: beta_for_mean_validity([0.0, 0.5], 0.6), r"mu=0\.6 .*\(0\.25, 0\.5\)"),
+        (lambda: beta_for_mean_validity([], 0.6), r"base_rates=.*prompts"),
+        (lambda: mu_from_beta(["half"], 1), r"base_rate=.*half.*numbers"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,89 @@
+"""The command as a user runs it: a process, its exit status, what it prints, what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DPH = Path(sys.executable).with_name("dph")
+
+
+def dph(*arguments, **options):
+    return subprocess.run(
+        [DPH, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
+    path = tmp_path / "verify.json"
+    done = dph("verify", "A8", "C2.old", "--quick", "--instances", "500", "--json", str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    last = done.stdout.strip().splitlines()[-1]
+    assert last.startswith("3 theorems: 2 proved, 1 refuted; 3 as expected; ")
+    assert "false neighbours refuted" in last
+    names = [report["theorem"] for report in json.loads(path.read_text())]
+    assert names == ["A8.decomposition", "A8.frontier", "C2.old"]
+
+
+def test_the_table_is_grouped_by_paper():
+    out = dph("verify", "A5.validity", "A8", "--quick", "--instances", "200").stdout
+    assert (
+        out.index("dymetman2026binary")
+        < out.index("A5.validity")
+        < out.index("ours")
+        < out.index("A8.frontier")
+    )
+
+
+def test_a_subset_of_checks():
+    done = dph("verify", "A8", "--checks", "symbolic,numeric", "--instances", "300")
+    assert done.returncode == 0
+    done = dph("verify", "A8", "--checks", "symbolic")
+    assert done.returncode == 0
+    assert "0 of 0 false neighbours" in done.stdout
+
+
+def test_the_list_names_every_theorem():
+    from dph_theory.theorems import THEOREMS
+
+    out = dph("verify", "--list").stdout
+    assert all(name in out for name in THEOREMS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("Z9",), "known names are A1"),
+        (("--checks", "guess"), "one of symbolic, numeric, adversarial, certified"),
+        (("--instances", "0"), "--instances"),
+        (("--seed", "-1"), "--seed"),
+        (("--json", "missing/folder/v.json"), "does not exist"),
+        (("--what",), "No such option"),
+    ],
+)
+def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message):
+    done = dph("verify", *arguments)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def test_an_interrupted_run_leaves_no_file(tmp_path):
+    path = tmp_path / "verify.json"
+    path.write_text("[]\n")
+    command = [DPH, "verify", "--instances", "1000000", "--json", str(path)]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    time.sleep(4)
+    os.killpg(running.pid, signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert b"interrupted: nothing was written" in out
+    assert b"Traceback" not in out
+    assert path.read_text() == "[]\n"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,93 @@
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import laws, verifiers
+
+from dph_theory.coverage import (
+    effective_number,
+    entropy,
+    exact_pass_at_k,
+    expected_distinct_valid,
+    pass_at_k,
+    support_size,
+)
+from dph_theory.instances import as_balls, example
+from dph_theory.numerics import precision
+
+
+def test_values_of_the_theory():
+    assert pass_at_k(10, 3, 4) == pytest.approx(0.833333333333, abs=5e-13)
+    valid = (1, 1, 0)
+    for q, value in (((0.48, 0.32, 0.2), 1.71307008), ((0.4, 0.4, 0.2), 1.7408), ((0.8, 0, 0.2), 0.9984)):
+        assert expected_distinct_valid(q, valid, 4) == pytest.approx(value, abs=1e-12)
+
+
+@given(n=st.integers(1, 200), data=st.data())
+def test_pass_at_k_is_the_ratio_of_binomials(n, data):
+    c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
+    exact = 1 - Fraction(comb(n - c, k), comb(n, k))
+    assert pass_at_k(n, c, k) == pytest.approx(float(exact), rel=1e-13, abs=0)
+
+
+def test_pass_at_k_is_vectorised_over_every_argument():
+    c, k = np.arange(0, 11)[:, None], np.array([1, 4, 10])
+    grid = pass_at_k(10, c, k)
+    assert grid.shape == (11, 3)
+    assert all(grid[i, j] == pass_at_k(10, i, int(k[j])) for i in range(11) for j in range(3))
+    assert (np.diff(grid, axis=0) >= 0).all()
+
+
+def test_pass_at_k_keeps_the_digits_of_small_values():
+    assert pass_at_k(10**6, 1, 1) == pytest.approx(1e-6, rel=1e-14)
+
+
+def test_pass_at_k_in_balls():
+    with precision(200):
+        exact = pass_at_k(**as_balls(example(n=10, c=3, k=4)))[0]
+    assert exact.rad() < 1e-50
+    assert exact.overlaps(exact.__class__(5) / 6)
+
+
+@given(p=st.floats(0, 1), k=st.integers(1, 10**6))
+def test_exact_pass_at_k_lies_between_p_and_one(p, k):
+    value = exact_pass_at_k(p, k)
+    assert p * (1 - 1e-12) <= value <= 1
+
+
+def test_exact_pass_at_k_for_small_rates():
+    assert exact_pass_at_k(1e-20, 1000) == pytest.approx(1e-17, rel=1e-12)
+    assert exact_pass_at_k([0.0, 1.0], 3).tolist() == [0.0, 1.0]
+
+
+@given(q=laws(), valid=verifiers(), k=st.integers(1, 50))
+def test_distinct_valid_is_bounded_by_draws_and_by_outcomes(q, valid, k):
+    value = expected_distinct_valid(q, valid, k)
+    assert 0 <= value <= min(k, valid.sum()) * (1 + 1e-12)
+
+
+def test_entropy_and_effective_number():
+    assert effective_number([0.25] * 4) == pytest.approx(4)
+    assert entropy([1.0, 0.0]) == 0
+    assert support_size([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pass_at_k(10, 3, 11), r"k=11 is not allowed: at most n"),
+        (lambda: pass_at_k(10, 11, 3), r"c=11 is not allowed: at most n"),
+        (lambda: pass_at_k(10, 3, 0), r"k=0.* \[1, inf\)"),
+        (lambda: pass_at_k(10, -1, 2), r"c=-1"),
+        (lambda: pass_at_k(10, 2.5, 2), r"c=2\.5 .*whole numbers"),
+        (lambda: exact_pass_at_k(1.5, 2), r"p=1\.5 .*\[0, 1\]"),
+        (lambda: exact_pass_at_k(0.5, 0), r"k=0"),
+        (lambda: expected_distinct_valid((0.5, 0.4), (1, 0), 2), r"q sums to 0\.9"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

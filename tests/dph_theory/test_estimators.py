@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import laws
+
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from dph_theory.estimators import (
+    ESTIMATORS,
+    K1,
+    K2,
+    K3,
+    alpha_dpg_reward,
+    definition_form,
+    generator_form,
+    reward_gradient,
+)
+
+close = {"rtol": 1e-8, "atol": 1e-10}
+
+
+def complex_step(function, theta):
+    """The gradient of a real-analytic function of a softmax's logits, without cancellation."""
+    moved = np.exp(theta + 1e-30j * np.eye(len(theta)))
+    return function(moved / moved.sum(axis=-1, keepdims=True)).imag / 1e-30
+
+
+@given(pi=laws(), ref=laws())
+def test_values(pi, ref):
+    kl = REVERSE_KL(pi, ref)
+    assert K1.expected_value(pi, ref) == pytest.approx(kl, rel=1e-9, abs=1e-12)
+    assert K3.expected_value(pi, ref) == pytest.approx(kl, rel=1e-9, abs=1e-12)
+    assert K2.expected_value(pi, ref) == pytest.approx(
+        (pi * np.log(pi / ref) ** 2).sum() / 2, rel=1e-9, abs=1e-12
+    )
+
+
+@given(pi=laws(), ref=laws())
+def test_what_each_gradient_descends(pi, ref):
+    theta = np.log(pi)
+    reverse = complex_step(lambda p: (p * np.log(p / ref)).sum(-1), theta)
+    forward = complex_step(lambda p: -(ref * np.log(p)).sum(-1), theta)
+    np.testing.assert_allclose(K1.loss_gradient(pi, ref), 0, atol=1e-12)
+    np.testing.assert_allclose(K2.loss_gradient(pi, ref), reverse, **close)
+    np.testing.assert_allclose(K3.loss_gradient(pi, ref), forward, **close)
+    np.testing.assert_allclose(K3.corrected_loss_gradient(pi, ref), reverse, **close)
+    np.testing.assert_allclose(K1.reward_gradient(pi, ref), reverse, **close)
+
+
+def test_k3_keeps_its_digits_near_equality():
+    assert K3.on_samples(1e-9) == pytest.approx(5e-19, rel=1e-8)
+    assert all(e.on_samples(0.0) == 0 for e in ESTIMATORS.values())
+
+
+@given(pi=laws(), ref=laws())
+def test_both_forms_are_unbiased(pi, ref):
+    for divergence in (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5)):
+        value = divergence(pi, ref)
+        noise = 1e-9 * (1 + np.abs(np.log(pi / ref)).max())
+        assert generator_form(divergence, pi, ref).mean == pytest.approx(value, rel=1e-6, abs=noise)
+        assert definition_form(divergence, pi, ref).mean == pytest.approx(value, rel=1e-6, abs=noise)
+
+
+def test_alpha_dpg_value_of_the_theory():
+    pi, base, valid = (0.2, 0.3, 0.5), (0.3, 0.2, 0.5), (1, 1, 0)
+    reward = alpha_dpg_reward(pi, base, valid, 0.5)
+    assert reward[2] == -2
+    gradient = reward_gradient(pi, reward)
+    assert gradient == pytest.approx((0.415692193817, 0.277128129211, -0.692820323028), abs=5e-13)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: K1.expected_value((1.0, 0.0), (0.5, 0.5)), r"pi=0\.0 .*full support"),
+        (lambda: K3.loss_gradient((0.5, 0.5), (1.0, 0.0)), r"ref=0\.0 .*full support"),
+        (lambda: alpha_dpg_reward((0.5, 0.5), (0.5, 0.5), (1, 0), 0), r"alpha=0\.0 .*\(0, inf\)"),
+        (lambda: alpha_dpg_reward((0.0, 1.0), (0.5, 0.5), (1, 0), 1), r"pi=0\.0 .*every valid outcome"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,191 @@
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import laws
+
+from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
+from dph_theory.fdivergence import u
+from dph_theory.instances import as_balls, example
+from dph_theory.numerics import precision
+
+ALPHAS = (-1.0, -0.001, 0.01, 0.2, 0.5, 0.8, 0.99, 1.001, 2.0, 2.5)
+FAMILY = [*DIVERGENCES.values(), *map(alpha_divergence, ALPHAS)]
+SMOOTH = [d for d in FAMILY if d is not TOTAL_VARIATION]
+every = pytest.mark.parametrize("divergence", FAMILY, ids=lambda d: d.name)
+smooth = pytest.mark.parametrize("divergence", SMOOTH, ids=lambda d: d.name)
+
+
+@cache
+def mpmath_generator(divergence):
+    return sympy.lambdify(u, divergence.expression, "mpmath")
+
+
+GRID = np.concatenate([np.linspace(-700, 700, 281), np.linspace(-3, 3, 61), 10.0 ** np.arange(-14, 0)])
+GRID = np.unique(np.concatenate([GRID, -GRID]))
+GRID = GRID[GRID != 0]
+
+
+@every
+def test_stable_form_agrees_with_the_expression_in_60_digits(divergence):
+    with mpmath.workdps(60):
+        f = sympy.lambdify(u, divergence.expression, "mpmath")
+        slope = sympy.lambdify(u, divergence.derivative, "mpmath")
+        ratios = [mpmath.exp(mpmath.mpf(x)) for x in GRID]
+        exact = np.array([f(r) for r in ratios])
+        exact_slope = np.array([r * slope(r) for r in ratios])
+        value, derivative = divergence.on_log_ratio(GRID)
+        for found, true in ((value, exact), (derivative, exact_slope)):
+            inside = np.array([abs(t) < 1e308 for t in true])
+            pairs = zip(found[inside], true[inside], strict=True)
+            # Rounded up by the smallest float, so that an exact zero compares too.
+            assert max(float(abs(float(a) - b) / (abs(b) + mpmath.mpf(10) ** -308)) for a, b in pairs) < 1e-13
+            assert (np.abs(found[~inside]) > 1e307).all()
+
+
+@every
+def test_torch_and_numpy_share_the_stable_form(divergence):
+    for gauge in ("printed", "normalised", 0.7):
+        mine = divergence.on_log_ratio(GRID, gauge=gauge)
+        theirs = divergence.on_log_ratio(torch.tensor(GRID), gauge=gauge)
+        for a, b in zip(mine, theirs, strict=True):
+            assert b.dtype == torch.float64
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-12)
+
+
+@smooth
+def test_gauges_differ_by_a_multiple_of_u_minus_one(divergence):
+    x = np.linspace(-5, 5, 21)
+    printed, normalised = (divergence.on_log_ratio(x, gauge=g) for g in ("printed", "normalised"))
+    shifted = divergence.on_log_ratio(x, gauge=2.5)
+    np.testing.assert_allclose(
+        printed.value - normalised.value, divergence.gauge * np.expm1(x), rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(shifted.value - printed.value, 2.5 * np.expm1(x), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        shifted.derivative - printed.derivative, 2.5 * np.exp(x), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_unknown_gauge_is_named():
+    with pytest.raises(ValueError, match=r'gauge=.*"printed", "normalised"'):
+        FORWARD_KL.on_log_ratio(np.zeros(2), gauge="raw")
+
+
+@every
+@given(pi=laws(zeros=True), ref=laws(zeros=True))
+def test_never_negative_never_nan_and_zero_on_itself(divergence, pi, ref):
+    value = divergence(pi, ref)
+    assert value >= 0
+    assert divergence(pi, pi) == 0
+
+
+@every
+@given(pi=laws(), ref=laws())
+def test_float_form_agrees_with_the_declared_expression(divergence, pi, ref):
+    f = mpmath_generator(divergence)
+    with mpmath.workdps(40):
+        exact = sum(r * f(p / r) for p, r in zip(map(mpmath.mpf, pi), map(mpmath.mpf, ref), strict=True))
+    # Sums are one only to rounding, which the gauge turns into a shift of that size.
+    assert divergence(pi, ref) == pytest.approx(float(exact), rel=1e-11, abs=1e-14)
+
+
+@every
+@given(pi=laws(zeros=True), ref=laws(zeros=True))
+def test_reversed_exchanges_the_arguments(divergence, pi, ref):
+    assert divergence.reversed(ref, pi) == pytest.approx(divergence(pi, ref), rel=1e-12)
+
+
+@every
+def test_reversed_expression_is_u_f_of_one_over_u(divergence):
+    assert sympy.simplify(u * divergence.expression.subs(u, 1 / u) - divergence.reversed.expression) == 0
+    assert divergence.reversed.reversed == divergence
+
+
+@every
+@given(pi=laws(zeros=True), ref=laws(zeros=True))
+def test_merging_outcomes_never_raises_it(divergence, pi, ref):
+    merged = divergence(np.append(pi[:2], pi[2:].sum()), np.append(ref[:2], ref[2:].sum()))
+    assert merged <= divergence(pi, ref) * (1 + 1e-9) + 1e-12
+
+
+@smooth
+@given(pi=laws(), ref=laws(), c=st.floats(-5, 5))
+def test_gauge_is_free_under_samples_from_a_full_support_reference(divergence, pi, ref, c):
+    x = np.log(pi) - np.log(ref)
+    printed, shifted = ((ref * divergence.on_log_ratio(x, gauge=g).value).sum() for g in ("printed", c))
+    assert shifted == pytest.approx(printed, rel=1e-6, abs=1e-6)
+
+
+@every
+def test_zero_mass_is_a_limit(divergence):
+    outer, inner = np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    at_zero, at_infinity = float(divergence.at_zero), float(divergence.at_infinity)
+    rest = float(divergence.expression.subs(u, 2)) / 2
+    lost = divergence(inner, outer)
+    assert lost == pytest.approx(0.5 * at_zero + rest, rel=1e-12)
+    rest = float(divergence.expression.subs(u, sympy.Rational(1, 2)))
+    assert divergence(outer, inner) == pytest.approx(rest + 0.5 * at_infinity, rel=1e-12)
+    disjoint = divergence(inner, inner[::-1])
+    assert disjoint == pytest.approx(at_zero + at_infinity, rel=1e-12)
+
+
+@smooth
+@given(pi=laws(), ref=laws())
+def test_gradient_is_the_derivative_in_logits(divergence, pi, ref):
+    # Complex-step differentiation of the declared expression: no cancellation, an independent route.
+    f = sympy.lambdify(u, divergence.expression, "numpy")
+    theta, step = np.log(pi), 1e-30
+    shifted = theta + 1j * step * np.eye(len(pi))
+    moved = np.exp(shifted) / np.exp(shifted).sum(axis=-1, keepdims=True)
+    numeric = (ref * f(moved / ref)).sum(axis=-1).imag / step
+    scale = np.abs(pi * divergence.generator_derivative(pi / ref)).sum() + 1
+    np.testing.assert_allclose(divergence.gradient(pi, ref), numeric, atol=1e-11 * scale)
+
+
+@every
+def test_balls_contain_the_float_value(divergence):
+    instance = example(pi=".5 .3 .2 0", ref=".2 .2 .3 .3")
+    with precision(200):
+        exact = divergence(**as_balls(instance))[0]
+    if exact.is_finite():
+        assert exact.rad() < 1e-40
+        value = divergence([0.5, 0.3, 0.2, 0.0], [0.2, 0.2, 0.3, 0.3])
+        assert abs(float(exact) - value) < 1e-14
+    else:
+        assert float(divergence.at_zero) == np.inf
+
+
+def test_extreme_masses_neither_overflow_nor_vanish():
+    tiny = 1e-310
+    value = REVERSE_KL([0.5, 0.5], [tiny, 1 - tiny])
+    assert value == pytest.approx(np.log(0.5) - 0.5 * np.log(tiny), rel=1e-12)
+
+
+def test_batches_broadcast_without_a_loop():
+    rng = np.random.default_rng(0)
+    pi, ref = rng.dirichlet(np.ones(3), size=(5, 1)), rng.dirichlet(np.ones(3), size=(1, 7))
+    batch = FORWARD_KL(pi, ref)
+    assert batch.shape == (5, 7)
+    assert batch[2, 3] == FORWARD_KL(pi[2, 0], ref[0, 3])
+
+
+@pytest.mark.parametrize(
+    ("pi", "ref", "message"),
+    [
+        ([0.5, 0.6], [0.5, 0.5], r"pi sums to 1\.1.*off by \+0\.1"),
+        ([0.5, 0.5], [0.5, 0.4], r"ref sums to 0\.9.*off by -0\.1"),
+        ([-0.1, 1.1], [0.5, 0.5], r"pi=-0\.1 is not allowed: probabilities are not negative"),
+        ([float("nan"), 1.0], [0.5, 0.5], r"pi=nan is not allowed"),
+        ([0.5, 0.5], [0.2, 0.3, 0.5], r"shapes do not fit: pi \(2,\), ref \(3,\)"),
+        ([1.0], [0.5, 0.5], r"ref\.shape=\(2,\)"),
+    ],
+)
+def test_bad_distributions_are_named(pi, ref, message):
+    with pytest.raises(ValueError, match=message):
+        FORWARD_KL(pi, ref)

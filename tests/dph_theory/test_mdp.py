@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dph_theory import TabularMDP
+from dph_theory.instances import as_balls, example
+from dph_theory.numerics import precision
+
+
+def random_mdp(seed: int, batch: int = 3, states: int = 3, actions: int = 2):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.ones(states), size=(batch, states, actions))
+    r = rng.normal(size=(batch, states, actions))
+    gamma, rho0 = rng.uniform(0, 0.95, batch), rng.dirichlet(np.ones(states), size=batch)
+    policies = rng.dirichlet(np.ones(actions), size=(2, batch, states))
+    return TabularMDP(P, r, gamma, rho0), policies
+
+
+@given(st.integers(0, 10**6))
+def test_bellman_equations_and_visitation(seed):
+    mdp, (pi, _) = random_mdp(seed)
+    value, visits = mdp.value(pi), mdp.visitation(pi)
+    np.testing.assert_allclose((pi * mdp.action_value(pi)).sum(-1), value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose((pi * mdp.advantage(pi)).sum(-1), 0, atol=1e-9)
+    np.testing.assert_allclose(visits.sum(-1), 1, rtol=1e-9)
+    by_visits = (visits[..., None] * pi * mdp.r).sum((-1, -2)) / (1 - mdp.gamma)
+    np.testing.assert_allclose(mdp.return_(pi), by_visits, rtol=1e-8, atol=1e-9)
+
+
+@given(st.integers(0, 10**6))
+def test_performance_difference(seed):
+    mdp, (pi, old) = random_mdp(seed)
+    gain = (pi * mdp.advantage(old)).sum(-1)
+    difference = (mdp.visitation(pi) * gain).sum(-1) / (1 - mdp.gamma)
+    np.testing.assert_allclose(mdp.return_(pi) - mdp.return_(old), difference, rtol=1e-7, atol=1e-8)
+
+
+def test_value_is_the_discounted_sum_of_rewards():
+    mdp, (pi, _) = random_mdp(5, batch=1)
+    state, total, weight = mdp.rho0[0], 0.0, 1.0
+    for _ in range(2000):
+        total += weight * state @ (pi[0] * mdp.r[0]).sum(-1)
+        state, weight = state @ (pi[0][..., None] * mdp.P[0]).sum(1), weight * mdp.gamma[0]
+    assert mdp.return_(pi)[0] == pytest.approx(total, rel=1e-12)
+
+
+def test_one_state_closed_form_in_floats_and_balls():
+    instance = example(P=[["1 ", "1 "]], r=["1 0"], gamma=".9", rho0="1 ", pi=[".5 .5"])
+    with precision(200):
+        balls = as_balls(instance)
+        pi = balls.pop("pi")
+        exact = TabularMDP(**balls).return_(pi)[0]
+    assert exact.overlaps(exact.__class__(5))
+    assert exact.rad() < 1e-50
+    mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.9, np.ones(1))
+    assert mdp.return_(np.array([[0.5, 0.5]])) == pytest.approx(5.0)
+
+
+def test_gamma_zero_is_a_bandit():
+    mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.0, np.ones(1))
+    assert mdp.value(np.array([[0.3, 0.7]])) == pytest.approx([0.3])
+
+
+GOOD = {"P": np.full((2, 2, 2), 0.5), "r": np.zeros((2, 2)), "gamma": 0.5, "rho0": np.array([0.5, 0.5])}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gamma": 1.0}, r"gamma=1\.0 .*\[0, 1\)"),
+        ({"gamma": -0.1}, r"gamma=-0\.1"),
+        ({"P": np.full((2, 2, 2), 0.6)}, r"P sums to 1\.2"),
+        ({"P": np.full((3, 2, 2), 0.5)}, r"P\.shape"),
+        ({"r": np.zeros((3, 2))}, r"r\.shape=\(3, 2\)"),
+        ({"rho0": np.array([1.0])}, r"rho0\.shape"),
+        ({"r": np.full((2, 2), np.nan)}, r"r=nan"),
+    ],
+)
+def test_what_is_no_mdp_is_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        TabularMDP(**{**GOOD, **change})
+
+
+def test_policies_are_validated():
+    with pytest.raises(ValueError, match=r"pi\.shape=\(2, 3\)"):
+        TabularMDP(**GOOD).value(np.full((2, 3), 1 / 3))

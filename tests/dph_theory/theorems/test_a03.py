@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from dph_theory.instances import as_floats
+from dph_theory.theorems import a03_field, a03_limit, a03_path, a03_ratios
+
+BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
+VALID = np.array([[True, True, True, False]])
+
+
+@pytest.mark.parametrize("time", [0.5, 2.0, 10.0])
+def test_the_flow_is_the_tilted_model(time):
+    solution = solve_ivp(
+        lambda _, theta: a03_path.natural_gradient(theta[None], VALID)[0],
+        (0, time),
+        np.log(BASE[0]),
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-14,
+    )
+    tilted = a03_path.tilted_model(BASE, VALID, np.array([time]))[0]
+    assert np.exp(solution.y[:, -1]) == pytest.approx(tilted, rel=1e-11)
+    # Z = .4 + .6 e^t.
+    weights = BASE[0] * np.where(VALID[0], np.exp(time), 1)
+    assert tilted == pytest.approx(weights / (0.4 + 0.6 * np.exp(time)), rel=1e-14)
+
+
+def test_the_natural_gradient_solves_the_fisher_system():
+    policy = BASE[0]
+    fisher = np.diag(policy) - np.outer(policy, policy)
+    natural = VALID[0] - 0.6
+    assert fisher @ natural == pytest.approx(a03_field.fisher_times_field(BASE, VALID)[0], rel=1e-14)
+    least_norm = np.linalg.pinv(fisher) @ a03_field.plain_gradient(BASE, VALID)[0]
+    # Logits matter up to a common constant only.
+    assert least_norm - least_norm[0] == pytest.approx(natural - natural[0], abs=1e-12)
+
+
+def test_ratios_stay_those_of_the_base():
+    inside = a03_ratios.inside_valid(BASE, VALID, np.array([2.0]))[0]
+    assert inside == pytest.approx([1 / 2, 1 / 3, 1 / 6, 0], rel=1e-14)
+
+
+def test_the_distance_falls_below_its_bound():
+    instance = as_floats(a03_limit.THEOREM.examples[0])
+    distance, bound = a03_limit.THEOREM.sides(instance)
+    assert distance == pytest.approx(0.4 / (0.4 + 0.6 * np.exp(2)), rel=1e-14)
+    assert bound == pytest.approx(2 / 3 * np.exp(-2), rel=1e-14)

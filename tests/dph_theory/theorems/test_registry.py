@@ -1,0 +1,64 @@
+"""Every entry of the registry, run small: the verdict is the expected one, the neighbours fall."""
+
+import numpy as np
+import pytest
+
+from dph_theory.checks.numeric import sample
+from dph_theory.theorem import Relation, Verdict
+from dph_theory.theorems import THEOREMS
+from dph_theory.verify import Settings, verify_one
+
+SMALL = Settings(instances=2_000, quick=True)
+every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)
+
+STATEMENTS = {f"A{i}" for i in range(1, 12)} | {f"B{i}" for i in range(1, 10)}
+STATEMENTS |= {f"C{i}" for i in range(1, 5)} | {f"D{i}" for i in range(1, 4)}
+CERTIFIED = {f"A{i}" for i in range(4, 10)} | {f"B{i}" for i in range(1, 5)} | {"C2", "C4", "D1", "D2"}
+
+
+def test_every_statement_of_the_theory_is_there():
+    assert {name.split(".")[0] for name in THEOREMS} == STATEMENTS
+
+
+def test_statements_that_must_be_certified_are():
+    assert {
+        n.split(".")[0] for n, t in THEOREMS.items() if t.certified and t.relation is not Relation.TENDS
+    } >= CERTIFIED
+
+
+@every
+def test_an_entry_is_complete(theorem):
+    assert theorem.title
+    assert theorem.statement
+    assert theorem.false_neighbours, "a check must be shown to fail"
+    assert theorem.expected is not Verdict.UNDECIDED
+    assert (theorem.expected is Verdict.PROVED) <= (theorem.symbolic is not None)
+    assert (theorem.expected is Verdict.REFUTED) <= bool(theorem.note), (
+        "a refuted claim says what holds instead"
+    )
+
+
+@every
+def test_sides_are_batched(theorem):
+    # A batch gives the same numbers as its members one by one.
+    cube = sample(theorem.instances, 3, np.random.default_rng(1))
+    together = theorem.violation(theorem.instances(cube))
+    alone = [theorem.violation(theorem.instances(cube[i : i + 1]))[0] for i in range(3)]
+    assert together == pytest.approx(alone, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.slow
+@every
+def test_the_verdict_is_the_expected_one_and_the_neighbours_fall(theorem):
+    report = verify_one(theorem, SMALL)
+    assert report.verdict is report.expected, report.as_json()
+    assert [n.name for n in report.neighbours if not n.refuted] == []
+    for timed in report.checks:
+        assert timed.result.verdict is not Verdict.UNDECIDED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theorem", [t for t in THEOREMS.values() if t.tight], ids=lambda t: t.name)
+def test_a_bound_called_tight_is_nearly_attained(theorem):
+    report = verify_one(theorem, Settings(checks=("numeric", "adversarial"), instances=20_000))
+    assert max(timed.result.tightness for timed in report.checks) > 0.98

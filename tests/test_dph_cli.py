@@ -1,0 +1,42 @@
+import subprocess
+import sys
+
+import dph_cli
+
+
+def fresh(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.strip()
+
+
+def test_help_lists_every_command_and_imports_none_of_them():
+    code = (
+        "import sys, click.testing, dph_cli\n"
+        "out = click.testing.CliRunner().invoke(dph_cli.main, ['--help'])\n"
+        "heavy = {'numpy', 'scipy', 'sympy', 'torch', 'rich', 'dph_theory'} & set(sys.modules)\n"
+        "print(out.exit_code, sorted(heavy)); print(out.output)"
+    )
+    out = fresh(code)
+    assert out.startswith("0 []")
+    assert all(name in out for name in dph_cli.COMMANDS)
+
+
+def test_the_theory_loads_neither_torch_nor_transformers():
+    code = "import sys, dph_theory; print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    assert fresh(code) == "[]"
+
+
+def test_every_command_can_be_loaded_and_says_the_same_as_the_list():
+    for name, command in dph_cli.COMMANDS.items():
+        loaded = dph_cli.main.get_command(None, name)
+        assert loaded.get_short_help_str(200) == command.summary
+
+
+def test_an_unknown_command_is_wrong_usage():
+    done = subprocess.run(
+        [sys.executable, "-m", "dph_cli", "fly"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "No such command 'fly'" in done.stderr
