@@ -13,6 +13,7 @@ import sympy
 
 from .arrays import Distribution, Mask, Scalars, distribution, fail, mask, real, together
 from .binary_reward import filtered
+from .compiled import compiled
 from .fdivergence import FDivergence
 from .numerics import Values, exp_remainder, is_ball, log_ratio, trailing
 
@@ -31,12 +32,11 @@ class Estimator:
         """K at given log ratios, any shape; k3 without cancellation near 0."""
         if self is K3 and not is_ball(log_ratios):
             return exp_remainder(-np.asarray(log_ratios, dtype=float))
-        return np.asarray(_compile(self.expression)(np.asarray(log_ratios)))
+        return _evaluate(self.expression, log_ratios)
 
     def slope(self, log_ratios: Any) -> Values:
         """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
-        log_ratios = np.asarray(log_ratios)
-        return np.broadcast_to(_compile(sympy.diff(self.expression, x))(log_ratios), log_ratios.shape)
+        return _evaluate(sympy.diff(self.expression, x), log_ratios)
 
     def expected_value(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
@@ -72,9 +72,9 @@ K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
 ESTIMATORS = {estimator.name: estimator for estimator in (K1, K2, K3)}
 
 
-def _compile(expression: sympy.Expr) -> Any:
-    # All constants are integers or 1/2, exact as floats: one compilation serves floats and balls.
-    return sympy.lambdify(x, expression, modules="numpy")
+def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:
+    log_ratios = np.asarray(log_ratios)
+    return np.broadcast_to(compiled(expression, x, is_ball(log_ratios))(log_ratios), log_ratios.shape)
 
 
 def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
@@ -121,7 +121,7 @@ def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution
 
 def _moments(law: Values, value: Values) -> Moments:
     mean = (law * value).sum(axis=-1)
-    return Moments(mean, (law * (value - trailing(mean, 1)) ** 2).sum(axis=-1))
+    return Moments(mean, (law * np.square(value - trailing(mean, 1))).sum(axis=-1))
 
 
 def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> Values:

@@ -10,15 +10,15 @@ the same divergence as f because pi and ref both sum to one (theory: the gauge i
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
 from flint import arb
-from sympy.printing.numpy import NumPyPrinter
 
 from .arrays import Distribution, distribution, fail, together
+from .compiled import compiled
 from .numerics import ONE, ZERO, Values, is_ball, log_ratio
 
 u = sympy.Symbol("u", positive=True)
@@ -34,23 +34,6 @@ class OnLogRatio(NamedTuple):
 
 Below = Callable[[Any, Any], tuple[Any, Any]]
 """(xp, x) -> g(e^x) and its derivative in x, for x <= 0 and the array namespace xp."""
-
-
-class _BallPrinter(NumPyPrinter):
-    """Prints constants as balls, so that neither 1/5 nor log 2 is rounded to a float on the way."""
-
-    def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802
-        return f"(arb({expr.p})/{expr.q})"
-
-    _print_Integer = _print_Half = _print_One = _print_NegativeOne = _print_Rational  # noqa: N815
-
-
-@cache
-def _compiled(expression: sympy.Expr, balls: bool) -> Callable[[Any], Any]:
-    """The expression in u as a function of float arrays, or of arrays of balls."""
-    if balls:
-        return sympy.lambdify(u, expression, modules=[{"arb": arb}, "numpy"], printer=_BallPrinter)
-    return sympy.lambdify(u, expression, modules="numpy")
 
 
 @dataclass(frozen=True)
@@ -148,7 +131,7 @@ class FDivergence:
     @staticmethod
     def _evaluate(expression: sympy.Expr, ratio: Any) -> Values:
         ratio = np.asarray(ratio)
-        return np.broadcast_to(_compiled(expression, is_ball(ratio))(ratio), ratio.shape)
+        return np.broadcast_to(compiled(expression, u, is_ball(ratio))(ratio), ratio.shape)
 
     def on_log_ratio(self, x: Any, *, gauge: str | float = "printed") -> OnLogRatio:
         """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
@@ -218,4 +201,4 @@ def _cost(mass: Values, unit: sympy.Expr) -> Values:
     infinity: Any = arb.pos_inf() if balls else np.inf
     if unit == sympy.oo:
         return np.where(mass > 0, infinity, zero)
-    return mass * (_compiled(unit, True)(ZERO) if balls else float(unit))
+    return mass * (compiled(unit, u, True)(ZERO) if balls else float(unit))

@@ -44,7 +44,7 @@ def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDiverge
     """
     eps, gamma = worst_advantage(mdp, pi_old), mdp.gamma
     if divergence is None:
-        distance = 4 * highest(TOTAL_VARIATION(pi, pi_old)) ** 2
+        distance = 4 * np.square(highest(TOTAL_VARIATION(pi, pi_old)))
     else:
         distance = pinsker_constant(divergence) * highest(divergence(pi, pi_old))
     return eps * gamma * distance / (1 - gamma) ** 2

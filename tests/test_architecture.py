@@ -18,9 +18,8 @@ NEEDS_TORCH = {"losses.py", "audit.py"}
 LONGEST_FILE, LONGEST_FUNCTION = 280, 45
 ENTRY_POINTS = {"cli.py", "dph_cli.py"}
 
-SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")) + [
-    ROOT / "dph_cli.py"
-]
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+SOURCES.append(ROOT / "dph_cli.py")
 every_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 
 

@@ -1,0 +1,56 @@
+"""B1: merging outcomes never increases an f-divergence, the data processing inequality."""
+
+import numpy as np
+
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from . import b01_convex
+from .b01_convex import each, half_squared_log
+
+
+def merged(law):
+    """The last two outcomes told apart no longer."""
+    return np.concatenate([law[..., :-2], law[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def coarse(pi, ref):
+    return each(lambda divergence: divergence(merged(pi), merged(ref)))
+
+
+def fine(pi, ref):
+    return each(lambda divergence: divergence(pi, ref))
+
+
+def mean_half_squared_log(pi, ref):
+    return (ref * half_squared_log(pi / ref)).sum(axis=-1)
+
+
+def derivation():
+    # For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean with
+    # weights b/(b1+b2), so the inequality is convexity of f at these two points, times b1 + b2.
+    yield from b01_convex.derivation()
+
+
+THEOREM = Theorem(
+    name="B1.processing",
+    title="Merging outcomes never increases a divergence",
+    source=Source("ours", "classical, from convexity"),
+    statement=r"D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref}) \text{ for } T \text{ that merges outcomes}",
+    relation=Relation.AT_MOST,
+    lhs=coarse,
+    rhs=fine,
+    instances=chart(pi=simplex(3), ref=simplex(3)),
+    expected=Verdict.PROVED,
+    tight=True,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("a coarse divergence 2% larger", lhs=lambda pi, ref: 1.02 * coarse(pi, ref)),
+        neighbour(
+            "k2 = (log u)^2/2, not convex, as a generator",
+            lhs=lambda pi, ref: mean_half_squared_log(merged(pi), merged(ref)),
+            rhs=mean_half_squared_log,
+        ),
+    ),
+)

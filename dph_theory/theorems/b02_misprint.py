@@ -1,0 +1,62 @@
+"""B2: the Jensen-Shannon generator as some summaries print it is no generator: it goes negative."""
+
+import numpy as np
+import sympy
+
+from ..divergences import JENSEN_SHANNON
+from ..fdivergence import u
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+MISPRINT = u * sympy.log(u / 2) - (u + 1) / 2 * sympy.log((u + 1) / 2)
+
+
+def zero(pi):
+    return (0 * pi).sum(axis=-1)
+
+
+def misprinted(pi, ref):
+    """E_ref[f(u)] for the misprint, `MISPRINT`, written out for floats and balls."""
+    ratio = pi / ref
+    middle = (ratio + 1) / 2
+    return (ref * (ratio * np.log(ratio / 2) - middle * np.log(middle))).sum(axis=-1)
+
+
+def only_first_term_misprinted(pi, ref):
+    # u log(u/2) in place of u log u, the second term as it should be.
+    return JENSEN_SHANNON(pi, ref) + (pi * (np.log(pi / ref / 2) - np.log(pi / ref))).sum(axis=-1)
+
+
+def above_the_minimum(pi, ref):
+    """98% of -log 2, the value at pi = ref."""
+    one = zero(pi) + 1
+    return 98 * np.log(one / 2) / 100
+
+
+def derivation():
+    yield Claim("f(1) = -log 2", MISPRINT.subs(u, 1) + sympy.log(2))
+    yield Claim("f(1) = 0, which a generator needs", MISPRINT.subs(u, 1))
+
+
+THEOREM = Theorem(
+    name="B2.misprint",
+    title="u log(u/2) - (u+1)/2 log((u+1)/2) as a Jensen-Shannon generator: refuted",
+    source=Source("li2025choice", "as some summaries print it"),
+    statement=r"f(1) = 0,\; E_{ref}[f(u)] \ge 0 \quad\text{for}\quad"
+    r" f(u) = u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}",
+    relation=Relation.AT_MOST,
+    lhs=zero,
+    rhs=misprinted,
+    instances=chart(pi=simplex(3), ref=simplex(3)),
+    expected=Verdict.REFUTED,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("only the first term misprinted", rhs=only_first_term_misprinted),
+        neighbour("bounded below by 98% of -log 2", lhs=above_the_minimum),
+    ),
+    note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
+    " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"
+    " is another divergence less log 2 (B2.value).",
+)

@@ -1,0 +1,50 @@
+"""B2: what the misprinted generator computes: a difference of two KLs, less log 2."""
+
+import numpy as np
+import sympy
+
+from ..divergences import JENSEN_SHANNON, REVERSE_KL
+from ..fdivergence import u
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b02_misprint import MISPRINT, misprinted
+
+
+def log_two(pi):
+    return np.log((0 * pi).sum(axis=-1) + 2)
+
+
+def difference_of_kls(pi, ref):
+    return REVERSE_KL(pi, ref) - REVERSE_KL((pi + ref) / 2, ref) - log_two(pi)
+
+
+def jensen_shannon_less_log_two(pi, ref):
+    return JENSEN_SHANNON(pi, ref) / 2 - log_two(pi)
+
+
+def derivation():
+    p, q = sympy.symbols("p q", positive=True)
+    m = (p + q) / 2
+    # Summed over outcomes, p log 2 gives log 2.
+    terms = p * sympy.log(p / q) - m * sympy.log(m / q) - p * sympy.log(2)
+    yield Claim("termwise", q * MISPRINT.subs(u, p / q) - terms)
+    # So the misprint, though no generator, is convex: its least value is -log 2, at pi = ref only.
+    yield Claim("f'' > 0", sympy.simplify(sympy.diff(MISPRINT, u, 2)), ">0")
+
+
+THEOREM = Theorem(
+    name="B2.value",
+    title="The misprint computes KL(pi||ref) - KL(m||ref) - log 2, least at pi = ref",
+    source=Source("ours", "what the misprint computes"),
+    statement=r"E_{ref}[u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}]"
+    r" = \mathrm{KL}(\pi\|\pi_{ref}) - \mathrm{KL}(m\|\pi_{ref}) - \log 2,\quad m = \tfrac{\pi+\pi_{ref}}{2}",
+    relation=Relation.EQUAL,
+    lhs=misprinted,
+    rhs=difference_of_kls,
+    instances=chart(pi=simplex(3), ref=simplex(3)),
+    expected=Verdict.PROVED,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    symbolic=derivation,
+    false_neighbours=(neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),),
+)

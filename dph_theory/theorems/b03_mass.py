@@ -1,0 +1,64 @@
+"""B3, token level: how far a small token loss (k2) can leave the rehearsed mass from A1."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..numerics import lowest
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import half_squared_log
+from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
+from .b05_chain import sequences
+
+
+def off_the_base_rate(pi_first, pi_second, base_first, base_second, valid):
+    base, pi = sequences(base_first, base_second), sequences(pi_first, pi_second)
+    law = filtered(base, valid)
+    rarest = lowest(np.where(valid, law, 0 * law + 1))
+    return rarest * np.square(np.log(valid_mass(pi, valid) / valid_mass(base, valid))) / 4
+
+
+def two_percent_more(pi_first, pi_second, base_first, base_second, valid):
+    return 1.02 * off_the_base_rate(pi_first, pi_second, base_first, base_second, valid)
+
+
+def off_one(pi_first, pi_second, base_first, base_second, valid):
+    law = filtered(sequences(base_first, base_second), valid)
+    rarest = lowest(np.where(valid, law, 0 * law + 1))
+    return rarest * np.square(np.log(valid_mass(sequences(pi_first, pi_second), valid))) / 4
+
+
+def token_k2(pi_first, pi_second, base_first, base_second, valid):
+    return token_loss(half_squared_log, pi_first, pi_second, base_first, base_second, valid)
+
+
+def derivation():
+    # pi(Y1)/A1 = E_{p_*}[u] lies between the least and the greatest ratio of a correct sequence, so its
+    # squared log is at most that of one of them, log u = x_1 + x_2 over its tokens; its term of the loss is
+    # (x_1^2 + x_2^2)/2 >= (x_1+x_2)^2/4, with a weight p_* of at least the rarest one's. T tokens: 2T for 4.
+    x, y = sympy.symbols("x_1 x_2", real=True)
+    gap = (x**2 + y**2) / 2 - (x + y) ** 2 / 4
+    yield Claim("Cauchy", gap - ((x - y) / 2) ** 2)
+    yield Claim("a square", ((x - y) / 2) ** 2, ">=0")
+
+
+THEOREM = Theorem(
+    name="B3.mass",
+    title="A small token loss k2 on correct samples holds the mass on Y1 near A1",
+    source=Source("ours", "token level"),
+    statement=r"\frac{\min_{Y_1} p_*}{2T} \log^2\frac{\pi(Y_1)}{A_1}"
+    r" \le E_{p_*}\Big[\sum_{t\le T} \tfrac12\log^2 u_t\Big],\quad T = 2",
+    relation=Relation.AT_MOST,
+    lhs=off_the_base_rate,
+    rhs=token_k2,
+    instances=REHEARSAL,
+    expected=Verdict.PROVED,
+    examples=(EXAMPLE,),
+    symbolic=derivation,
+    tight=True,
+    false_neighbours=(
+        neighbour("a bound 2% higher", lhs=two_percent_more),
+        neighbour("near one in place of A1", lhs=off_one),
+    ),
+)

@@ -1,0 +1,124 @@
+"""B3, second claim: on filtered samples the gauge decides how much mass is rehearsed."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..fdivergence import u
+from ..instances import chart, example, masks, simplex, uniform
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+
+HALF = alpha_divergence(0.5)
+LOSSES = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, HALF)
+
+
+def on_filtered(loss, pi, base, valid):
+    """E_{p_*}[loss(u)], u = pi/base, for a function of the ratio: an average over correct samples only."""
+    # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
+    ratio = np.where(valid, pi / base, 0 * pi + 1)
+    return (filtered(base, valid) * loss(ratio)).sum(axis=-1)
+
+
+def in_gauge(f, c):
+    return lambda ratio: f.generator(ratio) + trailing(c, 1) * (ratio - 1)
+
+
+def gains(pi, base, valid, c):
+    """By how much every loss of pi is below the base policy's own, which is 0."""
+    return -each(lambda f: on_filtered(in_gauge(f, c), pi, base, valid), LOSSES)
+
+
+def stationary_ratios(c):
+    """The roots u of f'(u) + c = 0, and where there are any; elsewhere the loss falls for every u."""
+
+    def root(value, exists):
+        exists = np.asarray(exists).astype(bool)
+        return np.where(exists, value, 0 * c + 1), exists
+
+    with np.errstate(divide="ignore"):
+        return (
+            root(1 / c, c > 0),
+            root(np.exp(-1 - c), np.exp(c) > 0),
+            root(1 / (2 * np.exp(c) - 1), 2 * np.exp(c) > 1),
+            root((1 + c / 2) ** -2, c > -2),
+        )
+
+
+def target_masses(base, valid, c):
+    """The masses m on Y1 with f'(m/A1) + c = 0, capped at 1, one for every loss."""
+    base_rate = valid_mass(base, valid)
+    for ratio, exists in stationary_ratios(c):
+        inside = exists & np.asarray(ratio * base_rate < 1).astype(bool)
+        yield np.where(inside, ratio * base_rate, 0 * c + 1)
+
+
+def spread_out(mass, base, valid):
+    """The policy m p_* on Y1, the missing mass 1-m as p_0 on Y0."""
+    mass = trailing(mass, 1)
+    return mass * filtered(base, valid) + (1 - mass) * filtered(base, ~valid)
+
+
+def gains_at(masses, base, valid, c):
+    """The same, of every loss at its own policy m p_*."""
+    policies = [spread_out(mass, base, valid) for mass in masses]
+    losses = [on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(LOSSES, policies, strict=True)]
+    return -np.stack(losses, axis=-1)
+
+
+def greatest_gains(base, valid, c):
+    return gains_at(target_masses(base, valid, c), base, valid, c)
+
+
+def gauge_ignored(base, valid, c):
+    return gains_at(target_masses(base, valid, 0 * c), base, valid, c)
+
+
+def always_the_filtered_model(base, valid, c):
+    return gains_at([0 * c + 1] * len(LOSSES), base, valid, c)
+
+
+def derivation():
+    # f is convex (B1), so f(u) + cu lies above its tangent at s = m/A1, whose slope is f'(s) + c. Averaged
+    # over p_*, with E_{p_*}[u] = pi(Y1)/A1 <= 1/A1: if the root of f' = -c is below 1/A1, s is the root and
+    # the slope is 0; else s = 1/A1, the slope is at most 0 as f' rises, and E[u] - s <= 0. The loss at u = s,
+    # that is pi = m p_* on Y1, is the least either way.
+    s = sympy.Symbol("s", positive=True)
+    # c written by a positive symbol wherever there is a root; without one f' + c < 0 for every u.
+    c_of = {FORWARD_KL: s, REVERSE_KL: sympy.log(s), JENSEN_SHANNON: sympy.log((1 + s) / 2), HALF: s - 2}
+    roots = {FORWARD_KL: 1 / s, REVERSE_KL: sympy.exp(-1) / s, JENSEN_SHANNON: 1 / s, HALF: 4 / s**2}
+    for f in LOSSES:
+        yield Claim(f"f' + c = 0, {f.name}", f.derivative.subs(u, roots[f]) + c_of[f])
+        yield Claim(f"f'' > 0, {f.name}", sympy.simplify(sympy.diff(f.expression, u, 2)), ">0")
+    # No root: f' stays below its limit at infinity, which is 0, log 2 and 2 in turn.
+    yield Claim("f' < 0, forward_kl", -FORWARD_KL.derivative, ">0")
+    jensen = sympy.log(1 + 1 / u)
+    yield Claim("f' = log 2 - log(1 + 1/u) < log 2", JENSEN_SHANNON.derivative - sympy.log(2) + jensen)
+    yield Claim("f' < 2, alpha = 1/2", 2 - HALF.derivative, ">0")
+
+
+THEOREM = Theorem(
+    name="B3.minimiser",
+    title="On correct samples f + c(u-1) has the minimiser m p_* on Y1, f'(m/A1) + c = 0, m capped at 1",
+    source=Source("ours", "gauge on filtered samples"),
+    statement=r"-E_{p_*}[f(u) + c(u-1)] \le -f(m/A_1) - c(m/A_1 - 1),\quad u = \pi/a,\quad"
+    r" f'(m/A_1) + c = 0 \text{ or } m = 1,\quad \text{equality at } \pi = m p_* \text{ on } Y_1",
+    relation=Relation.AT_MOST,
+    lhs=gains,
+    rhs=greatest_gains,
+    instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
+    expected=Verdict.PROVED,
+    examples=(
+        example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], c="1"),
+        example(pi=".45 .3 .15 .1", base=".15 .1 .45 .3", valid=[True, True, False, False], c="-.5"),
+    ),
+    symbolic=derivation,
+    tight=True,
+    false_neighbours=(
+        neighbour("the gauge ignored", rhs=gauge_ignored),
+        neighbour("p_* whatever the loss and the gauge", rhs=always_the_filtered_model),
+    ),
+)

@@ -1,0 +1,112 @@
+"""B3, third claim: the estimator used on correct samples decides what is rehearsed, p_* or less of it."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import valid_mass
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from ..estimators import K3
+from ..fdivergence import u
+from ..instances import chart, example, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b03_minimiser import HALF, on_filtered, spread_out
+
+
+def k3(ratio):
+    """U - 1 - log u: k3 = e^-x - 1 + x at x = log(base/pi), its sample drawn from the base."""
+    return K3.on_samples(-np.log(ratio))
+
+
+LOSSES = (
+    FORWARD_KL.generator,
+    k3,
+    REVERSE_KL.generator,
+    JENSEN_SHANNON.generator,
+    HALF.generator,
+)
+"""As printed, of the ratio u = pi/base: -log u, k3, u log u, Jensen-Shannon, alpha = 1/2."""
+
+
+def gains(pi, base, valid):
+    """By how much every loss of pi is below the base policy's own, which is 0."""
+    return -np.stack([on_filtered(loss, pi, base, valid) for loss in LOSSES], axis=-1)
+
+
+def table(base_rate):
+    """The mass m on Y1 that each loss asks for."""
+    whole = 0 * base_rate + 1
+    return whole, base_rate, base_rate / np.exp(whole), base_rate, base_rate
+
+
+def gains_at(masses, base, valid):
+    """The same, of every loss at its own policy m p_*."""
+    policies = [spread_out(mass, base, valid) for mass in masses]
+    pairs = zip(LOSSES, policies, strict=True)
+    return -np.stack([on_filtered(loss, pi, base, valid) for loss, pi in pairs], axis=-1)
+
+
+def at_the_targets(base, valid):
+    return gains_at(table(valid_mass(base, valid)), base, valid)
+
+
+def with_one_changed(index, mass):
+    """The right side with one entry of the table replaced by a function of A1."""
+
+    def side(base, valid):
+        base_rate = valid_mass(base, valid)
+        masses = list(table(base_rate))
+        masses[index] = mass(base_rate)
+        return gains_at(masses, base, valid)
+
+    return side
+
+
+def whole(base_rate):
+    return 0 * base_rate + 1
+
+
+def derivation():
+    # Special cases of B3.minimiser: convex losses, stationary at m/A1, or falling up to the cap m = 1.
+    k3 = u - 1 - sympy.log(u)
+    rows = (
+        ("k3", k3, 1),
+        ("u log u", REVERSE_KL.expression, sympy.exp(-1)),
+        ("Jensen-Shannon", JENSEN_SHANNON.expression, 1),
+        ("alpha", HALF.expression, 1),
+    )
+    for name, loss, ratio in rows:
+        yield Claim(f"{name} is stationary at m/A1 = {ratio}", sympy.diff(loss, u).subs(u, ratio))
+        yield Claim(f"{name} is convex", sympy.simplify(sympy.diff(loss, u, 2)), ">0")
+    alpha = sympy.Symbol("alpha", real=True)
+    slope = sympy.simplify((u**-alpha - 1) / -alpha)
+    yield Claim("alpha as printed, every alpha: f'(1) = 0", slope.subs(u, 1))
+    yield Claim("-log u falls for every u", -sympy.diff(FORWARD_KL.expression, u), ">0")
+    yield Claim("-log u is convex", sympy.diff(FORWARD_KL.expression, u, 2), ">0")
+
+
+THEOREM = Theorem(
+    name="B3.targets",
+    title="On correct samples -log u targets p_*, k3 mass A1, u log u mass A1/e, JS and alpha mass A1",
+    source=Source("ours", "gauge on filtered samples"),
+    statement=r"\arg\min_\pi E_{p_*}[f(u)] = m\,p_* \text{ on } Y_1:\; m = 1\;(-\log u),\; A_1\;(u-1-\log u),"
+    r"\; A_1/e\;(u\log u),\; A_1\;(f_{JS}),\; A_1\;(f_\alpha)",
+    relation=Relation.AT_MOST,
+    lhs=gains,
+    rhs=at_the_targets,
+    instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    examples=(
+        example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),
+        example(pi=".595 .4 .002 .003", base=".15 .1 .45 .3", valid=[True, True, False, False]),
+    ),
+    symbolic=derivation,
+    tight=True,
+    false_neighbours=(
+        neighbour("-log u targets the base's own pass rate", rhs=with_one_changed(0, lambda A1: A1)),
+        neighbour("k3 targets p_*", rhs=with_one_changed(1, whole)),
+        neighbour("u log u targets the base's own pass rate", rhs=with_one_changed(2, lambda A1: A1)),
+        neighbour("Jensen-Shannon targets p_*", rhs=with_one_changed(3, whole)),
+        neighbour("alpha targets p_*", rhs=with_one_changed(4, whole)),
+    ),
+)

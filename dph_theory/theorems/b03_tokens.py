@@ -1,0 +1,95 @@
+"""B3, token level: any f >= 0 that vanishes only at u = 1 targets the base itself on correct samples."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
+from ..fdivergence import u
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import half_squared_log
+from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
+from .b03_targets import k3
+from .b05_chain import sequences
+
+HALF = alpha_divergence(0.5)
+LOSSES = (k3, half_squared_log, JENSEN_SHANNON.generator, HALF.generator, TOTAL_VARIATION.generator)
+"""Non-negative, zero at u = 1 only: k3, k2 (not convex), Jensen-Shannon and alpha as printed, |u-1|/2."""
+
+
+def of_the_policy(losses=LOSSES):
+    """The token losses of pi, as a side."""
+
+    def side(pi_first, pi_second, base_first, base_second, valid):
+        given = (pi_first, pi_second, base_first, base_second, valid)
+        return np.stack([token_loss(loss, *given) for loss in losses], axis=-1)
+
+    return side
+
+
+def of_the_base(losses=LOSSES):
+    """The token losses at pi = a, as a side."""
+
+    def side(base_first, base_second, valid):
+        return of_the_policy(losses)(base_first, base_second, base_first, base_second, valid)
+
+    return side
+
+
+def of_the_filtered_model(base_first, base_second, valid):
+    """The token losses at p_*, written as a first token's law and the second's given the first."""
+    law = filtered(sequences(base_first, base_second), valid).reshape(base_second.shape)
+    first = law.sum(axis=-1)
+    visited = trailing(np.asarray(first > 0).astype(bool), 1)
+    second = np.where(visited, law / np.where(visited, trailing(first, 1), 1 + 0 * law), base_second)
+    return of_the_policy()(first, second, base_first, base_second, valid)
+
+
+def derivation():
+    # A sum of non-negative terms, zero if and only if u_t = 1 at every token of every correct sequence: then
+    # pi(y) = prod pi(y_t|y_<t) = a(y) on Y1, and the mass there is A1. It remains that each f is such.
+    functions = {
+        "k3": u - 1 - sympy.log(u),
+        "Jensen-Shannon": JENSEN_SHANNON.expression,
+        "alpha = 1/2": HALF.expression,
+    }
+    for name, f in functions.items():
+        yield Claim(f"f(1) = 0, {name}", f.subs(u, 1))
+        yield Claim(f"f'(1) = 0, {name}", sympy.diff(f, u).subs(u, 1))
+        yield Claim(f"f'' > 0, {name}", sympy.simplify(sympy.diff(f, u, 2)), ">0")
+    # k2 = x^2/2 and |u-1|/2 vanish at x = log u = 0 and u - 1 = 0 only.
+    d = sympy.Symbol("d", real=True, nonzero=True)
+    yield Claim("k2 > 0 at log u = d", d**2 / 2, ">0")
+    yield Claim("|u-1|/2 > 0 at u = 1 + d", sympy.Abs(d) / 2, ">0")
+
+
+THEOREM = Theorem(
+    name="B3.tokens",
+    title="Per token on correct samples, any f >= 0 zero only at u = 1 is least at pi = a on Y1, mass A1",
+    source=Source("ours", "token level"),
+    statement=r"E_{p_*}\Big[\sum_t f(u_t)\Big] \ge 0 \text{ with equality} \iff \pi = a \text{ on } Y_1,"
+    r"\; \pi(Y_1) = A_1,\quad f \ge 0,\; f(u) = 0 \iff u = 1,\quad"
+    r" u_t = \tfrac{\pi(y_t|y_{<t})}{a(y_t|y_{<t})}",
+    relation=Relation.AT_MOST,
+    lhs=of_the_base(),
+    rhs=of_the_policy(),
+    instances=REHEARSAL,
+    expected=Verdict.PROVED,
+    examples=(EXAMPLE,),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("least at p_*", lhs=of_the_filtered_model),
+        neighbour(
+            "-log u, which is negative beyond u = 1",
+            lhs=of_the_base((FORWARD_KL.generator,)),
+            rhs=of_the_policy((FORWARD_KL.generator,)),
+        ),
+        neighbour(
+            "u log u, which is negative below u = 1",
+            lhs=of_the_base((REVERSE_KL.generator,)),
+            rhs=of_the_policy((REVERSE_KL.generator,)),
+        ),
+    ),
+)

@@ -1,0 +1,50 @@
+"""B4 for the alpha family: TV^2 <= D_alpha/2 for alpha in [-1, 2], and not much beyond."""
+
+import sympy
+
+from ..divergences import alpha_divergence
+from ..fdivergence import u
+from ..instances import example
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import family
+from .b04_kl import EXAMPLES, PAIR, bounds, derivation_for, squared_distance
+
+FAMILY = tuple(map(alpha_divergence, (-1, -0.5, 0.25, 0.5, 1.5, 2)))
+BEYOND = (alpha_divergence(2.5),)
+COUNTEREXAMPLE = example(pi=".4335 .5665", ref=".0001 .9999")
+
+
+def derivation():
+    # alpha = -1 + 3t and 2 - alpha = 3(1-t), with t = 1/(1+odds) in (0, 1): here b = (1+alpha)/3 = t.
+    t = 1 / (1 + sympy.Symbol("odds", positive=True))
+    yield from derivation_for("alpha in (-1, 2)", family(3 * t - 1))
+    for divergence in FAMILY:
+        yield from derivation_for(divergence.name, divergence.expression)
+    alpha = sympy.Symbol("alpha", real=True)
+    b = -sympy.simplify(sympy.diff(family(alpha), u, 3).subs(u, 1) / 3)
+    yield Claim("b = (1+alpha)/3", b - (1 + alpha) / 3)
+
+
+THEOREM = Theorem(
+    name="B4.alpha",
+    title="TV^2 <= D_alpha/2 for alpha in [-1, 2]",
+    source=Source("gilardoni2010pinsker", "alpha in [-1, 2]"),
+    statement=r"\mathrm{TV}^2 \le \frac{D_\alpha}{2 f''(1)} = \tfrac12 D_\alpha,\quad \alpha \in [-1, 2]",
+    relation=Relation.AT_MOST,
+    lhs=squared_distance,
+    rhs=bounds(FAMILY),
+    instances=PAIR,
+    expected=Verdict.PROVED,
+    examples=EXAMPLES,
+    symbolic=derivation,
+    tight=True,
+    floor=1e-12,
+    false_neighbours=(
+        *(
+            neighbour(f"alpha = {alpha:g}, constant cut by 2%", rhs=bounds((divergence,), factor=0.98))
+            for alpha, divergence in zip((-1, 0.5, 2), (FAMILY[0], FAMILY[3], FAMILY[5]), strict=True)
+        ),
+        neighbour("alpha = 2.5", rhs=bounds(BEYOND), examples=(COUNTEREXAMPLE,)),
+    ),
+)

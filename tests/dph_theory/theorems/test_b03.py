@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from scipy import optimize
+
+from dph_theory.binary_reward import filtered, valid_mass
+from dph_theory.divergences import FORWARD_KL
+from dph_theory.instances import as_floats
+from dph_theory.theorems import b03_filtered, b03_gauge, b03_mass, b03_minimiser, b03_targets, b03_tokens
+from dph_theory.theorems.b05_chain import sequences
+
+BASE, VALID = np.array([[0.15, 0.1, 0.45, 0.3]]), np.array([[True, True, False, False]])
+A1 = 0.25
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max())
+    return (weights / weights.sum())[None]
+
+
+@pytest.mark.parametrize("index", range(5))
+def test_gradient_descent_ends_at_the_table(index):
+    loss = b03_targets.LOSSES[index]
+    stated = (1, A1, A1 / np.e, A1, A1)[index]
+    found = optimize.minimize(
+        lambda logits: float(b03_minimiser.on_filtered(loss, softmax(logits), BASE, VALID)[0]),
+        np.zeros(4),
+        options={"gtol": 1e-10},
+    )
+    policy = softmax(found.x)
+    assert valid_mass(policy, VALID)[0] == pytest.approx(stated, abs=1e-4)
+    np.testing.assert_allclose(filtered(policy, VALID), filtered(BASE, VALID), atol=1e-4)
+
+
+def test_the_table_in_numbers():
+    masses = [float(np.squeeze(mass)) for mass in b03_targets.table(np.array([A1]))]
+    assert masses == pytest.approx([1, 0.25, 0.0919698602928606, 0.25, 0.25], rel=1e-14)
+
+
+@pytest.mark.parametrize("c", [-2.5, -0.5, 0.0, 0.3, 1.0, 2.5])
+def test_masses_solve_their_equation_or_are_capped(c):
+    masses = list(b03_minimiser.target_masses(BASE, VALID, np.array([c])))
+    for loss, mass in zip(b03_minimiser.LOSSES, masses, strict=True):
+        slope = loss.generator_derivative(mass / A1) + c
+        assert 0 < mass <= 1
+        assert slope == pytest.approx([0], abs=1e-13) if mass < 1 else slope <= 1e-13
+
+
+def test_the_gauge_moves_the_target_of_forward_kl():
+    masses = [
+        float(next(b03_minimiser.target_masses(BASE, VALID, np.array([c])))[0]) for c in (0.0, 0.5, 1.0, 2.0)
+    ]
+    assert masses == pytest.approx([1, 0.5, 0.25, 0.125], rel=1e-14)
+
+
+def test_gauge_is_free_under_ref_and_not_on_filtered_samples():
+    given = as_floats(b03_gauge.THEOREM.examples[0])
+    pi, ref, c = given["pi"], given["ref"], given["c"]
+    under_ref = b03_gauge.in_a_gauge(pi, ref, c)
+    np.testing.assert_allclose(under_ref, b03_gauge.declared(pi, ref), rtol=1e-12)
+    target = filtered(ref, given["valid"])
+    shift = b03_gauge.mean_loss(target, pi, ref, c) - b03_gauge.mean_loss(target, pi, ref, 0 * c)
+    # c (pi(Y1)/A1 - 1) = .8/.4 - 1.
+    np.testing.assert_allclose(shift, 1.0, rtol=1e-12)
+
+
+def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
+    given = as_floats(b03_filtered.EXAMPLE)
+    token, sequence = b03_filtered.both(FORWARD_KL.generator)(**given)[0]
+    assert token == pytest.approx(sequence, rel=1e-14)
+    target = (0.06 / 0.48, 0.42 / 0.48)
+    by_hand = -target[0] * np.log(0.3 / 0.06) - target[1] * np.log(0.28 / 0.42)
+    assert token == pytest.approx(by_hand, rel=1e-13)
+
+
+def test_token_losses_vanish_only_at_the_base():
+    given = as_floats(b03_filtered.EXAMPLE)
+    base = {name: given[name] for name in ("base_first", "base_second", "valid")}
+    np.testing.assert_allclose(b03_tokens.THEOREM.lhs(**base), 0, atol=1e-15)
+    assert (b03_tokens.of_the_filtered_model(**base) > 0.05).all()
+    assert (b03_tokens.THEOREM.rhs(**given) > 0.05).all()
+
+
+def test_equal_token_ratios_on_one_correct_sequence_attain_the_mass_bound():
+    valid = np.array([[True, False, False, False]])
+    base = np.array([[0.3, 0.7]]), np.array([[[0.3, 0.7], [0.5, 0.5]]])
+    pi = np.array([[0.6, 0.4]]), np.array([[[0.6, 0.4], [0.5, 0.5]]])
+    given = (*pi, *base, valid)
+    assert valid_mass(sequences(*pi), valid) / valid_mass(sequences(*base), valid) == pytest.approx([4])
+    assert b03_mass.off_the_base_rate(*given) == pytest.approx(b03_mass.token_k2(*given), rel=1e-14)
+    assert b03_mass.token_k2(*given) == pytest.approx([np.log(2) ** 2], rel=1e-14)

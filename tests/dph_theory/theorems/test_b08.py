@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from dph_theory.instances import as_floats
+from dph_theory.theorems import b08_forward, b08_gap, b08_jensen, b08_mean
+
+GIVEN = as_floats(b08_mean.THEOREM.examples[0])
+
+
+def test_both_means_are_the_stated_divergences():
+    stated = [0.394816205204, 0.360062440636, 0.181131699911, 0.369652392764]
+    assert [d.name for d in b08_mean.FAMILY] == ["forward_kl", "reverse_kl", "jensen_shannon", "alpha_0.5"]
+    means = b08_mean.both_means(**GIVEN)[0]
+    assert means[:, 0] == pytest.approx(stated, abs=5e-13)
+    assert means[:, 1] == pytest.approx(stated, abs=5e-13)
+
+
+@pytest.mark.parametrize("module", [b08_forward, b08_jensen])
+def test_neither_form_dominates(module):
+    gained, lost = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
+    assert module.generator_variance(gained, lost) > 1.1 * module.definition_variance(gained, lost)
+    assert module.generator_variance(lost, gained) < module.definition_variance(lost, gained) / 1.1
+
+
+def test_forward_variances_by_hand():
+    pi, ref = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
+    u = np.array([5, 5 / 9])
+    f = u - 1 - np.log(u)
+    mean = (ref[0] * f).sum()
+    assert b08_forward.generator_variance(pi, ref)[0] == pytest.approx(
+        (ref[0] * f**2).sum() - mean**2, rel=1e-12
+    )
+    second = (pi[0] * (f / u) ** 2).sum()
+    assert b08_forward.definition_variance(pi, ref)[0] == pytest.approx(second - mean**2, rel=1e-12)
+
+
+def test_the_gap_explains_the_sign():
+    pi, ref = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
+    gap = b08_gap.generator_variance(pi, ref) - b08_gap.definition_variance(pi, ref)
+    one, weight = 1 + 0 * pi, ref / pi
+    expected = [(b08_gap.squares(d, pi, ref, one - weight)).item() for d in b08_mean.FAMILY]
+    assert gap[0] == pytest.approx(expected, rel=1e-11)

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from dph_theory.improvement import anchor_bound, best_bound, trpo_bound
+from dph_theory.instances import as_floats
+from dph_theory.mdp import TabularMDP
+from dph_theory.theorems import c03_anchor, c03_beats, c03_divergence, c03_maximum, c03_myopic
+
+GIVEN = as_floats(c03_anchor.TRIPLE)
+MDP = TabularMDP(GIVEN["P"], GIVEN["r"], GIVEN["gamma"], GIVEN["rho0"])
+NEW, OLD, PEF = GIVEN["pi"], GIVEN["pi_old"], GIVEN["pi_pef"]
+
+
+def test_the_anchor_bound_in_numbers():
+    # Rewards (0, 1) in both states: J_old = 5, delta = .4, and the penalty is TVmax = .1 times a span of 1.
+    assert MDP.return_(OLD).item() == pytest.approx(5, rel=1e-12)
+    assert anchor_bound(MDP, NEW, OLD, PEF).item() == pytest.approx(8, rel=1e-12)
+    assert MDP.return_(NEW).item() > 8
+    assert c03_anchor.penalty(**{k: v for k, v in GIVEN.items() if k != "pi_old"}).item() == pytest.approx(
+        0.1, rel=1e-12
+    )
+
+
+def test_it_beats_trpo_here_and_is_the_best_bound():
+    assert trpo_bound(MDP, NEW, OLD).item() < 5
+    assert best_bound(MDP, NEW, OLD, PEF) == anchor_bound(MDP, NEW, OLD, PEF)
+    both = c03_maximum.best_and_mixture(**GIVEN, weight=np.array([0.5]))[0]
+    assert both[0] == pytest.approx(0.8, rel=1e-12)
+    assert both[1] == pytest.approx(0.05 * (8 + trpo_bound(MDP, NEW, OLD).item()), rel=1e-12)
+
+
+def test_it_promises_more_than_the_old_return_iff_the_penalty_is_below_delta():
+    assert c03_beats.promise(**GIVEN).item() == pytest.approx(0.3, rel=1e-12)
+    assert c03_beats.gain_minus_cost(**GIVEN).item() == pytest.approx(0.3, rel=1e-12)
+    far = {**GIVEN, "pi": np.array([[[0.55, 0.45], [0.1, 0.9]]])}
+    assert c03_beats.promise(**far).item() == pytest.approx(-0.05, rel=1e-11)
+
+
+def test_the_family_in_numbers():
+    names = ("P", "r", "gamma", "rho0", "pi", "pi_pef")
+    penalties = c03_divergence.penalties(**{name: GIVEN[name] for name in names})[0]
+    # eps_pef = .9; the farther state has KL(pef || pi) = .1 log(1/2) + .9 log(9/8).
+    forward = 0.1 * np.log(0.5) + 0.9 * np.log(1.125)
+    assert penalties[0] == pytest.approx(1.8 * np.sqrt(forward / 2), rel=1e-11)
+    assert (penalties > 0.1).all()
+
+
+def test_without_a_future_trpo_is_exact():
+    parts = {name: value for name, value in GIVEN.items() if name != "gamma"}
+    trpo = c03_myopic.trpo(**{name: value for name, value in parts.items() if name != "pi_pef"})
+    myopic = TabularMDP(GIVEN["P"], GIVEN["r"], np.array([0.0]), GIVEN["rho0"])
+    assert trpo == pytest.approx(myopic.return_(NEW), rel=1e-12)
+    assert (c03_myopic.anchor(**parts) < trpo).all()
