@@ -23,7 +23,7 @@ Distribution: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
 """Probabilities over the last axis."""
 Mask: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
 """A verifier v: true (or 1) where an outcome is valid."""
-Array: TypeAlias = np.ndarray
+Array: TypeAlias = np.ndarray | Nested
 
 
 def fail(name: str, value: Any, allowed: str) -> ValueError:

@@ -50,7 +50,6 @@ def _console(stderr: bool = False) -> Console:
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the reports there.",
 )
-@click.option("--witness", is_flag=True, help="Print the counterexample of every refuted theorem.")
 def verify(
     names: tuple[str, ...],
     listing: bool,
@@ -59,7 +58,6 @@ def verify(
     seed: int,
     quick: bool,
     path: Path | None,
-    witness: bool,
 ) -> None:
     """Check every theorem of the registry (or those NAMEd; "A5" stands for all whose name starts so).
 
@@ -86,7 +84,7 @@ def verify(
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
     console.print(_table(reports))
-    _print_remarks(console, reports, witness)
+    _print_remarks(console, reports)
     console.print(_last_line(theorems, reports))
     sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
 
@@ -155,20 +153,22 @@ def _row(report: Report) -> tuple[str, ...]:
     )
 
 
-def _print_remarks(console: Console, reports: list[Report], witness: bool) -> None:
-    """The notes of refuted claims, and whatever was not as expected, with its witness."""
+def _print_remarks(console: Console, reports: list[Report]) -> None:
+    """What a table cannot hold: refuted claims with their smallest witness, and all that was unexpected."""
     for report in reports:
+        results = [timed.result for timed in report.checks]
         if report.verdict is Verdict.REFUTED:
             console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)
-        if (report.verdict is Verdict.REFUTED and witness) or report.verdict is not report.expected:
-            for timed in report.checks:
-                if timed.result.witness or timed.result.detail:
-                    console.print(f"  {timed.result.check}: {timed.result.witness or timed.result.detail}")
+            witnesses = [r.witness for r in results if r.witness]
+            if witnesses:
+                console.print(f"  smallest witness: {min(witnesses, key=lambda w: len(repr(w)))}")
+        if report.verdict is not report.expected:
+            for result in results:
+                if result.detail:
+                    console.print(f"  {result.check} {result.verdict}: {result.detail}")
         for missed in (n for n in report.neighbours if not n.refuted):
             found = ", ".join(missed.found_by) or "nothing"
-            console.print(
-                f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (found by {found})"
-            )
+            console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")
 
 
 def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:

@@ -19,7 +19,7 @@ from flint import arb
 
 from .arrays import Distribution, distribution, fail, together
 from .compiled import compiled
-from .numerics import ONE, ZERO, Values, is_ball, log_ratio
+from .numerics import NAN, ONE, ZERO, Values, is_ball, log_ratio
 
 u = sympy.Symbol("u", positive=True)
 """The density ratio pi/ref."""
@@ -81,6 +81,11 @@ class FDivergence:
         return sympy.limit(self.expression, u, 0, "+")
 
     @cached_property
+    def _pull_at_zero(self) -> sympy.Expr:
+        """The limit of u f'(u) at 0: ref times it is what pi f'(pi/ref) tends to as pi vanishes."""
+        return sympy.limit(u * self.derivative, u, 0, "+")
+
+    @cached_property
     def at_infinity(self) -> sympy.Expr:
         """Lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
         return sympy.limit(self.expression / u, u, sympy.oo)
@@ -94,6 +99,10 @@ class FDivergence:
         together(pi=pi, ref=ref)
         if pi.shape[-1] != ref.shape[-1]:
             raise fail("ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes")
+        return self.unchecked(pi, ref)
+
+    def unchecked(self, pi: Values, ref: Values) -> Values:
+        """The same for arrays already known to be distributions of fitting shapes, as in an inner loop."""
         terms = self._ball_terms(pi, ref) if is_ball(pi, ref) else self._float_terms(pi, ref)
         return terms.sum(axis=-1)
 
@@ -111,9 +120,8 @@ class FDivergence:
     def _ball_terms(self, pi: Values, ref: Values) -> Values:
         """The declared expression itself, in exact ball arithmetic."""
         pi, ref = np.broadcast_arrays(pi, ref)
-        inside = (pi > 0) & (ref > 0)
-        ratio = np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
-        terms = np.where(inside, ref * self.generator(ratio), ZERO)
+        inside, ratio = _ball_ratio(pi, ref)
+        terms = np.where(inside, ref * self.generator(ratio), _outside(pi, ref))
         terms = np.where((pi == 0) & (ref > 0), _cost(ref, self.at_zero), terms)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), terms)
 
@@ -181,17 +189,25 @@ class FDivergence:
         _, slope = self.below(np, inside)
         other, other_slope = self.reversed.below(np, inside)
         pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
-        if np.isneginf(x).any():
-            pull = np.where(
-                x == -np.inf, _cost(ref, sympy.limit(u * (self.derivative - self._gauge), u, 0)), pull
-            )
+        pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
 
     def _ball_pull(self, pi: Values, ref: Values) -> Values:
-        inside = (pi > 0) & (ref > 0)
-        ratio = np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
-        pull = np.where(inside, pi * self.generator_derivative(ratio), ZERO)
+        inside, ratio = _ball_ratio(pi, ref)
+        pull = np.where(inside, pi * self.generator_derivative(ratio), _outside(pi, ref))
+        pull = np.where((pi == 0) & (ref > 0), _cost(ref, self._pull_at_zero), pull)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
+
+
+def _ball_ratio(pi: Values, ref: Values) -> tuple[Values, Values]:
+    """Where both masses are surely positive, and their ratio there (one elsewhere)."""
+    inside = (pi > 0) & (ref > 0)
+    return inside, np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
+
+
+def _outside(pi: Values, ref: Values) -> Values:
+    """Zero where both masses vanish; nan where a ball cannot tell zero from positive: nothing follows."""
+    return np.where((pi == 0) & (ref == 0), ZERO, NAN)
 
 
 def _cost(mass: Values, unit: sympy.Expr) -> Values:
@@ -199,6 +215,6 @@ def _cost(mass: Values, unit: sympy.Expr) -> Values:
     balls = is_ball(mass)
     zero: Any = ZERO if balls else 0.0
     infinity: Any = arb.pos_inf() if balls else np.inf
-    if unit == sympy.oo:
-        return np.where(mass > 0, infinity, zero)
+    if unit.is_infinite:
+        return np.where(mass > 0, infinity if unit.is_extended_positive else -infinity, zero)
     return mass * (compiled(unit, u, True)(ZERO) if balls else float(unit))

@@ -7,7 +7,6 @@ D_s the state-wise total variation and f-divergence, `pi_pef` the near-perfect r
 import numpy as np
 
 from .arrays import Array, Scalars, fail, probability, real
-from .binary_reward import bernoulli_kl
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
@@ -126,15 +125,25 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
         if not all(entry == 1 for entry in reference.ravel()):
             raise fail("reference_return", reference, "1, in ball arithmetic (the closed form)")
         return np.exp(-kl)
-    # kl(J_ref || J) falls in J on [0, J_ref]: bisect in log J, so that tiny guarantees keep their digits.
     certain = (reference == 1) | (reference == 0)
-    inner = np.where(certain, 0.5, reference)
-    high = np.log(inner)
+    ends = np.where(reference == 1, np.exp(-kl), 0.0)
+    return (
+        ends if certain.all() else np.where(certain, ends, _inverted(kl, np.where(certain, 0.5, reference)))
+    )
+
+
+def _inverted(kl: Values, reference: Values) -> Values:
+    """The J <= J_ref with kl(J_ref || J) = kl, for J_ref in (0, 1).
+
+    By bisection in log J, since the divergence falls in J there and tiny guarantees must keep their digits.
+    """
+    law = np.stack([reference, 1 - reference], axis=-1)
+    high = np.log(reference)
     # At J = e^low the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
-    low = high - (kl + np.log(2)) / inner
+    low = high - (kl + np.log(2)) / reference
     for _ in range(80):
         middle = 0.5 * (low + high)
-        near = bernoulli_kl(inner, np.exp(middle)) <= kl
+        reached = np.stack([np.exp(middle), -np.expm1(middle)], axis=-1)
+        near = REVERSE_KL.unchecked(law, reached) <= kl
         low, high = np.where(near, low, middle), np.where(near, middle, high)
-    least = np.minimum(np.exp(high), reference)
-    return np.where(reference == 1, np.exp(-kl), np.where(reference == 0, 0.0, least))
+    return np.minimum(np.exp(high), reference)

@@ -17,10 +17,10 @@ from .numerics import Values, is_ball, solve, trailing
 class TabularMDP:
     """A tabular MDP (P, r, gamma, rho0); raises ValueError for anything that is not one."""
 
-    P: Array
-    r: Array
+    P: Any
+    r: Any
     gamma: Any
-    rho0: Array
+    rho0: Any
 
     def __post_init__(self) -> None:
         P, rho0 = distribution("P", self.P), distribution("rho0", self.rho0)

@@ -20,6 +20,7 @@ else:
 
 ZERO: Any = arb(0)
 ONE: Any = arb(1)
+NAN: Any = arb.nan()
 """Exact balls, to fill in where a formula is not to be evaluated."""
 _SERIES_BELOW = 0.5
 """Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""

@@ -63,6 +63,7 @@ def adversarial(theorem: Theorem, *, seed: int = 0, generations: int = GENERATIO
             updating="deferred",
             polish=False,
             tol=0.0,
+            atol=-1.0,  # A flat objective is no reason to stop.
             rng=rng,
             callback=lambda *_: search.refuted,
         )

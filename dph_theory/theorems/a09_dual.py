@@ -1,0 +1,67 @@
+"""A9, fifth claim: the price of validity is 1/beta, the same for all prompts (duality)."""
+
+import sympy
+
+from ..binary_reward import bernoulli_kl, mu_from_beta
+from ..instances import chart, example, log_uniform, rates
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a08_frontier import derivation as logarithm_bound
+
+
+def at_price(base_rates, targets, beta, price):
+    mu = mu_from_beta(base_rates, trailing(beta, 1))
+    return bernoulli_kl(mu, base_rates).mean(axis=-1) + price * (targets - mu).mean(axis=-1) / beta
+
+
+def priced_cost(base_rates, targets, beta):
+    return at_price(base_rates, targets, beta, 1)
+
+
+def dearer(base_rates, targets, beta):
+    return at_price(base_rates, targets, beta, 1.02)
+
+
+def cost(base_rates, targets):
+    return bernoulli_kl(targets, base_rates).mean(axis=-1)
+
+
+def reversed_cost(base_rates, targets):
+    return bernoulli_kl(base_rates, targets).mean(axis=-1)
+
+
+def derivation():
+    # Per prompt: the cost of m exceeds the priced cost by kl(m || mu) exactly, and kl >= 0 termwise.
+    a, t, o = sympy.symbols("a t o", positive=True)
+    A1, mu, m = 1 / (1 + a), t / (t + a), 1 / (1 + o)
+
+    def kl(p, q):
+        return p * sympy.log(p / q) + (1 - p) * sympy.log((1 - p) / (1 - q))
+
+    gap = kl(m, A1) - kl(mu, A1) - (m - mu) * sympy.log(t) - kl(m, mu)
+    yield Claim("kl(m||A1) - kl(mu||A1) - (m-mu)/beta = kl(m||mu) at e^{1/beta} = t", sympy.together(gap))
+    yield from logarithm_bound()
+
+
+THEOREM = Theorem(
+    name="A9.dual",
+    title="No rates cost less than the tilted ones plus 1/beta per unit of mean validity",
+    source=Source("ours", "many prompts"),
+    statement=r"\mathrm{E}\,\mathrm{kl}(m(x)\|A_1(x)) \ge \mathrm{E}\,\mathrm{kl}(\mu_\beta(x)\|A_1(x))"
+    r" + \tfrac1\beta\,\mathrm{E}[m(x) - \mu_\beta(x)]",
+    relation=Relation.AT_MOST,
+    lhs=priced_cost,
+    rhs=cost,
+    # Below beta = 1e-2 a tilted rate differs from 1 by less than 192 bits resolve.
+    instances=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(base_rates=".1 .3 .6", targets=".8 .8 .8", beta=".38622661634118"),),
+    symbolic=derivation,
+    tight=True,
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour("a price 2% higher", lhs=dearer),
+        neighbour("kl with its arguments exchanged on the right", rhs=reversed_cost),
+    ),
+)

@@ -1,0 +1,55 @@
+"""A9, first claim: the mean validity over prompts rises strictly with 1/beta."""
+
+import sympy
+
+from ..binary_reward import mu_from_beta
+from ..instances import chart, example, log_uniform, rates
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def mean_validity(base_rates, beta):
+    return mu_from_beta(base_rates, trailing(beta, 1)).mean(axis=-1)
+
+
+def with_more_gain(base_rates, beta, rise):
+    return mean_validity(base_rates, beta / (1 + rise))
+
+
+def mean_of_ends(base_rates, beta, rise):
+    return (mean_validity(base_rates, beta) + with_more_gain(base_rates, beta, rise)) / 2
+
+
+def derivation():
+    # Each prompt's validity rises with t = e^{1/beta}, hence so does their mean.
+    odds, t = sympy.symbols("odds t", positive=True)
+    mu = odds * t / (1 + odds * t)
+    yield Claim("d mu/dt > 0 at t = e^{1/beta}", sympy.factor(sympy.diff(mu, t)), ">0")
+
+
+THEOREM = Theorem(
+    name="A9.increasing",
+    title="The mean validity under one beta is strictly increasing in 1/beta",
+    source=Source("ours", "many prompts"),
+    statement=r"1/\beta < 1/\beta' \;\Rightarrow\;"
+    r" \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta)"
+    r" < \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta')",
+    relation=Relation.AT_MOST,
+    lhs=mean_validity,
+    rhs=with_more_gain,
+    instances=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
+    expected=Verdict.PROVED,
+    examples=(example(base_rates=".1 .3 .6", beta=".5", rise=".5"),),
+    symbolic=derivation,
+    tight=True,
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour("increasing in beta", lhs=with_more_gain, rhs=mean_validity),
+        neighbour(
+            "concave in 1/beta: half the gain gives half the rise",
+            lhs=mean_of_ends,
+            rhs=lambda base_rates, beta, rise: mean_validity(base_rates, beta / (1 + rise / 2)),
+        ),
+    ),
+)

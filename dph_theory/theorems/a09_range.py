@@ -1,0 +1,79 @@
+"""A9, second claim: the mean validity lies strictly between E A1 and the share of solvable prompts."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import tilted, valid_mass
+from ..instances import chart, example, log_uniform, masks, rates
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def with_unsolvable(base_rates, solvable):
+    """The base rates A1(x), zero on the prompts that the base never solves."""
+    return np.where(solvable, base_rates, 0 * base_rates)
+
+
+def mean_validity(A1, beta):
+    """E_x p_beta(Y1|x) from the tilted model of each prompt, with outcomes (valid, invalid)."""
+    prompts = np.stack([A1, 1 - A1], axis=-1)
+    return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
+
+
+def solvable_share(A1):
+    """P(A1 > 0), exact in both arithmetics."""
+    return np.where(A1 > 0, 1 + 0 * A1, 0 * A1).mean(axis=-1)
+
+
+def lower_ends(base_rates, solvable, beta):
+    A1 = with_unsolvable(base_rates, solvable)
+    return np.stack([A1.mean(axis=-1), mean_validity(A1, beta)], axis=-1)
+
+
+def upper_ends(base_rates, solvable, beta):
+    A1 = with_unsolvable(base_rates, solvable)
+    return np.stack([mean_validity(A1, beta), solvable_share(A1)], axis=-1)
+
+
+def below_best_rate(base_rates, solvable, beta):
+    A1 = with_unsolvable(base_rates, solvable)
+    return np.stack([mean_validity(A1, beta), 2 * A1.mean(axis=-1)], axis=-1)
+
+
+def one_global_prompt(base_rates, solvable, beta):
+    A1 = with_unsolvable(base_rates, solvable)
+    return np.stack([A1.mean(axis=-1), mean_validity(A1.mean(axis=-1)[..., None], beta)], axis=-1)
+
+
+def derivation():
+    # A prompt of rate 0 stays at 0 and counts 0 in both ends; each other prompt lies between A1 and 1.
+    odds, s = sympy.symbols("odds s", positive=True)
+    A1, t = odds / (1 + odds), 1 + s
+    mu = odds * t / (1 + odds * t)
+    yield Claim("mu > A1 at e^{1/beta} = 1 + s", sympy.factor(mu - A1), ">0")
+    yield Claim("mu < 1", sympy.factor(1 - mu), ">0")
+
+
+THEOREM = Theorem(
+    name="A9.range",
+    title="E A1 < mean validity < P(A1 > 0) for every beta",
+    source=Source("ours", "many prompts"),
+    statement=r"\mathrm{E}\,A_1 < \mathrm{E}_x\,p_\beta(Y_1|x) < \mathrm{P}(A_1 > 0)",
+    relation=Relation.AT_MOST,
+    lhs=lower_ends,
+    rhs=upper_ends,
+    instances=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(
+        example(base_rates=".1 .3 .6", solvable=[True, True, True], beta=".38622661634118"),
+        example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e-3"),
+    ),
+    symbolic=derivation,
+    tight=True,
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour("at most twice E A1", rhs=below_best_rate),
+        neighbour("above the validity of one prompt with rate E A1", lhs=one_global_prompt),
+    ),
+)

@@ -1,0 +1,65 @@
+"""A10, fifth claim: forward KL to the filtered model keeps every valid outcome, over the same family."""
+
+import numpy as np
+
+from ..binary_reward import filtered
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..instances import chart, example, log_uniform, masks
+from ..numerics import highest, lowest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .a10_collapse import member, with_diracs
+from .a10_order import critical_beta, law
+from .a10_validity import least, projection
+
+
+def forgetting(policy, target):
+    """max_y kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
+    return highest(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)))
+
+
+def _against_the_rest(policy):
+    """(pi(y), the sum of the others) for each y: 1 - pi(y) would blur a rest that is exactly zero."""
+    others = 1 - np.eye(policy.shape[-1], dtype=int)
+    return np.stack([policy, (policy[..., None, :] * others).sum(axis=-1)], axis=-1)
+
+
+def m_projection(laws, base, valid):
+    """The member that minimises KL(p_* || pi) over all Diracs and the laws."""
+    family = with_diracs(laws)
+    return member(least(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
+
+
+def forgotten(laws, base, valid):
+    laws, base = law(laws), law(base)
+    return forgetting(m_projection(laws, base, valid), filtered(base, valid))
+
+
+def best_law(laws, base, valid):
+    return lowest(FORWARD_KL(law(laws), filtered(law(base), valid)[..., None, :]))
+
+
+def forgotten_by_reverse(laws, base, valid):
+    family, base = with_diracs(law(laws)), law(base)
+    chosen = projection(family, base, valid, critical_beta(family, base, valid) / 2)
+    return forgetting(member(chosen, family), filtered(base, valid))
+
+
+THEOREM = Theorem(
+    name="A10.coverage",
+    title="The M-projection of the filtered model keeps each valid outcome's mass, Diracs or not",
+    source=Source("dymetman2026binary", "misspecification"),
+    statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
+    r" \max_y \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
+    relation=Relation.AT_MOST,
+    lhs=forgotten,
+    rhs=best_law,
+    instances=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False]),),
+    tight=True,
+    false_neighbours=(
+        neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
+        neighbour("a bound 2% lower", rhs=lambda laws, base, valid: 0.98 * best_law(laws, base, valid)),
+    ),
+)

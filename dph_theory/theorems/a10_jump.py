@@ -1,0 +1,78 @@
+"""A10, fourth claim: the collapse is a jump at a finite beta, where the Dirac ties with a cheaper member."""
+
+import numpy as np
+
+from ..binary_reward import valid_mass
+from ..divergences import REVERSE_KL
+from ..instances import chart, example, log_uniform, masks
+from ..numerics import highest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .a10_collapse import dirac_on_mode, member, with_diracs
+from .a10_order import law
+from .a10_validity import projection
+
+STEP = 1e-6
+"""Relative distance from the jump at which both sides of it are looked at."""
+
+
+def prices(q, base, valid):
+    """The 1/beta at which the Dirac on the mode of Y1 ties with the law, and with the best invalid Dirac."""
+    valid_mode, invalid_mode = (highest(np.where(part, base, 0 * base)) for part in (valid, ~valid))
+    least_cost = -np.log(valid_mode)
+    return (least_cost - REVERSE_KL(q, base)) / valid_mass(q, ~valid), least_cost + np.log(invalid_mode)
+
+
+def jump(q, base, valid):
+    """The beta of the jump, (1 - V)/(K* - K) of the first rival to win; 1 where none ever does."""
+    gain = highest(np.stack(prices(q, base, valid), axis=-1))
+    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)
+
+
+def minimiser(q, base, valid, beta):
+    family = with_diracs(q[..., None, :])
+    return member(projection(family, base, valid, beta), family)
+
+
+def around(q, base, valid, factor):
+    q, base = law(q), law(base)
+    beta = jump(q, base, valid) * factor
+    return np.stack([minimiser(q, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
+
+
+def before_and_after(q, base, valid):
+    return around(q, base, valid, 1)
+
+
+def dirac_then_rival(q, base, valid):
+    q, base = law(q), law(base)
+    dirac = dirac_on_mode(base, valid)
+    to_law, to_invalid = (price[..., None] for price in prices(q, base, valid))
+    rival = np.where(to_law > to_invalid, q, dirac_on_mode(base, ~valid))
+    return np.stack([dirac, np.where((to_law > 0) | (to_invalid > 0), rival, dirac)], axis=-2)
+
+
+def half_way(q, base, valid):
+    """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
+    return dirac_then_rival(q, base, valid).sum(axis=-2, keepdims=True) / 2
+
+
+THEOREM = Theorem(
+    name="A10.jump",
+    title="The collapse onto a Dirac is a jump, at the beta where the Dirac and its first rival tie",
+    source=Source("ours", "indifference of two members"),
+    statement=r"\Pi = \{\delta_y\} \cup \{q\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
+    r" \text{ for } \beta < \beta_j,\; \text{the rival for } \beta > \beta_j \text{ near it},\quad"
+    r" \beta_j = \min_{\pi} \frac{1 - \pi(Y_1)}{-\log\max_{Y_1} a - \mathrm{KL}(\pi\|a)}",
+    relation=Relation.EQUAL,
+    lhs=before_and_after,
+    rhs=dirac_then_rival,
+    # Weights spread evenly, since near the uniform law two modes tie within rounding.
+    instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4", valid=[True, True, False, False]),),
+    false_neighbours=(
+        neighbour("a jump 2% later", lhs=lambda q, base, valid: around(q, base, valid, 1.02)),
+        neighbour("no jump: the two laws mix continuously", rhs=half_way),
+    ),
+)

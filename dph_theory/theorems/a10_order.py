@@ -1,0 +1,85 @@
+"""A10, second claim: for small beta the family's minimiser has the most validity, then the least cost."""
+
+import numpy as np
+
+from ..instances import chart, example, log_uniform, masks, uniform
+from ..numerics import lowest, trailing
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .a10_validity import least, most_valid, projection, shared, validity_and_cost
+
+
+def law(weights):
+    """The laws with these weights over the last axis."""
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def critical_beta(family, base, valid):
+    """The beta below which the most valid member wins: the least (V* - V)/(K* - K) over cheaper members."""
+    V, K = validity_and_cost(family, base, valid)
+    best = most_valid(V, K)
+    lost, saved = (trailing(shared(best, x), 1) - x for x in (V, K))
+    rival = ~best & (saved > 0)
+    return lowest(np.where(rival, lost, 1 + 0 * lost) / np.where(rival, saved, 1 + 0 * saved))
+
+
+def family_of(first, second, third):
+    return law(np.stack([first, second, third], axis=-2))
+
+
+def at_fraction(first, second, third, base, valid, fraction):
+    family, base = family_of(first, second, third), law(base)
+    chosen = projection(family, base, valid, fraction * critical_beta(family, base, valid))
+    return np.stack([shared(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
+
+
+def validity_first(first, second, third, base, valid):
+    V, K = validity_and_cost(family_of(first, second, third), law(base), valid)
+    return np.stack([shared(most_valid(V, K), x) for x in (V, K)], axis=-1)
+
+
+def cost_first(first, second, third, base, valid):
+    V, K = validity_and_cost(family_of(first, second, third), law(base), valid)
+    return np.stack([shared(least(-V, among=least(K)), x) for x in (V, K)], axis=-1)
+
+
+THEOREM = Theorem(
+    name="A10.order",
+    title="Below a critical beta the family's minimiser maximises validity first, then minimises KL(pi||a)",
+    source=Source("dymetman2026binary", "misspecification"),
+    statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
+    r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
+    relation=Relation.EQUAL,
+    lhs=at_fraction,
+    rhs=validity_first,
+    # Weights spread evenly and ends that differ, since the laws of a simplex chart crowd near the uniform
+    # one and in its corners, where validities tie within rounding and no float can tell which is the most.
+    instances=chart(
+        first=log_uniform(1e-3, 1, 3),
+        second=log_uniform(2e-3, 0.8, 3),
+        third=log_uniform(5e-3, 0.7, 3),
+        base=log_uniform(1e-3, 1, 3),
+        valid=masks(3),
+        fraction=uniform(0.01, 0.99),
+    ),
+    expected=Verdict.CERTIFIED,
+    examples=(
+        example(
+            first="1 0 0 0",
+            second="0 1 0 0",
+            third=".3 .3 .2 .2",
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            fraction=".99",
+        ),
+    ),
+    false_neighbours=(
+        neighbour(
+            "still so at 1% above the critical beta",
+            lhs=lambda first, second, third, base, valid: at_fraction(
+                first, second, third, base, valid, 1.01
+            ),
+        ),
+        neighbour("least cost first, then validity", rhs=cost_first),
+    ),
+)

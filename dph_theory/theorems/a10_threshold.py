@@ -1,0 +1,78 @@
+"""A10, eighth claim: each law has one alpha in (0, 1) above which, and only there, it beats the Dirac."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered
+from ..divergences import alpha_divergence
+from ..instances import chart, example, log_uniform
+from ..numerics import highest
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a08_frontier import derivation as logarithm_bound
+from .a10_alpha import VALID, distance_of_law
+from .a10_order import law
+
+ALPHAS = (0.125, 0.5, 0.875)
+"""Binary fractions, which floats and balls hold exactly."""
+
+
+def scaled_lead(q, base, alpha):
+    """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
+    log_mode = np.log(highest(filtered(law(base), VALID)))
+    distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
+    nearer = distance_of_dirac - distance_of_law(q, base, alpha_divergence(alpha))
+    return (1 - alpha) * np.exp(-alpha * log_mode) * nearer
+
+
+def at_smaller_alpha(q, base):
+    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[:-1]], axis=-1)
+
+
+def at_larger_alpha(q, base):
+    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[1:]], axis=-1)
+
+
+def derivation():
+    # Each outcome gives D_{f_alpha}(q||p) the term below; summed over outcomes, D = (1 - S)/(alpha(1-alpha))
+    # with S = sum_{Y1} p^alpha q^(1-alpha). The Dirac has S = max(p)^alpha. So the scaled lead is
+    # (sum_{Y1} q z - 1)/alpha with z = s^alpha, s = p/(q max p), that is,
+    # sum_{Y1} q (s^alpha - 1)/alpha - (1 - q(Y1))/alpha, of which every term rises with alpha.
+    p, q, s, alpha, z = sympy.symbols("p q s alpha z", positive=True)
+    u = q / p
+    generator = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
+    term = (p**alpha * q ** (1 - alpha) - (1 - alpha) * q - alpha * p) / (alpha * (alpha - 1))
+    yield Claim("one outcome's term", sympy.powsimp(sympy.expand(p * generator - term)))
+    slope = alpha**2 * sympy.diff((s**alpha - 1) / alpha, alpha)
+    yield Claim(
+        "slope of a valid term", sympy.expand(slope) - (alpha * s**alpha * sympy.log(s) - s**alpha + 1)
+    )
+    yield Claim(
+        "is z (log z - 1 + 1/z) at z = s^alpha", z * sympy.log(z) - z + 1 - z * (sympy.log(z) - 1 + 1 / z)
+    )
+    yield from logarithm_bound()
+    yield Claim("slope of the invalid term, per mass", sympy.diff(-1 / alpha, alpha), ">0")
+
+
+THEOREM = Theorem(
+    name="A10.threshold",
+    title="The law's scaled lead over the Dirac in alpha-divergence to p_* strictly increases with alpha",
+    source=Source("ours", "convexity in alpha"),
+    statement=r"\alpha \mapsto \frac{1-\alpha}{\max p_*^{\,\alpha}}\,[\min_y D_{f_\alpha}(\delta_y\|p_*)"
+    r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
+    relation=Relation.AT_MOST,
+    lhs=at_smaller_alpha,
+    rhs=at_larger_alpha,
+    instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
+    expected=Verdict.PROVED,
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),
+        neighbour(
+            "concave: half way from 1/8 to 7/8 more than half is gained",
+            lhs=lambda q, base: (scaled_lead(q, base, 0.125) + scaled_lead(q, base, 0.875)) / 2,
+            rhs=lambda q, base: scaled_lead(q, base, 0.5),
+        ),
+    ),
+)

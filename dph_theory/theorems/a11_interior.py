@@ -1,0 +1,52 @@
+"""A11, second claim: the interior fixed points solve (logit p - logit p_ref) sqrt(p(1-p)) = 1/beta."""
+
+import numpy as np
+
+from ..instances import chart, example, log_uniform, rates
+from ..numerics import expit, logit
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .a11_recursion import deviation, normalised_round
+
+VALID = np.array([True, False])
+
+
+def two_outcomes(log_odds):
+    """The law (p, 1-p) with these log odds, both masses to full relative accuracy."""
+    return np.stack([expit(log_odds), expit(-log_odds)], axis=-1)
+
+
+def fixed_policy(base_rate, rise):
+    """The policy whose log odds exceed the base's by the rise."""
+    return two_outcomes(logit(base_rate) + rise)
+
+
+def after_a_round(base_rate, rise):
+    policy = fixed_policy(base_rate, rise)
+    beta = 1 / (rise * deviation(policy, VALID))
+    return normalised_round(policy, two_outcomes(logit(base_rate)), VALID, beta)
+
+
+def without_deviation(base_rate, rise):
+    policy = fixed_policy(base_rate, rise)
+    return normalised_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
+
+
+THEOREM = Theorem(
+    name="A11.interior",
+    title="p is a fixed point of GRPO at exactly beta = 1/((logit p - logit p_ref) sqrt(p(1-p)))",
+    source=Source("mroueh2025grpo", "fixed-reference dynamics"),
+    statement=r"p_{n+1} = p_n = p \iff \frac1\beta = (\operatorname{logit} p - \operatorname{logit} p_{ref})"
+    r"\sqrt{p(1-p)}",
+    relation=Relation.EQUAL,
+    lhs=after_a_round,
+    rhs=fixed_policy,
+    instances=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(base_rate=".1", rise="2.78"),),
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),
+        neighbour("at a rise 2% larger", rhs=lambda base_rate, rise: fixed_policy(base_rate, 1.02 * rise)),
+    ),
+)

@@ -1,0 +1,74 @@
+"""A11, sixth claim: from a base rate of at least 1/2 the iterates rise and stay below every fixed point."""
+
+import numpy as np
+import sympy
+
+from ..instances import chart, example, log_uniform, uniform
+from ..numerics import logit
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .a11_convergence import next_log_odds
+
+ROUNDS = 2
+
+
+def iterates(base_rate, rise):
+    """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
+    start = logit(base_rate)
+    fixed = start + rise
+    beta = (np.exp(fixed / 2) + np.exp(-fixed / 2)) / rise
+    path = [start]
+    for _ in range(ROUNDS):
+        path.append(next_log_odds(start, beta, path[-1]))
+    return path, fixed
+
+
+def before(base_rate, rise):
+    path, _ = iterates(base_rate, rise)
+    return np.stack(path, axis=-1)
+
+
+def after(base_rate, rise):
+    path, fixed = iterates(base_rate, rise)
+    return np.stack([*path[1:], fixed], axis=-1)
+
+
+def short_of_it(base_rate, rise):
+    path, fixed = iterates(base_rate, rise)
+    return np.stack([*path[1:], fixed - rise / 50], axis=-1)
+
+
+def derivation():
+    # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L > 0 and lies above its start: by induction
+    # L_n < L_{n+1}, and L_n < L* gives L_{n+1} < F(L*) = L*. A bounded rising sequence converges, and
+    # its limit is a fixed point, hence the first.
+    L, beta = sympy.symbols("L beta", positive=True)
+    c = sympy.Symbol("c", nonnegative=True)
+    image = c + 2 * sympy.cosh(L / 2) / beta
+    yield Claim("F rises on L > 0", sympy.diff(image, L), ">0")
+    yield Claim("F(c) > c", (image - c).subs(L, c), ">0")
+
+
+THEOREM = Theorem(
+    name="A11.monotone",
+    title="From p_ref >= 1/2 the validity rises in every round and stays below each interior fixed point",
+    source=Source("ours", "monotone iteration"),
+    statement=r"p_{ref} \ge \tfrac12,\; p^* \text{ fixed} \;\Rightarrow\; p_n < p_{n+1} < p^*"
+    r" \quad (p_0 = p_{ref}), \text{ so } p_n \text{ converges to the first fixed point}",
+    relation=Relation.AT_MOST,
+    lhs=before,
+    rhs=after,
+    instances=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
+    expected=Verdict.PROVED,
+    examples=(example(base_rate=".6", rise="1.5"),),
+    symbolic=derivation,
+    tight=True,
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour(
+            "from base rates below 1/2 as well",
+            instances=chart(base_rate=uniform(0.01, 0.5), rise=log_uniform(1e-3, 20)),
+        ),
+        neighbour("stays 2% of the rise short of the fixed point", rhs=short_of_it),
+    ),
+)

@@ -1,0 +1,87 @@
+"""A11, first claim: a round of tabular GRPO moves the validity by a scalar recursion."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import mu_from_beta, valid_mass
+from ..instances import chart, example, log_uniform, masks, simplex
+from ..numerics import highest, trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def advantage(policy, valid):
+    """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
+    failures, successes = (trailing(valid_mass(policy, part), 1) for part in (~valid, valid))
+    return np.where(valid, failures, -successes)
+
+
+def deviation(policy, valid):
+    """The population standard deviation of v under the policy."""
+    return np.sqrt((policy * advantage(policy, valid) ** 2).sum(axis=-1))
+
+
+def tilted_by(reward, base, beta):
+    """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by reward/beta."""
+    gain = reward / trailing(beta, 1)
+    weight = base * np.exp(gain - trailing(highest(gain), 1))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+def normalised_round(policy, base, valid, beta):
+    return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
+
+
+def next_validities(policy, base, valid, beta):
+    rounds = (
+        normalised_round(policy, base, valid, beta),
+        tilted_by(advantage(policy, valid), base, beta),
+    )
+    return np.stack([valid_mass(law, valid) for law in rounds], axis=-1)
+
+
+def scalar_recursion(policy, base, valid, beta):
+    base_rate = valid_mass(base, valid)
+    scale = np.sqrt(valid_mass(policy, valid) * valid_mass(policy, ~valid))
+    return np.stack([mu_from_beta(base_rate, beta * scale), mu_from_beta(base_rate, beta)], axis=-1)
+
+
+def anchored_to_last(policy, base, valid, beta):
+    return scalar_recursion(policy, policy, valid, beta)
+
+
+def divided_by_variance(policy, base, valid, beta):
+    variance = valid_mass(policy, valid) * valid_mass(policy, ~valid)
+    return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
+
+
+def derivation():
+    # The odds of the tilted model are those of the base times e^(difference of the two gains).
+    p = sympy.Symbol("odds", positive=True) / (1 + sympy.Symbol("odds", positive=True))
+    beta, sigma = sympy.symbols("beta sigma", positive=True)
+    yield Claim("variance of v", sympy.factor(p * (1 - p) ** 2 + (1 - p) * p**2 - p * (1 - p)))
+    yield Claim(
+        "normalised gains differ by 1/(b sigma)",
+        (1 - p) / (beta * sigma) + p / (beta * sigma) - 1 / (beta * sigma),
+    )
+    yield Claim("un-normalised gains differ by 1/b", (1 - p) / beta + p / beta - 1 / beta)
+
+
+THEOREM = Theorem(
+    name="A11.recursion",
+    title="Tabular GRPO: logit p' = logit p_ref + 1/(beta sqrt(p(1-p))), un-normalised + 1/beta",
+    source=Source("mroueh2025grpo", "fixed-reference dynamics"),
+    statement=r"\pi_{n+1} = \arg\max_\pi \mathrm{E}_\pi \tfrac{v-p_n}{\sigma_n} - \beta\,\mathrm{KL}(\pi\|a):"
+    r"\quad \operatorname{logit} p_{n+1} = \operatorname{logit} p_{ref} + \frac{1}{\beta\sqrt{p_n(1-p_n)}}",
+    relation=Relation.EQUAL,
+    lhs=next_validities,
+    rhs=scalar_recursion,
+    instances=chart(policy=simplex(5), base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    expected=Verdict.PROVED,
+    examples=(example(policy=".3 .7", base=".1 .9", valid=[True, False], beta=".75"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("KL to the last policy instead of the base", rhs=anchored_to_last),
+        neighbour("advantage divided by the variance", rhs=divided_by_variance),
+    ),
+)

@@ -1,0 +1,41 @@
+"""B6: k3 as a loss, as GRPO codes use it: its expected gradient is the FORWARD KL's."""
+
+import sympy
+
+from ..divergences import FORWARD_KL
+from ..estimators import K3, x
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .b06_nothing import at_fixed_samples
+from .b06_squared import forward_kl_gradient, reverse_kl_gradient, same_gradient
+
+
+def gradient_of_k3(pi, ref):
+    return K3.loss_gradient(pi, ref)
+
+
+def derivation():
+    yield from same_gradient(
+        sympy.diff(K3.expression, x), FORWARD_KL, lambda pi, ref, d: at_fixed_samples(K3, pi, ref, d)
+    )
+
+
+THEOREM = Theorem(
+    name="B6.forward",
+    title="k3 as a loss gives the gradient of the FORWARD KL",
+    source=Source("schulman2020kl"),
+    statement=r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
+    r" \quad\text{(samples fixed)}",
+    relation=Relation.EQUAL,
+    lhs=gradient_of_k3,
+    rhs=forward_kl_gradient,
+    instances=chart(pi=simplex(4), ref=simplex(4)),
+    expected=Verdict.PROVED,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    symbolic=derivation,
+    false_neighbours=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=reverse_kl_gradient),),
+    note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
+    " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation, estimated"
+    " on policy samples, which hardly visit what the policy has forgotten.",
+)

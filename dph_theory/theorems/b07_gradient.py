@@ -1,0 +1,69 @@
+"""B7: the policy gradient of the alpha-DPG reward descends the alpha-divergence to the filtered model."""
+
+import sympy
+
+from ..binary_reward import filtered
+from ..divergences import alpha_divergence
+from ..estimators import alpha_dpg_reward, reward_gradient
+from ..fdivergence import u
+from ..instances import chart, example, masks, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import ALPHAS, each, family
+
+
+def policy_gradient(pi, base, valid):
+    return each(lambda a: reward_gradient(pi, alpha_dpg_reward(pi, base, valid, a)), ALPHAS)
+
+
+def downhill(pi, base, valid):
+    target = filtered(base, valid)
+    return each(lambda a: -alpha_divergence(a).gradient(pi, target), ALPHAS)
+
+
+def uphill(pi, base, valid):
+    return -downhill(pi, base, valid)
+
+
+def towards_base(pi, base):
+    return each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS)
+
+
+def reversed_family(pi, base, valid):
+    target = filtered(base, valid)
+    return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
+
+
+def derivation():
+    # grad D_f = E_pi[f'(u) grad log pi] with u = pi/p_*, and scores have mean zero: it is enough that
+    # R + f'(u) is the same at every outcome. On invalid outcomes u is infinite: R and f' have limits there.
+    alpha = sympy.Symbol("alpha", positive=True)
+    slope = sympy.diff(family(alpha), u)
+    reward = (u**-alpha - 1) / alpha
+    yield Claim("R + f'(u) is constant over the outcomes", sympy.diff(reward + slope, u))
+    v = sympy.Symbol("v", positive=True)  # v = u^-alpha, which is zero on invalid outcomes
+    at = {u: v ** (-1 / alpha)}
+    yield Claim(
+        "and at invalid outcomes too", sympy.powdenest((reward + slope).subs(at), force=True).subs(v, 0)
+    )
+
+
+THEOREM = Theorem(
+    name="B7.gradient",
+    title="The alpha-DPG reward's policy gradient is -grad D_alpha(pi || p_*)",
+    source=Source("kruszewski2026whatever"),
+    statement=r"E_\pi[R\,\nabla\log\pi] = -\nabla D_{f_\alpha}(\pi\|p_*),\quad"
+    r" R(y) = \tfrac{1}{\alpha}\big((p_*(y)/\pi(y))^\alpha - 1\big)",
+    relation=Relation.EQUAL,
+    lhs=policy_gradient,
+    rhs=downhill,
+    instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("the sign turned", rhs=uphill),
+        neighbour("the target is the base, not the filtered model", rhs=towards_base),
+        neighbour("alpha and 1 - alpha exchanged", rhs=reversed_family),
+    ),
+)

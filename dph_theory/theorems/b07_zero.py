@@ -1,0 +1,70 @@
+"""B7: as alpha -> 0 the alpha-divergence to the filtered model diverges on invalid outcomes, like 1/alpha."""
+
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import alpha_divergence
+from ..instances import chart, example, masks, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+
+SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)
+"""Values of alpha, dyadic, so that balls take them exactly."""
+
+
+def to_filtered(pi, base, valid):
+    target = filtered(base, valid)
+    return each(lambda a: alpha_divergence(a)(pi, target), SHRINKING)
+
+
+def from_invalid(pi, valid):
+    mu = valid_mass(pi, valid)
+    return each(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
+
+
+def both_parts(pi, base, valid):
+    mu, target, inside = valid_mass(pi, valid), filtered(base, valid), filtered(pi, valid)
+    within = each(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
+    return from_invalid(pi, valid) + within
+
+
+def at_one_half(pi, base, valid):
+    return trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1)
+
+
+def derivation():
+    # D = (1 - S)/(alpha (1-alpha)) with S = sum pi^(1-alpha) p_*^alpha, a sum over Y1 only, where pi is mu
+    # times its restriction: S = mu^(1-alpha) S', and S' = 1 - alpha (1-alpha) D' within Y1.
+    a, mu, d = sympy.symbols("alpha mu D", positive=True)
+    whole = (1 - mu ** (1 - a) * (1 - a * (1 - a) * d)) / (a * (1 - a))
+    yield Claim("the two parts", whole - (1 - mu ** (1 - a)) / (a * (1 - a)) - mu ** (1 - a) * d)
+    yield Claim(
+        "alpha times the invalid part tends to 1 - mu",
+        sympy.limit((1 - mu ** (1 - a)) / (1 - a), a, 0) - 1 + mu,
+    )
+
+
+THEOREM = Theorem(
+    name="B7.zero",
+    title="alpha -> 0 diverges on invalid outcomes: D_alpha(pi || p_*) grows like (1 - mu)/alpha",
+    source=Source("kruszewski2026whatever"),
+    statement=r"D_{f_\alpha}(\pi\|p_*) = \frac{1 - \mu^{1-\alpha}}{\alpha(1-\alpha)}"
+    r" + \mu^{1-\alpha} D_{f_\alpha}(\pi(\cdot|Y_1)\|p_*) \to \infty \text{ as } \alpha \to 0,"
+    r"\quad \mu = \pi(Y_1) < 1",
+    relation=Relation.EQUAL,
+    lhs=to_filtered,
+    rhs=both_parts,
+    instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour(
+            "the invalid outcomes cost nothing more",
+            rhs=lambda pi, base, valid: both_parts(pi, base, valid) - from_invalid(pi, valid),
+        ),
+        neighbour("it stays below its value at alpha = 1/2", relation=Relation.AT_MOST, rhs=at_one_half),
+    ),
+)

@@ -1,0 +1,63 @@
+"""B8: what decides between the two forms: the variance gap, outcome by outcome."""
+
+import sympy
+
+from ..estimators import definition_form, generator_form
+from ..instances import chart, example, simplex
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+from .b08_mean import FAMILY
+
+
+def generator_side(pi, ref):
+    # The negative part of the gap is moved over to this side, so that no two large terms cancel.
+    return each(lambda d: generator_form(d, pi, ref).variance + squares(d, pi, ref, ref / pi), FAMILY)
+
+
+def definition_side(pi, ref):
+    return each(lambda d: definition_form(d, pi, ref).variance + squares(d, pi, ref, 0 * pi + 1), FAMILY)
+
+
+def squares(divergence, pi, ref, weight):
+    """E_ref[weight f(u)^2] in the gauge f'(1) = 0."""
+    u = pi / ref
+    normalised = divergence.generator(u) - divergence.generator_derivative(0 * u + 1) * (u - 1)
+    return (ref * weight * normalised**2).sum(axis=-1)
+
+
+def generator_variance(pi, ref):
+    return each(lambda d: generator_form(d, pi, ref).variance, FAMILY)
+
+
+def definition_variance(pi, ref):
+    return each(lambda d: definition_form(d, pi, ref).variance, FAMILY)
+
+
+def derivation():
+    # Both forms have the mean D_f, so the variances differ as the second moments: E_ref[f^2] against
+    # E_pi[(f/u)^2], where pi = u ref.
+    f, ref, u = sympy.symbols("f ref u", positive=True)
+    yield Claim("termwise", ref * f**2 - (u * ref) * (f / u) ** 2 - ref * (1 - 1 / u) * f**2)
+
+
+THEOREM = Theorem(
+    name="B8.gap",
+    title="Where the policy gained mass the generator form pays in variance, where it lost mass it saves",
+    source=Source("ours"),
+    statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] - \mathrm{Var}_\pi[f(u)/u] = E_{ref}[(1 - 1/u) f(u)^2],"
+    r"\quad f'(1) = 0",
+    relation=Relation.EQUAL,
+    lhs=generator_side,
+    rhs=definition_side,
+    instances=chart(pi=simplex(3), ref=simplex(3)),
+    expected=Verdict.PROVED,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour(
+            "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
+        ),
+        neighbour("the weight 1/u forgotten", lhs=generator_variance, rhs=definition_side),
+    ),
+)

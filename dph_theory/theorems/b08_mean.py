@@ -1,0 +1,52 @@
+"""B8: the generator form on reference samples and the definition form on policy samples have one mean."""
+
+import numpy as np
+
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..estimators import definition_form, generator_form
+from ..instances import chart, example, simplex
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+
+FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+"""The divergences compared, each in the gauge f'(1) = 0."""
+
+
+def both_means(pi, ref):
+    stored = each(lambda d: generator_form(d, pi, ref).mean, FAMILY)
+    fresh = each(lambda d: definition_form(d, pi, ref).mean, FAMILY)
+    return np.stack([stored, fresh], axis=-1)
+
+
+def divergences(pi, ref):
+    return trailing(each(lambda d: d(pi, ref), FAMILY), 1)
+
+
+def definition_on_stored_samples(pi, ref):
+    return each(lambda d: (ref * d.generator(pi / ref) * ref / pi).sum(axis=-1), FAMILY)[..., None]
+
+
+def generator_on_fresh_samples(pi, ref):
+    return each(lambda d: (pi * d.generator(pi / ref)).sum(axis=-1), FAMILY)[..., None]
+
+
+THEOREM = Theorem(
+    name="B8.mean",
+    title="Generator form and definition form are both unbiased for D_f",
+    source=Source("li2025choice", "generator and definition form"),
+    statement=r"E_{y\sim\pi_{ref}}[f(u)] = E_{y\sim\pi}[f(u)/u] = D_f(\pi\|\pi_{ref})",
+    relation=Relation.EQUAL,
+    lhs=both_means,
+    rhs=divergences,
+    instances=chart(pi=simplex(3), ref=simplex(3)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    false_neighbours=(
+        neighbour("the definition form on stored reference samples", lhs=definition_on_stored_samples),
+        neighbour("the generator form on fresh policy samples", lhs=generator_on_fresh_samples),
+    ),
+    note="Cost: the definition form needs the reference model online and fresh policy samples; the generator"
+    " form needs only stored reference samples with their log-probabilities. B8.gap compares the variances.",
+)

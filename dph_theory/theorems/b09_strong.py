@@ -1,0 +1,64 @@
+"""B9: a strong anchor: at equal curvature the direction of the KL hardly matters."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import mu_from_beta
+from ..instances import chart, example, log_uniform, rates
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+
+
+def forward_validity(base_rate, eta):
+    """The validity of the maximiser of E_pi v - eta KL(a || pi): the root in (A1, 1) of a quadratic."""
+    # Of the two forms of the root the one whose terms have one sign.
+    b = 1 - eta
+    root = np.sqrt(b**2 + 4 * base_rate * eta)
+    return np.where(b > 0, (b + root) / 2, 2 * base_rate * eta / (root - np.where(b > 0, 0 * b, b)))
+
+
+def scaled_gap(base_rate, eta):
+    return eta * (eta - 1) * gap(base_rate, eta)
+
+
+def gap(base_rate, eta):
+    return abs(forward_validity(base_rate, eta) - mu_from_beta(base_rate, eta))
+
+
+def spread(base_rate):
+    return base_rate * (1 - base_rate)
+
+
+def derivation():
+    # Only the masses of the two classes matter: inside a class both optima keep the base's ratios. The
+    # forward objective mu + eta (A1 log mu + A0 log(1-mu)) is strictly concave in mu.
+    mu, a, eta = sympy.symbols("mu A1 eta", positive=True)
+    slope = sympy.diff(mu + eta * (a * sympy.log(mu) + (1 - a) * sympy.log(1 - mu)), mu)
+    yield Claim(
+        "stationary where mu^2 + (eta-1) mu - eta A1 = 0",
+        slope * mu * (1 - mu) + mu**2 + (eta - 1) * mu - eta * a,
+    )
+
+
+THEOREM = Theorem(
+    name="B9.strong",
+    title="A strong anchor: forward and reverse KL of equal curvature agree to second order in 1/eta",
+    source=Source("ours"),
+    statement=r"|\mu_{fwd}(\eta) - \mu_{rev}(\eta)| \le \frac{A_0 A_1}{\eta(\eta - 1)},\quad \eta > 1",
+    relation=Relation.AT_MOST,
+    lhs=scaled_gap,
+    rhs=spread,
+    instances=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(1.001, 1e3)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(base_rate=".25", eta="10"),),
+    false_neighbours=(
+        neighbour(
+            "at weak anchors too, as A0 A1/eta^2",
+            lhs=lambda base_rate, eta: eta**2 * gap(base_rate, eta),
+            instances=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(0.01, 1e3)),
+        ),
+        neighbour("half the bound", rhs=lambda base_rate: spread(base_rate) / 2),
+        neighbour("agreement to third order", lhs=lambda base_rate, eta: eta * scaled_gap(base_rate, eta)),
+    ),
+    note="eta is the coefficient at curvature f''(1) = 1; B9.weak has the other end.",
+)

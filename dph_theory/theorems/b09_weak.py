@@ -1,0 +1,49 @@
+"""B9: a weak anchor: at equal curvature the direction of the KL decides what a rare success becomes."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import mu_from_beta
+from ..instances import chart, example, log_uniform, uniform
+from ..references import Source
+from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from .b09_strong import forward_validity
+
+
+def lifted_by_forward(eta):
+    return 1 - eta
+
+
+def gap_and_what_reverse_can_do(base_rate, eta):
+    difference = forward_validity(base_rate, eta) - mu_from_beta(base_rate, eta)
+    return difference + base_rate * np.exp(1 / eta)
+
+
+def derivation():
+    mu, a, eta, s = sympy.symbols("mu A1 eta s", positive=True)
+    # The stationary point (B9.strong) has 1 - mu = eta (1 - A1/mu), below eta whatever A1 is.
+    missed = sympy.solve(mu**2 + (eta - 1) * mu - eta * a, a)[0]
+    yield Claim("1 - mu = eta - eta A1/mu", (1 - mu) - (eta - eta * missed / mu))
+    yield Claim("where the last term is positive", eta * a / mu, ">0")
+    # The reverse KL multiplies the odds by e^{1/eta} = 1 + s: mu = A1 (1+s)/(1 + A1 s) <= A1 e^{1/eta}.
+    yield Claim("reverse", a * (1 + s) - a * (1 + s) / (1 + a * s), ">0")
+
+
+THEOREM = Theorem(
+    name="B9.weak",
+    title="A weak anchor: forward KL lifts a rare success to 1 - eta, reverse KL only by e^{1/eta}",
+    source=Source("ours"),
+    statement=r"1 - \eta \le \mu_{fwd}(\eta) - \mu_{rev}(\eta) + A_1 e^{1/\eta}",
+    relation=Relation.AT_MOST,
+    lhs=lifted_by_forward,
+    rhs=gap_and_what_reverse_can_do,
+    instances=chart(base_rate=log_uniform(1e-15, 0.5), eta=uniform(0.02, 1)),
+    expected=Verdict.PROVED,
+    tight=True,
+    examples=(example(base_rate=".001", eta=".5"),),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("the reverse KL lifts it as far", rhs=lambda base_rate, eta: mu_from_beta(base_rate, eta)),
+        neighbour("2% more than 1 - eta", lhs=lambda eta: 1.02 * lifted_by_forward(eta)),
+    ),
+)

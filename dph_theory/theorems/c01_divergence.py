@@ -1,0 +1,86 @@
+"""C1: TRPO's bound for the whole family, with C_f = 2/f''(1)."""
+
+import numpy as np
+
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..improvement import trpo_penalty
+from ..instances import chart, discounts, log_uniform, uniform
+from ..mdp import TabularMDP
+from ..numerics import trailing
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+from .c01_attained import scaled_loss
+from .c01_trpo import STEP, STEPS
+
+FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+BALANCED = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.01, 0.4), eps=log_uniform(0.01, 1))
+
+
+def loss(P, r, gamma, rho0, pi, pi_old):
+    return trailing(scaled_loss(P, r, gamma, rho0, pi, pi_old), 1)
+
+
+def penalties(P, r, gamma, rho0, pi, pi_old):
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return each(lambda d: (1 - gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), FAMILY)
+
+
+def balanced_step(gamma, tv, eps):
+    """A step from the even policy by TV towards the second action, which leads to state 1, the first to 0.
+
+    The action pays in state 0 and costs in state 1. As gamma and TV tend to 0 the penalties are attained.
+    """
+    zero, half = 0 * tv, 0.5 + 0 * tv
+    to_zero, to_one = np.stack([1 + zero, zero], axis=-1), np.stack([zero, 1 + zero], axis=-1)
+    old, new = np.stack([half, half], axis=-1), np.stack([half - tv, half + tv], axis=-1)
+    pay = trailing(eps, 1) * np.stack([-1 + zero, 1 + zero], axis=-1)
+    return {
+        "P": np.stack([np.stack([to_zero, to_one], axis=-2)] * 2, axis=-3),
+        "r": np.stack([pay, -pay], axis=-2),
+        "gamma": gamma,
+        "rho0": old,
+        "pi": np.stack([new, new], axis=-2),
+        "pi_old": np.stack([old, old], axis=-2),
+    }
+
+
+def balanced_loss(gamma, tv, eps):
+    return loss(**balanced_step(gamma, tv, eps))
+
+
+def balanced_penalties(gamma, tv, eps):
+    return penalties(**balanced_step(gamma, tv, eps))
+
+
+THEOREM = Theorem(
+    name="C1.divergence",
+    title="One formula for the family: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
+    source=Source("ours"),
+    statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
+    r"\quad C_f = 2/f''(1)",
+    relation=Relation.AT_MOST,
+    lhs=loss,
+    rhs=penalties,
+    instances=STEPS,
+    expected=Verdict.CERTIFIED,
+    examples=(STEP,),
+    false_neighbours=(
+        neighbour(
+            "constants 2% smaller, on the balanced step",
+            instances=BALANCED,
+            examples=(),
+            lhs=balanced_loss,
+            rhs=lambda gamma, tv, eps: 0.98 * balanced_penalties(gamma, tv, eps),
+        ),
+        neighbour(
+            "C_f = 2 for Jensen-Shannon as well, on the balanced step",
+            instances=BALANCED,
+            examples=(),
+            lhs=balanced_loss,
+            rhs=lambda gamma, tv, eps: balanced_penalties(gamma, tv, eps)[..., 2:3] / 2,
+        ),
+    ),
+    note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
+    " be smaller.",
+)

@@ -1,0 +1,55 @@
+"""C1: the exact sharp form of TRPO's bound (C1.attained shows that it cannot be improved)."""
+
+from ..divergences import TOTAL_VARIATION
+from ..improvement import worst_advantage
+from ..mdp import TabularMDP
+from ..numerics import highest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
+from .c01_trpo import STEP, STEPS
+
+
+def sharp_penalty(P, r, gamma, rho0, pi, pi_old):
+    # The two policies part at a step with probability at most TV, so that the visitations differ by at most
+    # g TV/(1-g+g TV) in total variation; E_pi A_old has a span of at most 4 TV eps over the states.
+    tv = highest(TOTAL_VARIATION(pi, pi_old))
+    eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_old)
+    return 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
+
+
+def on_worst_chain(gamma, tv, eps):
+    return sharp_penalty(**worst_case(gamma, tv, eps))
+
+
+THEOREM = Theorem(
+    name="C1.sharp",
+    title="The sharp form: L - J <= 4 eps gamma TV^2/((1-gamma)(1-gamma+gamma TV))",
+    source=Source("ours"),
+    statement=r"L_{old}(\pi) - J(\pi) \le"
+    r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})},"
+    r"\quad \mathrm{TV} = \max_s \mathrm{TV}_s",
+    relation=Relation.AT_MOST,
+    lhs=scaled_loss,
+    rhs=sharp_penalty,
+    instances=STEPS,
+    expected=Verdict.CERTIFIED,
+    examples=(STEP,),
+    false_neighbours=(
+        neighbour(
+            "a constant 2% smaller, on the worst chain",
+            instances=FAMILY,
+            examples=(),
+            lhs=loss_of_worst_case,
+            rhs=lambda gamma, tv, eps: 0.98 * on_worst_chain(gamma, tv, eps),
+        ),
+        neighbour(
+            "no factor of 1/(1-gamma), on the worst chain",
+            instances=FAMILY,
+            examples=(),
+            lhs=loss_of_worst_case,
+            rhs=lambda gamma, tv, eps: (1 - gamma) * on_worst_chain(gamma, tv, eps),
+        ),
+    ),
+    note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
+)

@@ -1,0 +1,69 @@
+"""C1: an improvement bound with the gain's span over states and the mean distance, never above TRPO's."""
+
+import numpy as np
+
+from ..divergences import TOTAL_VARIATION
+from ..instances import example
+from ..mdp import TabularMDP
+from ..numerics import highest, lowest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
+from .c01_trpo import STEP, STEPS, penalty
+
+# The same new policy in both states would make the two penalties equal, which balls cannot decide.
+UNEVEN_STEP = {**STEP, **example(pi=[".4 .6", ".45 .55"])}
+
+
+def span_penalty(P, r, gamma, rho0, pi, pi_old):
+    # L - J = sum_s (d_old - d_pi)(s) h(s)/(1-g), h(s) = E_pi A_old(s, .), and d_old, d_pi differ by at most
+    # g E_{d_old}[TV_s]/(1-g) in total variation.
+    mdp = TabularMDP(P, r, gamma, rho0)
+    gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
+    mean_distance = (mdp.visitation(pi_old) * TOTAL_VARIATION(pi, pi_old)).sum(axis=-1)
+    return gamma * (highest(gain) - lowest(gain)) * mean_distance
+
+
+def loss_and_span(P, r, gamma, rho0, pi, pi_old):
+    parts = P, r, gamma, rho0, pi, pi_old
+    return np.stack([scaled_loss(*parts), span_penalty(*parts)], axis=-1)
+
+
+def span_and_trpo(P, r, gamma, rho0, pi, pi_old):
+    parts = P, r, gamma, rho0, pi, pi_old
+    return np.stack([span_penalty(*parts), penalty(*parts)], axis=-1)
+
+
+def two_percent_less(gamma, tv, eps):
+    return 0.98 * span_penalty(**worst_case(gamma, tv, eps))
+
+
+def without_discount(P, r, gamma, rho0, pi, pi_old):
+    return (1 - gamma) * span_penalty(P, r, gamma, rho0, pi, pi_old)
+
+
+THEOREM = Theorem(
+    name="C1.span",
+    title="Sharper: L - J <= gamma span_s(E_pi A_old)/(1-gamma)^2 E_{d_old}[TV_s], at most TRPO's penalty",
+    source=Source("ours", "cf. achiam2017cpo"),
+    statement=r"L_{old}(\pi) - J(\pi) \le \frac{\gamma\,\mathrm{span}_s(E_\pi A_{old})}{(1-\gamma)^2}"
+    r"\, E_{d_{old}}[\mathrm{TV}_s] \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2}",
+    relation=Relation.AT_MOST,
+    lhs=loss_and_span,
+    rhs=span_and_trpo,
+    instances=STEPS,
+    expected=Verdict.CERTIFIED,
+    tight=True,
+    examples=(UNEVEN_STEP,),
+    false_neighbours=(
+        neighbour(
+            "a constant 2% smaller, on the worst chain",
+            instances=FAMILY,
+            examples=(),
+            lhs=loss_of_worst_case,
+            rhs=two_percent_less,
+        ),
+        neighbour("one factor of 1/(1-gamma)", lhs=scaled_loss, rhs=without_discount),
+        neighbour("TRPO's penalty is the smaller one", lhs=penalty, rhs=span_penalty),
+    ),
+)

@@ -1,0 +1,58 @@
+"""C3: the anchor bound promises more than J_old exactly when its penalty is below delta."""
+
+from ..improvement import anchor_bound
+from ..mdp import TabularMDP
+from ..numerics import highest, lowest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .c02_old import TRIPLES
+from .c03_anchor import TRIPLE
+
+
+def promise(P, r, gamma, rho0, pi, pi_old, pi_pef):
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return (1 - gamma) * (anchor_bound(mdp, pi, pi_old, pi_pef) - mdp.return_(pi_old))
+
+
+def gain(P, r, gamma, rho0, pi_old, pi_pef):
+    """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return lowest((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old))
+
+
+def cost(P, r, gamma, rho0, pi, pi_pef):
+    values = TabularMDP(P, r, gamma, rho0).action_value(pi_pef)
+    return highest(abs(pi - pi_pef).sum(axis=-1) / 2 * (highest(values) - lowest(values)))
+
+
+def gain_minus_cost(P, r, gamma, rho0, pi, pi_old, pi_pef):
+    return gain(P, r, gamma, rho0, pi_old, pi_pef) - cost(P, r, gamma, rho0, pi, pi_pef)
+
+
+def gain_over_horizon(P, r, gamma, rho0, pi, pi_old, pi_pef):
+    return gain(P, r, gamma, rho0, pi_old, pi_pef) / (1 - gamma) - cost(P, r, gamma, rho0, pi, pi_pef)
+
+
+def gain_alone(P, r, gamma, rho0, pi_old, pi_pef):
+    return gain(P, r, gamma, rho0, pi_old, pi_pef)
+
+
+THEOREM = Theorem(
+    name="C3.beats",
+    title="The anchor bound exceeds J_old iff the penalty is below delta",
+    source=Source("ours"),
+    statement=r"(1-\gamma)(B_{anchor} - J_{old}) = \delta - c,\quad"
+    r" c = \max_s \mathrm{TV}_s\,\mathrm{span} A_{pef}(s,\cdot),\quad\text{so}\quad"
+    r" B_{anchor} > J_{old} \iff c < \delta",
+    relation=Relation.EQUAL,
+    lhs=promise,
+    rhs=gain_minus_cost,
+    instances=TRIPLES,
+    expected=Verdict.CERTIFIED,
+    examples=(TRIPLE,),
+    floor=0.1,  # Near gamma = 1 values of 1e3 are subtracted.
+    false_neighbours=(
+        neighbour("iff the penalty is below delta/(1-gamma)", rhs=gain_over_horizon),
+        neighbour("iff delta > 0", rhs=gain_alone),
+    ),
+)

@@ -1,0 +1,53 @@
+"""C3: the anchor bound for the whole family, 2 eps_pef sqrt(alpha2/(2 f''(1))) in place of the maximum."""
+
+import numpy as np
+
+from ..improvement import anchor_penalty, pinsker_constant, worst_advantage
+from ..mdp import TabularMDP
+from ..numerics import highest, trailing
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .b01_convex import each
+from .c01_divergence import FAMILY
+from .c02_old import TRIPLES
+from .c03_anchor import TRIPLE, shortfall
+
+
+def shortfalls(P, r, gamma, rho0, pi, pi_old, pi_pef):
+    return trailing(shortfall(P, r, gamma, rho0, pi, pi_old, pi_pef), 1)
+
+
+def penalties(P, r, gamma, rho0, pi, pi_pef):
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), FAMILY)
+
+
+def second_order(P, r, gamma, rho0, pi, pi_pef):
+    """The form of C2's penalty: linear in the divergence."""
+    eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
+    return each(lambda d: eps * pinsker_constant(d) * highest(d(pi, pi_pef)), FAMILY)
+
+
+def without_curvature(P, r, gamma, rho0, pi, pi_pef):
+    eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
+    return each(lambda d: 2 * eps * np.sqrt(highest(d(pi, pi_pef)) / 2), FAMILY)
+
+
+THEOREM = Theorem(
+    name="C3.divergence",
+    title="Anchor bound for the family: penalty 2 eps_pef sqrt(max_s D_f(pi || pi_pef)/(2 f''(1)))",
+    source=Source("ours", "with gilardoni2010pinsker"),
+    statement=r"J(\pi) \ge J_{old} + \frac{\delta - 2\epsilon_{pef}\sqrt{\alpha_2/(2f''(1))}}{1-\gamma},"
+    r"\quad \alpha_2 = \max_s D_f(\pi\|\pi_{pef})",
+    relation=Relation.AT_MOST,
+    lhs=shortfalls,
+    rhs=penalties,
+    instances=TRIPLES,
+    expected=Verdict.CERTIFIED,
+    tight=True,
+    examples=(TRIPLE,),
+    false_neighbours=(
+        neighbour("linear in the divergence, as in C2", rhs=second_order),
+        neighbour("f''(1) = 1 for Jensen-Shannon as well", rhs=without_curvature),
+    ),
+)

@@ -1,0 +1,49 @@
+"""C4: the rehearsal guarantee, the bound on kl(J_ref || J) solved for the return."""
+
+from ..improvement import rehearsal_guarantee
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .c04_reference import REHEARSAL, REHEARSALS, kl_of_tokens, success
+
+
+def reference_return(ref_first, ref_second, reward):
+    both = success(ref_first, ref_second, reward)
+    return both[..., 0] / both.sum(axis=-1)
+
+
+def guarantee(ref_first, ref_second, pi_first, pi_second, reward):
+    kl = kl_of_tokens(pi_first, pi_second, ref_first, ref_second)
+    return rehearsal_guarantee(kl, reference_return(ref_first, ref_second, reward))
+
+
+def policy_return(pi_first, pi_second, reward):
+    return success(pi_first, pi_second, reward)[..., 0]
+
+
+def exponential_guarantee(ref_first, ref_second, pi_first, pi_second):
+    return rehearsal_guarantee(kl_of_tokens(pi_first, pi_second, ref_first, ref_second))
+
+
+def half_the_divergence(ref_first, ref_second, pi_first, pi_second, reward):
+    kl = kl_of_tokens(pi_first, pi_second, ref_first, ref_second)
+    return rehearsal_guarantee(kl / 2, reference_return(ref_first, ref_second, reward))
+
+
+THEOREM = Theorem(
+    name="C4.inverted",
+    title="Rehearsal guarantee: J(pi) >= the least J with kl(J_ref || J) <= sum of token forward KLs",
+    source=Source("ours"),
+    statement=r"J(\pi) \ge \min\{J : \mathrm{kl}(J(\pi_{pef})\|J) \le \mathrm{KL}_{seq}(\pi_{pef}\|\pi)\}",
+    relation=Relation.AT_MOST,
+    lhs=guarantee,
+    rhs=policy_return,
+    instances=REHEARSALS,
+    expected=Verdict.HOLDS,
+    certified=False,  # The inversion is a bisection in floats; C4.reference certifies what it inverts.
+    tight=True,
+    examples=(REHEARSAL,),
+    false_neighbours=(
+        neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),
+        neighbour("half the divergence", lhs=half_the_divergence),
+    ),
+)

@@ -1,0 +1,55 @@
+"""D1, first claim: the pass@k estimator from n samples is unbiased."""
+
+import math
+
+import numpy as np
+
+from ..arrays import whole
+from ..coverage import exact_pass_at_k, pass_at_k
+from ..instances import chart, example, integers, rates
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+
+MOST_K, MOST_SPARE = 5, 4
+BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
+
+
+def mean_over_samples(p, k, spare, estimator):
+    """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
+    p, k, n = p[:, None], whole("k", k, at_least=1)[:, None], whole("n", k + spare, at_least=1)[:, None]
+    counts = np.arange(MOST_K + MOST_SPARE + 1)
+    c = np.minimum(counts, n)  # Beyond n the binomial weight is zero.
+    weight = BINOMIALS[n, counts] * p**c * (1 - p) ** (n - c)
+    # Adding 0 p gives the whole numbers the arithmetic of p.
+    return (weight * estimator(n + 0 * p, c, k)).sum(axis=-1)
+
+
+def expected_estimate(p, k, spare):
+    return mean_over_samples(p, k, spare, pass_at_k)
+
+
+def expected_plug_in(p, k, spare):
+    return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
+
+
+def true_pass_at_k(p, k):
+    return exact_pass_at_k(p, k)
+
+
+THEOREM = Theorem(
+    name="D1.unbiased",
+    title="E_c[1 - C(n-c,k)/C(n,k)] = 1 - (1-p)^k for c ~ Binomial(n, p)",
+    source=Source("chen2021codex", "pass@k"),
+    statement=r"\sum_{c=0}^n \binom nc p^c (1-p)^{n-c} \Bigl(1 - \binom{n-c}{k}/\binom nk\Bigr) = 1-(1-p)^k",
+    relation=Relation.EQUAL,
+    lhs=expected_estimate,
+    rhs=true_pass_at_k,
+    instances=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(p=".3", k=4, spare=4),),
+    digits=8,  # fewer would round rates near 1 to 1
+    false_neighbours=(
+        neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
+        neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),
+    ),
+)

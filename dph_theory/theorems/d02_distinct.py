@@ -1,0 +1,54 @@
+"""D2, first claim: the expected number of distinct valid outputs in k draws, by enumeration."""
+
+from itertools import product
+
+import numpy as np
+
+from ..arrays import whole
+from ..coverage import expected_distinct_valid
+from ..instances import chart, example, integers, masks, simplex
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+
+MOST_K = 4
+
+
+def by_enumeration(q, valid, k):
+    """The mean over all sequences of draws of the distinct valid outcomes among the first k."""
+    outcomes = q.shape[-1]
+    draws = np.array(list(product(range(outcomes), repeat=MOST_K)))
+    # seen[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
+    seen = np.logical_or.accumulate((draws[..., None] == np.arange(outcomes)).swapaxes(0, 1), axis=0)
+    within = seen[whole("k", k, at_least=1) - 1]
+    distinct = (within & valid[:, None, :]).sum(axis=-1)
+    return (distinct * np.prod(q[:, draws], axis=-1)).sum(axis=-1)
+
+
+def formula(q, valid, k):
+    return expected_distinct_valid(q, valid, k)
+
+
+def counting_repeats(q, valid, k):
+    return k * np.where(valid, q, 0 * q).sum(axis=-1)
+
+
+def counting_invalid(q, valid, k):
+    return expected_distinct_valid(q, valid | True, k)
+
+
+THEOREM = Theorem(
+    name="D2.distinct",
+    title="Expected distinct valid outputs in k draws: sum over Y1 of 1 - (1-q)^k",
+    source=Source("ours", "linearity"),
+    statement=r"\mathrm{E}\,|\{y_1,\dots,y_k\} \cap Y_1| = \sum_{y \in Y_1} 1-(1-q(y))^k",
+    relation=Relation.EQUAL,
+    lhs=by_enumeration,
+    rhs=formula,
+    instances=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_K)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(q=".48 .32 .2", valid=[True, True, False], k=4),),
+    false_neighbours=(
+        neighbour("repeats counted, k q(Y1)", rhs=counting_repeats),
+        neighbour("invalid outputs counted too", rhs=counting_invalid),
+    ),
+)

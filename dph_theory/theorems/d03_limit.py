@@ -1,0 +1,77 @@
+"""D3, fifth claim: as training proceeds pass@k tends to max_s w_s for every k: more draws gain nothing."""
+
+import numpy as np
+
+from ..instances import chart, example, integers, log_uniform, simplex
+from ..numerics import highest, lowest
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .a10_validity import least
+from .d03_shared import after_training, mean_success
+
+
+def solving(also):
+    """A 0/1 success matrix, from free entries: strategy s solves type s but not the next type.
+
+    So every type is solved by some strategy, and no strategy solves all types.
+    """
+    types = np.arange(also.shape[-1])
+    own, next_one = types[:, None] == types, types[:, None] == (types + 1) % len(types)
+    return np.where(own, 1 + 0 * also, np.where(next_one, 0 * also, also))
+
+
+def best_reward(rho, also):
+    return highest(mean_success(rho, solving(also)))
+
+
+def leftover(q, rho, also, gain):
+    """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
+    w = mean_success(rho, solving(also))
+    best = np.arange(w.shape[-1]) == np.argmax(least(-w), axis=-1)[..., None]
+    start = np.where(best, q, 0 * q).sum(axis=-1)
+    others = np.where(best, 0 * q, q).sum(axis=-1)
+    gap = lowest(np.where(best, 1 + 0 * w, highest(w)[..., None] - w))
+    bound = others / start * np.exp(-gain * gap)
+    return lowest(np.stack([bound, 1 + 0 * bound], axis=-1))
+
+
+def lower_ends(q, rho, also, k, gain):
+    """w* (1 - d^k), below pass@k after training; and pass@k itself."""
+    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
+    return np.stack([w * (1 - d**k), after_training(q, rho, solving(also), k, gain)], axis=-1)
+
+
+def upper_ends(q, rho, also, k, gain):
+    """pass@k after training; and w* + (1-w*) (1 - (1-d)^k) above it."""
+    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
+    return np.stack(
+        [after_training(q, rho, solving(also), k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1
+    )
+
+
+def without_draws(q, rho, also, k, gain):
+    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
+    return np.stack([after_training(q, rho, solving(also), k, gain), w + (1 - w) * d], axis=-1)
+
+
+THEOREM = Theorem(
+    name="D3.limit",
+    title="Training shared strategies: pass@k tends to max_s w_s for every k, with rates",
+    source=Source("ours", "shared strategies"),
+    statement=r"c_{ts} \in \{0,1\},\; d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
+    r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",
+    relation=Relation.AT_MOST,
+    lhs=lower_ends,
+    rhs=upper_ends,
+    instances=chart(
+        q=simplex(3, spread=4),
+        rho=simplex(3, spread=4),
+        also=integers(0, 1, 3, 3),
+        k=integers(1, 8),
+        gain=log_uniform(1e-2, 1e3),
+    ),
+    expected=Verdict.CERTIFIED,
+    examples=(example(q=".5 .5", rho=".6 .4", also=["1 0", "0 1"], k=2, gain=10),),
+    tight=True,
+    false_neighbours=(neighbour("the upper bound of a single draw for every k", rhs=without_draws),),
+)

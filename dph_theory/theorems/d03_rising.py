@@ -1,0 +1,52 @@
+"""D3, fourth claim: training shared strategies by expected reward never lowers pass@1."""
+
+from ..instances import chart, example, log_uniform, simplex, uniform
+from ..references import Source
+from ..theorem import Relation, Theorem, Verdict, neighbour
+from .d03_conditioned import reward_rises
+from .d03_shared import mean_success, rates_of, trained
+
+
+def pass_at_1(q, rho, success, gain):
+    """The expected reward sum_t rho_t p_t of the shared policy after that much training."""
+    shared = trained(q, mean_success(rho, success), gain)[..., None, :]
+    return (rho * rates_of(shared, success)).sum(axis=-1)
+
+
+def later(q, rho, success, gain, more):
+    return pass_at_1(q, rho, success, gain + more)
+
+
+def rarest_type(q, rho, success, gain):
+    """pass@1 on the first type alone."""
+    return rates_of(trained(q, mean_success(rho, success), gain), success[..., 0, :])
+
+
+THEOREM = Theorem(
+    name="D3.rising",
+    title="Training shared strategies by expected reward: pass@1 never falls",
+    source=Source("ours", "shared strategies"),
+    statement=r"q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
+    r" \sum_s q_g(s)\,w_s \le \sum_s q_{g'}(s)\,w_s",
+    relation=Relation.AT_MOST,
+    lhs=pass_at_1,
+    rhs=later,
+    instances=chart(
+        q=simplex(3),
+        rho=simplex(2),
+        success=uniform(0, 1, 2, 3),
+        gain=log_uniform(1e-2, 1e2),
+        more=log_uniform(1e-2, 1e1),
+    ),
+    expected=Verdict.PROVED,
+    examples=(example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], gain=1, more=1),),
+    symbolic=reward_rises,
+    tight=True,
+    false_neighbours=(
+        neighbour(
+            "on each type by itself",
+            lhs=rarest_type,
+            rhs=lambda q, rho, success, gain, more: rarest_type(q, rho, success, gain + more),
+        ),
+    ),
+)
