@@ -1,6 +1,8 @@
 """Verification of the registry: run the checks on theorems and on their false neighbours, over processes."""
 
+import multiprocessing
 import os
+import signal
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -211,6 +213,11 @@ def _verify_by_name(name: str, settings: Settings) -> Report:
         raise
 
 
+def _leave_interrupts() -> None:
+    """In a worker: leave Ctrl-C to the parent, which then ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def verify(
     theorems: Sequence[Theorem],
     settings: Settings,
@@ -221,11 +228,11 @@ def verify(
     """Verify theorems in parallel, in any order, and return the reports in the order asked for.
 
     Theorems that have none of the selected checks are left out. `on_report` is called as each ends.
-    An interruption cancels what has not started and is passed on.
+    An interruption ends the workers and is passed on.
     """
     chosen = [t for t in theorems if any(applies(check, t) for check in settings.checks)]
     reports: dict[str, Report] = {}
-    with ProcessPoolExecutor(max_workers=workers or os.cpu_count()) as pool:
+    with ProcessPoolExecutor(max_workers=workers or os.cpu_count(), initializer=_leave_interrupts) as pool:
         futures = [pool.submit(_verify_by_name, theorem.name, settings) for theorem in chosen]
         try:
             for future in as_completed(futures):
@@ -234,5 +241,7 @@ def verify(
                 on_report(report)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
             raise
     return [reports[theorem.name] for theorem in chosen]

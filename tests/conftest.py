@@ -1,0 +1,10 @@
+"""Settings shared by all tests."""
+
+import os
+
+from hypothesis import settings
+
+# No deadlines: machines are shared. In continuous integration the same examples are drawn every time.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
