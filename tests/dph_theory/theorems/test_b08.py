@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.instances import as_floats
-from dph_theory.theorems import b08_forward, b08_gap, b08_jensen, b08_mean
+from dph_theory.theorems import b08_gap, b08_mean, b08_variance
 
 GIVEN = as_floats(b08_mean.THEOREM.examples[0])
 
@@ -15,11 +15,11 @@ def test_both_means_are_the_stated_divergences():
     assert means[:, 1] == pytest.approx(stated, abs=5e-13)
 
 
-@pytest.mark.parametrize("module", [b08_forward, b08_jensen])
-def test_neither_form_dominates(module):
+def test_neither_form_dominates():
     gained, lost = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
-    assert module.generator_variance(gained, lost) > 1.1 * module.definition_variance(gained, lost)
-    assert module.generator_variance(lost, gained) < module.definition_variance(lost, gained) / 1.1
+    generator, definition = b08_variance.generator_variance, b08_variance.definition_variance
+    assert (generator(gained, lost) > 1.1 * definition(gained, lost)).all()
+    assert (generator(lost, gained) < definition(lost, gained) / 1.1).all()
 
 
 def test_forward_variances_by_hand():
@@ -27,11 +27,11 @@ def test_forward_variances_by_hand():
     u = np.array([5, 5 / 9])
     f = u - 1 - np.log(u)
     mean = (ref[0] * f).sum()
-    assert b08_forward.generator_variance(pi, ref)[0] == pytest.approx(
+    assert b08_variance.generator_variance(pi, ref)[0, 0] == pytest.approx(
         (ref[0] * f**2).sum() - mean**2, rel=1e-12
     )
     second = (pi[0] * (f / u) ** 2).sum()
-    assert b08_forward.definition_variance(pi, ref)[0] == pytest.approx(second - mean**2, rel=1e-12)
+    assert b08_variance.definition_variance(pi, ref)[0, 0] == pytest.approx(second - mean**2, rel=1e-12)
 
 
 def test_the_gap_explains_the_sign():
