@@ -1,0 +1,93 @@
+"""Problems small enough to enumerate: every outcome, or every token sequence, with exact laws.
+
+A problem is a tabular autoregressive policy, one row of logits per prefix, with a reference, an old policy
+and a verifier of whole sequences. One-token problems are plain distributions over outcomes.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from torch import Tensor
+
+SHAPES = ((3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (2, 4))
+"""(vocabulary, length) of the audited problems: three of outcomes, four of sequences."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One enumerable problem; tensors are float64. `prefix` and `token` index each sequence's steps."""
+
+    vocabulary: int
+    length: int
+    prefix: Tensor
+    token: Tensor
+    policy: Tensor
+    reference: Tensor
+    old: Tensor
+    valid: Tensor
+
+    @property
+    def name(self) -> str:
+        """Such as "sequences of 2 tokens out of 3"."""
+        if self.length == 1:
+            return f"{self.vocabulary} outcomes"
+        return f"sequences of {self.length} tokens out of {self.vocabulary}"
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """Per-token log-probabilities of every sequence, (sequences, length)."""
+        return torch.log_softmax(logits, dim=-1)[self.prefix, self.token]
+
+    def law(self, logits: Tensor) -> Tensor:
+        """The probabilities of all sequences, (sequences,), detached."""
+        return self.log_probs(logits).sum(dim=-1).exp().detach()
+
+    def samples(self, source: str) -> Tensor:
+        """The law that the samples come from, (sequences,): see `report.SAMPLES`."""
+        if source == "filtered":
+            kept = self.law(self.reference) * self.valid
+            return kept / kept.sum()
+        return self.law({"policy": self.policy, "old_policy": self.old, "reference": self.reference}[source])
+
+    def prefix_law(self, law: Tensor) -> Tensor:
+        """How often a law over sequences visits each prefix, (prefixes,)."""
+        visits = torch.zeros(len(self.policy), dtype=law.dtype)
+        return visits.index_add(0, self.prefix.flatten(), law.repeat_interleave(self.length))
+
+    def distribution(self, logits: Tensor) -> np.ndarray:
+        """The law of the sequences as a numpy distribution."""
+        return self.law(logits).numpy()
+
+
+def _layout(vocabulary: int, length: int) -> tuple[Tensor, Tensor, int]:
+    """(prefix row, token) of every step of every sequence, and the number of prefixes."""
+    rows: dict[tuple[int, ...], int] = {}
+    for size in range(length):
+        for head in product(range(vocabulary), repeat=size):
+            rows[head] = len(rows)
+    sequences = list(product(range(vocabulary), repeat=length))
+    prefix = torch.tensor([[rows[y[:t]] for t in range(length)] for y in sequences])
+    return prefix, torch.tensor(sequences), len(rows)
+
+
+def random_problem(vocabulary: int, length: int, generator: torch.Generator) -> Problem:
+    """A problem with random logits and a verifier that accepts about half of the sequences."""
+    prefix, token, rows = _layout(vocabulary, length)
+
+    def logits() -> Tensor:
+        return torch.randn(rows, vocabulary, dtype=torch.float64, generator=generator)
+
+    count = len(token)
+    order = torch.randperm(count, generator=generator)
+    valid = torch.zeros(count, dtype=torch.float64)
+    # At least two valid sequences, so that there is a law within Y1 to preserve, and one invalid.
+    valid[order[: max(2, count // 2)]] = 1.0
+    policy, reference = logits(), logits()
+    return Problem(vocabulary, length, prefix, token, policy, reference, policy + 0.5 * logits(), valid)
+
+
+def random_problems(seed: int) -> tuple[Problem, ...]:
+    """One random problem of each shape."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(random_problem(*shape, generator) for shape in SHAPES)

@@ -1,0 +1,79 @@
+import pytest
+import torch
+from audit_forms import k3, policy_gradient
+
+from dph_theory.audit.exact import ARGUMENTS, LossError, arguments_of, batch, call, is_random, measure
+from dph_theory.audit.problems import random_problems
+
+PROBLEMS = random_problems(1)
+
+
+def test_expectation_is_the_limit_of_sampling():
+    problem = PROBLEMS[1]
+    exact = measure(k3, ("log_pi", "log_ref"), problem, "policy")
+    generator = torch.Generator().manual_seed(0)
+    errors = []
+    for count in (400, 40_000):
+        logits = problem.policy.clone().requires_grad_()
+        given = batch(problem, logits, "policy")
+        drawn = torch.multinomial(problem.samples("policy"), count, replacement=True, generator=generator)
+        k3(given["log_pi"][drawn], given["log_ref"][drawn]).backward()
+        errors.append(float((logits.grad.flatten() - exact.gradient).norm()))
+        # The variance of one sample predicts the error of the mean of many.
+        assert errors[-1] < 4 * (exact.variance / count) ** 0.5
+    assert errors[1] < errors[0] / 3
+
+
+def test_the_gradient_is_that_of_finite_differences():
+    problem = PROBLEMS[3]
+    found = measure(policy_gradient, ("log_pi", "advantages"), problem, "policy").gradient
+    law = problem.samples("policy")
+    for i in range(problem.policy.numel()):
+        sides = []
+        for step in (1e-5, -1e-5):
+            logits = problem.policy.clone()
+            logits.view(-1)[i] += step
+            sides.append(float((problem.law(logits) * problem.valid).sum()))
+        assert -(sides[0] - sides[1]) / 2e-5 == pytest.approx(float(found[i]), abs=1e-9)
+    assert law.requires_grad is False
+
+
+def test_only_log_pi_carries_a_gradient():
+    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "old_policy")
+    assert [name for name in ARGUMENTS if given[name].requires_grad] == ["log_pi"]
+    assert len({tensor.shape for tensor in given.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "what"),
+    [
+        (lambda log_pi: log_pi, "not a scalar tensor"),
+        (lambda log_pi: 1.0, "returned float, not a scalar tensor"),
+        (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),
+        (lambda log_pi: log_pi.detach().sum(), "does not depend on log_pi"),
+        (lambda log_pi: 1 / 0, "raised ZeroDivisionError"),
+    ],
+)
+def test_what_is_wrong_with_a_loss_is_said(loss, what):
+    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "policy")
+    with pytest.raises(LossError, match=what):
+        call(loss, ("log_pi",), given)
+
+
+def test_a_gradient_that_is_nan_is_said():
+    with pytest.raises(LossError, match="gradient is nan"):
+        measure(lambda log_pi: (log_pi * 0).sqrt().sum(), ("log_pi",), PROBLEMS[0], "policy")
+
+
+def test_arguments_are_those_it_names():
+    assert arguments_of(lambda log_pi, mask, eps=0.1: 0) == ("log_pi", "mask")
+    assert arguments_of(lambda **given: 0) == ARGUMENTS
+    with pytest.raises(ValueError, match=r"loss parameter='logits' .*log_pi, log_ref"):
+        arguments_of(lambda log_pi, logits: 0)
+    with pytest.raises(ValueError, match="log_pi must be among them"):
+        arguments_of(lambda log_ref: 0)
+
+
+def test_randomness_is_noticed():
+    assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), PROBLEMS[0], "policy")
+    assert not is_random(k3, ("log_pi", "log_ref"), PROBLEMS[0], "policy")
