@@ -14,8 +14,10 @@ test: $(READY)  ## style, types, tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
 
-bench: $(READY)  ## speed: the whole verification, and each theorem by instances, outcomes and states
+bench: $(READY)  ## speed: verification, the losses against the naive formulas, the audit's catalogue
 	$(BIN)/python benchmarks/verification.py
+	$(BIN)/python benchmarks/losses.py
+	$(BIN)/python benchmarks/audit.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -10,12 +10,15 @@ class _Command(NamedTuple):
     module: str
     attribute: str
     summary: str
+    extra: str = "dev"
+    """The pip extra that brings what the command needs beyond the core."""
 
 
 COMMANDS = {
     "verify": _Command(
         "dph_theory.cli", "verify", "Check every theorem, and that its false neighbours fall."
     ),
+    "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
 }
 
 
@@ -29,7 +32,12 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(command.module), command.attribute)
+        try:
+            module = importlib.import_module(command.module)
+        except ModuleNotFoundError as error:
+            hint = f"dph {cmd_name} needs {error.name}: pip install dph[{command.extra}]"
+            raise click.UsageError(hint) from error
+        return getattr(module, command.attribute)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

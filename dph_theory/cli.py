@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -183,5 +184,7 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
         f"{instances:,} instances",
     ]
     if len(theorems) > len(reports):
-        parts.append(f"{len(theorems) - len(reports)} have none of the selected checks")
+        needed = {t.needs for t in theorems if t.needs and find_spec(t.needs) is None}
+        missing = f", or need {', '.join(sorted(needed))} (pip install dph[toy])" if needed else ""
+        parts.append(f"{len(theorems) - len(reports)} have none of the selected checks{missing}")
     return "; ".join(parts)

@@ -145,16 +145,16 @@ def alpha_divergence(alpha: float) -> FDivergence:
     return FDivergence(
         f"alpha_{alpha:g}",
         (u ** (1 - exact) - (1 - exact) * u - exact) / (exact * (exact - 1)),
-        lambda xp, x: _alpha_below(xp, x, alpha),
+        lambda xp, x: _alpha_below(xp, x, alpha, float(1 - exact)),
         reverse=lambda: alpha_divergence(float(1 - exact)),
         formula=f"alpha-divergence with alpha = {alpha:g}",
+        alpha=alpha,
     )
 
 
-def _alpha_below(xp: Any, x: Any, alpha: float) -> tuple[Any, Any]:
+def _alpha_below(xp: Any, x: Any, alpha: float, rest: float) -> tuple[Any, Any]:
     near = x > -1.0
     t = xp.where(near, x, xp.zeros_like(x))
-    rest = 1 - alpha
     # Near 0 the smaller of two remainders is subtracted from the larger, or terms of one sign are added;
     # below -1 the linear parts are removed first, since there they would cancel.
     if alpha > 0.5:
@@ -162,14 +162,14 @@ def _alpha_below(xp: Any, x: Any, alpha: float) -> tuple[Any, Any]:
         away = (xp.expm1(x) - xp.expm1(rest * x) / rest) / alpha
     else:
         close = xp.exp(t) * (alpha * exp_remainder(-t, xp) - exp_remainder(-alpha * t, xp)) / (alpha * rest)
-        away = (_power_gap(xp, x, alpha) - xp.expm1(x)) / rest
-    return xp.where(near, close, away), _power_gap(xp, x, alpha)
+        away = (_power_gap(xp, x, alpha, rest) - xp.expm1(x)) / rest
+    return xp.where(near, close, away), _power_gap(xp, x, alpha, rest)
 
 
-def _power_gap(xp: Any, x: Any, alpha: float) -> Any:
-    """(u - u^(1-alpha))/alpha at u = e^x, x <= 0: the slope of f in x, free of inf times 0."""
+def _power_gap(xp: Any, x: Any, alpha: float, rest: float) -> Any:
+    """(u - u^rest)/alpha at u = e^x, x <= 0, rest = 1 - alpha: the slope of f in x, free of inf times 0."""
     if alpha > 0:
-        return xp.exp((1 - alpha) * x) * xp.expm1(alpha * x) / alpha
+        return xp.exp(rest * x) * xp.expm1(alpha * x) / alpha
     return -xp.exp(x) * xp.expm1(-alpha * x) / alpha
 
 

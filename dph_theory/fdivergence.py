@@ -40,7 +40,8 @@ Below = Callable[[Any, Any], tuple[Any, Any]]
 class FDivergence:
     """An f-divergence D_f(pi || ref) = sum_y ref(y) f(pi(y)/ref(y)), callable on arrays (..., outcomes).
 
-    `expression` is f in the symbol `u`; `formula` says in words what the callable returns.
+    `expression` is f in the symbol `u`; `formula` says in words what the callable returns. `alpha` is set for
+    the alpha-divergences.
     """
 
     name: str
@@ -49,6 +50,7 @@ class FDivergence:
     reverse: Callable[[], "FDivergence"] = field(repr=False, compare=False)
     formula: str = field(default="", repr=False, compare=False)
     printed: Below | None = field(default=None, repr=False, compare=False)
+    alpha: float | None = field(default=None, repr=False, compare=False)
 
     @property
     def reversed(self) -> "FDivergence":
@@ -145,31 +147,45 @@ class FDivergence:
         """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
 
         gauge: "printed" for f as declared, "normalised" for f(u) - f'(1)(u-1), or a number c for
-        f(u) + c(u-1). Overflows to inf only where the value itself exceeds the dtype.
+        f(u) + c(u-1), accurate relative to the larger of |g(u)| and |(f'(1) + c)(u-1)|, g the normalised f.
+        Never nan; overflows to inf only where the value itself exceeds the dtype.
         """
         xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
         x = x if xp is not np else np.asarray(x, dtype=np.result_type(x, np.float16))
         if gauge != "normalised" and not isinstance(gauge, int | float) and gauge != "printed":
             raise fail("gauge", gauge, 'one of "printed", "normalised", or a number')
-        with np.errstate(over="ignore"):
-            if gauge == "normalised" or self.printed is None:
-                value, slope = self._both_sides(xp, x)
-            else:
+        offset = self._offset(gauge)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.printed is not None and offset == self.gauge:
                 value, slope = self.printed(xp, x)
-            if not isinstance(gauge, str) and gauge != 0:
-                value, slope = value + gauge * xp.expm1(x), slope + gauge * xp.exp(x)
+            else:
+                value, slope = self._both_sides(xp, x, offset)
         return OnLogRatio(value, slope)
 
-    def _both_sides(self, xp: Any, x: Any) -> tuple[Any, Any]:
-        """G and its derivative in x on the whole line, from the two halves x <= 0 of g and its reverse."""
+    def _offset(self, gauge: str | float) -> float:
+        """The c for which a gauge is g + c(u-1), g the normalised generator."""
+        if gauge == "normalised":
+            return 0.0
+        return self.gauge + (gauge if not isinstance(gauge, str) else 0.0)
+
+    def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
+        """G + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
+
+        For x > 0 everything stands over the common factor e^x, in two halves: no difference of infinities
+        is formed, and no factor overflows where the product does not.
+        """
         inside = -xp.abs(x)
         value, slope = self.below(xp, inside)
         other, other_slope = self.reversed.below(xp, inside)
         # d/dx [e^x h(-x)] = e^x (h(-x) - h'(-x)): a sum of two non-negative terms, since h falls to 0 at 0.
-        growth = xp.exp(xp.where(x > 0, x, xp.zeros_like(x)))
+        other_slope = other - other_slope
+        if offset != 0:
+            value, slope = value + offset * xp.expm1(inside), slope + offset * xp.exp(inside)
+            other, other_slope = other - offset * xp.expm1(inside), other_slope + offset
+        root = xp.exp(xp.where(x > 0, x, xp.zeros_like(x)) / 2)
         return (
-            xp.where(x <= 0, value, growth * other),
-            xp.where(x <= 0, slope, growth * (other - other_slope)),
+            xp.where(x <= 0, value, _grown(xp, root, other)),
+            xp.where(x <= 0, slope, _grown(xp, root, other_slope)),
         )
 
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
@@ -197,6 +213,11 @@ class FDivergence:
         pull = np.where(inside, pi * self.generator_derivative(ratio), _outside(pi, ref))
         pull = np.where((pi == 0) & (ref > 0), _cost(ref, self._pull_at_zero), pull)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
+
+
+def _grown(xp: Any, root: Any, value: Any) -> Any:
+    """Root squared times the value; 0 where the value is, also at an infinite root."""
+    return xp.where(value == 0, value, root * (root * value))
 
 
 def _ball_ratio(pi: Values, ref: Values) -> tuple[Values, Values]:

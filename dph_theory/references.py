@@ -94,6 +94,12 @@ REFERENCES: Final[dict[str, Reference]] = {
             "arXiv:2503.14476",
         ),
         Reference(
+            "deepseek2025v32",
+            "DeepSeek-AI",
+            "DeepSeek-V3.2: Pushing the Frontier of Open Large Language Models",
+            "arXiv:2512.02556",
+        ),
+        Reference(
             "ours",
             "this package",
             "Derived here; to our knowledge not in the papers",

@@ -70,7 +70,8 @@ class Theorem:
     written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
 
     `floor` is the scale below which a gap counts as absolute rather than relative; `tight` says whether
-    a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides.
+    a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides;
+    `needs` an optional package without which no check applies.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Theorem:
     floor: float = 1e-3
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
+    needs: str | None = None
     digits: int = field(default=3, repr=False)
 
     def changed(self, false: FalseNeighbour) -> "Theorem":

@@ -52,6 +52,11 @@ def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
         found[name] = _sequence(divergence, pi, ref, jacobian)
     for name, divergence in TO_FILTERED.items():
         found[name] = _sequence(divergence, pi, target, jacobian)
+    if source == "filtered":
+        # What -log u averages to on correct samples: no base rate is known there, and none moves.
+        to_filtered, base_rate = found["forward KL(p_*||pi)"], float((ref * valid).sum())
+        value = to_filtered.value + float(np.log(base_rate))
+        found["forward KL(p_*||pi) + log A1"] = Quantity(value, to_filtered.gradient)
     found["entropy(pi)"] = Quantity(float(-(pi * np.log(pi)).sum()), _chain(-pi * np.log(pi), jacobian))
     found["minus expected reward"] = Quantity(-float((pi * valid).sum()), _chain(-pi * valid, jacobian))
     if problem.length > 1:

@@ -48,16 +48,15 @@ def arguments_of(loss: Loss) -> tuple[str, ...]:
     return named
 
 
-def call(loss: Loss, names: tuple[str, ...], given: dict[str, Tensor]) -> Tensor:
+def call(loss: Loss, given: dict[str, Tensor]) -> Tensor:
     """The loss of a batch as a checked scalar; LossError says what is wrong with it."""
     try:
-        value = loss(**{name: given[name] for name in names})
+        value = loss(**given)
     except Exception as error:
         raise LossError(f"it raised {type(error).__name__}: {error}") from error
-    if not isinstance(value, Tensor) or value.numel() != 1:
+    if not isinstance(value, Tensor) or value.ndim != 0:
         shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise LossError(f"it returned {shape}, not a scalar tensor")
-    value = value.reshape(())
     if value.isnan():
         raise LossError("it returned nan")
     if not value.requires_grad:
@@ -65,28 +64,38 @@ def call(loss: Loss, names: tuple[str, ...], given: dict[str, Tensor]) -> Tensor
     return value
 
 
-def batch(problem: Problem, logits: Tensor, source: str) -> dict[str, Tensor]:
-    """The tensors (sequences, length) that the loss is given; all but log_pi are detached.
+def batch(problem: Problem, logits: Tensor, source: str, names: tuple[str, ...]) -> dict[str, Tensor]:
+    """The named tensors (sequences, tokens) that the loss is given; all but log_pi are detached.
 
-    On policy samples the old policy is the policy. The advantage is v less its mean over the samples.
+    On policy samples the old policy is the policy. The advantage is v less its mean over the samples. A loss
+    that takes a mask gets masked tokens too, as many as the vocabulary decides, which must not matter.
     """
     log_pi = problem.log_probs(logits)
     law = problem.samples(source)
     old = problem.log_probs(problem.old) if source == "old_policy" else log_pi.detach()
     advantage = problem.valid - (law * problem.valid).sum()
-    return {
+    given = {
         "log_pi": log_pi,
         "log_ref": problem.log_probs(problem.reference),
         "log_old": old,
         "advantages": advantage[:, None].expand_as(log_pi).clone(),
         "mask": torch.ones_like(log_pi),
     }
+    if "mask" in names:
+        count = 1 + problem.vocabulary % 3
+        # What stands under the mask moves with the logits: a loss that looks there shows it.
+        noise = (3 * log_pi[:, :1] - 2).expand(-1, count)
+        other = torch.full_like(noise, -1.0)
+        under = {"log_pi": noise, "log_ref": other, "log_old": noise.detach(), "advantages": other}
+        under["mask"] = torch.zeros_like(other)
+        given = {name: torch.cat([tensor, under[name]], dim=1) for name, tensor in given.items()}
+    return {name: given[name] for name in names}
 
 
-def single_losses(loss: Loss, names: tuple[str, ...], given: dict[str, Tensor], law: Tensor) -> list[Tensor]:
+def single_losses(loss: Loss, given: dict[str, Tensor], law: Tensor) -> list[Tensor]:
     """The loss of each sequence in a batch of its own (zero where the law never samples it)."""
     return [
-        call(loss, names, {name: tensor[i : i + 1] for name, tensor in given.items()})
+        call(loss, {name: tensor[i : i + 1] for name, tensor in given.items()})
         if law[i] > 0
         else torch.zeros((), dtype=law.dtype)
         for i in range(len(law))
@@ -97,7 +106,7 @@ def measure(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -
     """E[loss] and E[gradient] with the samples held fixed, exactly; raises LossError."""
     logits = problem.policy.clone().requires_grad_()
     law = problem.samples(source)
-    values = single_losses(loss, names, batch(problem, logits, source), law)
+    values = single_losses(loss, batch(problem, logits, source, names), law)
     gradients = []
     for value, weight in zip(values, law, strict=True):
         if weight > 0:
@@ -118,6 +127,6 @@ def measure(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -
 
 def is_random(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> bool:
     """Whether two evaluations of the same batch differ."""
-    given = batch(problem, problem.policy.clone().requires_grad_(), source)
-    first, second = (call(loss, names, given).detach() for _ in range(2))
+    given = batch(problem, problem.policy.clone().requires_grad_(), source, names)
+    first, second = (call(loss, given).detach() for _ in range(2))
     return bool(first != second)

@@ -26,13 +26,15 @@ def match_gradient(measured: Sequence[Measured], known: Sequence[Known], lengths
     best = Match("none", exact=False)
     for name in _shared(known):
         pairs = [(m.gradient, k[name].gradient) for m, k in zip(measured, known, strict=True)]
-        angle = max(_angle(found, wanted) for found, wanted in pairs)
+        angles = [_angle(found, wanted) for found, wanted in pairs]
         constants = [float(found @ wanted / (wanted @ wanted)) for found, wanted in pairs]
         # Opposite directions are near too: the constant is negative then.
-        if angle < math.degrees(EXACT) and len({c > 0 for c in constants}) == 1:
+        if max(angles) < math.degrees(EXACT) and len({c > 0 for c in constants}) == 1:
             constant = _one_constant(constants, lengths)
             if constant is not None:
                 return Match(name, True, *constant)
+        # The median: a clamp that acts on one problem should not decide what is nearest.
+        angle = float(np.median(angles))
         if best.angle is None or angle < best.angle:
             best = Match(name, exact=False, angle=angle)
     return best

@@ -40,7 +40,7 @@ def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Ten
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        value = (law * torch.stack(single_losses(loss, names, batch(problem, logits, "filtered"), law))).sum()
+        value = (law * torch.stack(single_losses(loss, batch(problem, logits, "filtered", names), law))).sum()
         value.backward()
         return value
 

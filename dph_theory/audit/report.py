@@ -12,7 +12,7 @@ class Match:
     """What a quantity is found to be: `exact` if it is `constant` times the named one on every problem.
 
     `per_token` says that the constant is divided by the number of tokens. Where it is not exact, `name` is
-    the nearest, `angle` the largest angle to it in degrees (gradients) and `bias` the range of the relative
+    the nearest, `angle` the median angle to it in degrees (gradients) and `bias` the range of the relative
     errors (values). `name` is "zero" for a quantity that vanishes and "none" if there is nothing near.
     """
 

@@ -1,6 +1,7 @@
 """The four checks: symbolic, numeric, adversarial, certified. Each maps a theorem to a `CheckResult`."""
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from ..theorem import Relation, Theorem
@@ -17,7 +18,9 @@ CHECKS: Mapping[str, Callable[..., CheckResult]] = MappingProxyType(
 
 
 def applies(check: str, theorem: Theorem) -> bool:
-    """Whether the theorem has what the check needs."""
+    """Whether the theorem has what the check needs, and this machine what the theorem needs."""
+    if theorem.needs is not None and find_spec(theorem.needs) is None:
+        return False
     if check == "symbolic":
         return theorem.symbolic is not None
     if check == "certified":

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from toys import BINOMIAL, LIMIT, PINSKER
 
-from dph_theory.checks import CheckResult
+from dph_theory.checks import CheckResult, applies
 from dph_theory.theorem import Verdict, neighbour
 from dph_theory.theorems import THEOREMS
 from dph_theory.verify import (
@@ -57,6 +57,12 @@ def test_fewer_checks_expect_less():
 
 def test_neighbours_need_a_check_that_searches():
     assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(checks=("symbolic",))) is None
+
+
+def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
+    elsewhere = replace(BINOMIAL, needs="a_package_that_is_not_there")
+    assert not any(applies(check, elsewhere) for check in SMALL.checks)
+    assert verify([elsewhere], SMALL) == []
 
 
 def test_seeds_depend_on_the_name_and_the_seed_only():

@@ -15,7 +15,7 @@ def test_expectation_is_the_limit_of_sampling():
     errors = []
     for count in (400, 40_000):
         logits = problem.policy.clone().requires_grad_()
-        given = batch(problem, logits, "policy")
+        given = batch(problem, logits, "policy", ("log_pi", "log_ref"))
         drawn = torch.multinomial(problem.samples("policy"), count, replacement=True, generator=generator)
         k3(given["log_pi"][drawn], given["log_ref"][drawn]).backward()
         errors.append(float((logits.grad.flatten() - exact.gradient).norm()))
@@ -39,7 +39,7 @@ def test_the_gradient_is_that_of_finite_differences():
 
 
 def test_only_log_pi_carries_a_gradient():
-    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "old_policy")
+    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "old_policy", ARGUMENTS)
     assert [name for name in ARGUMENTS if given[name].requires_grad] == ["log_pi"]
     assert len({tensor.shape for tensor in given.values()}) == 1
 
@@ -48,6 +48,7 @@ def test_only_log_pi_carries_a_gradient():
     ("loss", "what"),
     [
         (lambda log_pi: log_pi, "not a scalar tensor"),
+        (lambda log_pi: log_pi[:1, :1], "returned \\(1, 1\\), not a scalar"),
         (lambda log_pi: 1.0, "returned float, not a scalar tensor"),
         (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),
         (lambda log_pi: log_pi.detach().sum(), "does not depend on log_pi"),
@@ -55,9 +56,9 @@ def test_only_log_pi_carries_a_gradient():
     ],
 )
 def test_what_is_wrong_with_a_loss_is_said(loss, what):
-    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "policy")
+    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "policy", ("log_pi",))
     with pytest.raises(LossError, match=what):
-        call(loss, ("log_pi",), given)
+        call(loss, given)
 
 
 def test_a_gradient_that_is_nan_is_said():
@@ -77,3 +78,22 @@ def test_arguments_are_those_it_names():
 def test_randomness_is_noticed():
     assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), PROBLEMS[0], "policy")
     assert not is_random(k3, ("log_pi", "log_ref"), PROBLEMS[0], "policy")
+
+
+def test_what_stands_under_the_mask_must_not_matter():
+    def careful(log_pi, mask):
+        return (log_pi**2 * mask).sum() / mask.sum()
+
+    def careless(log_pi, mask):
+        return (log_pi**2 * mask).sum() / mask.numel()
+
+    def without(log_pi):
+        return (log_pi**2).mean()
+
+    for problem in PROBLEMS:
+        plain = measure(without, ("log_pi",), problem, "policy").gradient
+        masked = [
+            measure(loss, ("log_pi", "mask"), problem, "policy").gradient for loss in (careful, careless)
+        ]
+        assert torch.allclose(masked[0], plain, atol=1e-14)
+        assert not torch.allclose(masked[1], plain, rtol=1e-3)

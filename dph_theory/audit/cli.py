@@ -1,0 +1,224 @@
+"""`dph audit`: what a loss in a file, or every loss of the catalogue, really descends."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..files import write_json
+from . import audit
+from .catalogue import CATALOGUE, audit_catalogue, form_of
+from .page import dead_zone_words, match_words, minimiser_words, page, variance_words
+from .report import SAMPLES, AuditReport
+
+_FORM = "FILE.py:function"
+INTERRUPTED = 130
+_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@click.command(name="audit", short_help="Tell what a loss really descends.")
+@click.argument("target", required=False, metavar=f"[{_FORM}]")
+@click.option("--samples", type=click.Choice(SAMPLES), help="Where the samples come from. [default: policy]")
+@click.option("--catalogue", is_flag=True, help="Audit the published forms instead of a file's.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
+)
+@click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
+@click.option("--page", "page_path", type=_OUTPUT, help="Write the catalogue's page there.")
+def audit_command(
+    target: str | None,
+    samples: str | None,
+    catalogue: bool,
+    seed: int,
+    json_path: Path | None,
+    page_path: Path | None,
+) -> None:
+    """Tell which divergence a loss estimates and which it descends, by exact enumeration.
+
+    The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
+    (batch, tokens), that returns a scalar. Exits 0 if it could be audited, 1 if it could be evaluated on no
+    problem, 2 for wrong usage.
+    """
+    _check_usage(target, samples, catalogue, json_path, page_path)
+    try:
+        if catalogue:
+            sys.exit(_audit_all(seed, json_path, page_path))
+        sys.exit(_audit_one(target or "", samples or "policy", seed, json_path))
+    except KeyboardInterrupt:
+        _console().print("interrupted: nothing was written")
+        sys.exit(INTERRUPTED)
+
+
+def _check_usage(
+    target: str | None, samples: str | None, catalogue: bool, json_path: Path | None, page_path: Path | None
+) -> None:
+    if catalogue == (target is not None):
+        raise click.UsageError(f"give either a loss to audit, as {_FORM}, or --catalogue")
+    if catalogue and samples is not None:
+        raise click.UsageError("--samples goes with a loss of yours: the catalogue says them for each form")
+    if page_path is not None and not catalogue:
+        raise click.UsageError("--page goes with --catalogue: the page is about the published forms")
+    for option, path in (("--json", json_path), ("--page", page_path)):
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"{option} {path}: the folder {path.parent} does not exist")
+
+
+def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> int:
+    loss = load(target)
+    with _progress() as progress:
+        task = progress.add_task(target, total=1)
+        try:
+            report = audit(loss, samples=samples, seed=seed)
+        except ValueError as error:
+            raise click.UsageError(f"{target}: {error}") from error
+        progress.update(task, advance=1)
+    if json_path is not None:
+        write_json(json_path, report.as_json())
+    console = _console()
+    _print_verdict(console, report)
+    console.print(_findings(report))
+    return int(_failed(report))
+
+
+def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int:
+    with _progress() as progress:
+        task = progress.add_task("", total=len(CATALOGUE))
+        reports = audit_catalogue(
+            seed=seed, on_report=lambda r: progress.update(task, advance=1, description=r.loss)
+        )
+    if json_path is not None:
+        write_json(json_path, [_with_form(report) for report in reports])
+    if page_path is not None:
+        page_path.write_text(page(reports), encoding="utf-8")
+    console = _console()
+    for report in reports:
+        _print_verdict(console, report)
+    console.print(_overview(reports))
+    failed = sum(_failed(report) for report in reports)
+    console.print(f"{len(reports)} forms audited, {failed} could not be evaluated", highlight=False)
+    return int(failed == len(reports))
+
+
+def load(target: str) -> Callable[..., Any]:
+    """The callable that FILE.py:function names; UsageError says what is wrong, or what is there instead."""
+    file, colon, name = target.rpartition(":")
+    if not (file and colon and name):
+        raise click.UsageError(
+            f"{target}: a file and a function are needed, as {_FORM}; the colon is missing"
+        )
+    path = Path(file)
+    if not path.is_file():
+        raise click.UsageError(f"{target}: there is no file {path}")
+    module = _imported(path)
+    found = getattr(module, name, None)
+    if not callable(found):
+        own = [key for key, value in vars(module).items() if _is_own(value, module)]
+        raise click.UsageError(f"{path} has no callable {name!r}; found in it: {', '.join(own) or 'none'}")
+    return found
+
+
+def _imported(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"_audited_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise click.UsageError(f"{path} is no Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    # As for a script, what lies beside the file can be imported from it.
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise click.UsageError(f"{path} could not be imported: {what}") from error
+    return module
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", module.__name__) == module.__name__
+
+
+def _failed(report: AuditReport) -> bool:
+    return "failed" == report.gradient.name == report.sequence_gradient.name
+
+
+def _with_form(report: AuditReport) -> dict[str, Any]:
+    form = form_of(report)
+    return {"source": form.source, "formula": form.formula, **report.as_json()}
+
+
+def _console(stderr: bool = False) -> Console:
+    # Piped output has no width of its own; the tables need this much not to wrap every cell.
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=150)
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("auditing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, TextColumn("{task.description}", markup=False), console=_console(stderr=True))
+
+
+def _print_verdict(console: Console, report: AuditReport) -> None:
+    console.print(report.verdict, markup=False, highlight=False, soft_wrap=True)
+
+
+def _findings(report: AuditReport) -> Table:
+    """One row a finding."""
+    table = Table("", "found", pad_edge=False)
+    extremes = [
+        f"{e.dtype}: {what} at x = {', '.join(f'{x:g}' for x in points)}"
+        for e in report.extremes
+        for what, points in (("nan", e.nan), ("early inf", e.inf))
+        if points
+    ]
+    rows = (
+        ("value", match_words(report.value)),
+        ("gradient", match_words(report.gradient)),
+        ("value on sequences", match_words(report.sequence_value)),
+        ("gradient on sequences", match_words(report.sequence_gradient)),
+        ("minimiser", minimiser_words(report)),
+        ("relative variance", variance_words(report)),
+        ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
+        ("dead zones", dead_zone_words(report)),
+        ("|slope at +5| / |slope at -5|", "-" if report.asymmetry is None else f"{report.asymmetry:.3g}"),
+        ("failures", "\n".join(f"{f.problem}: {f.what}" for f in report.failures) or "none"),
+    )
+    for name, words in rows:
+        table.add_row(name, _plain(words))
+    return table
+
+
+def _overview(reports: Sequence[AuditReport]) -> Table:
+    headers = (
+        "form",
+        "samples",
+        "value estimates",
+        "gradient descends",
+        "minimiser",
+        "variance",
+        "dead zones",
+    )
+    table = Table(*headers, pad_edge=False)
+    for report in reports:
+        cells = (
+            report.loss,
+            report.samples,
+            match_words(report.value),
+            match_words(report.gradient),
+            minimiser_words(report),
+            variance_words(report),
+            dead_zone_words(report),
+        )
+        table.add_row(*(_plain(cell) for cell in cells))
+    return table
+
+
+def _plain(text: str) -> str:
+    """Text whose brackets rich leaves alone."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,179 @@
+"""A report in words short enough for a table, and the page that the catalogue's reports make."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..references import REFERENCES
+from .catalogue import Form, form_of
+from .report import AuditReport, Match
+
+_INTRODUCTION = """\
+# What does your KL do?
+
+A KL term in the loss of a language model is a few characters long, and they decide which divergence the
+gradient descends. Below, the forms in circulation, each re-stated from its published formula, are audited.
+This page is written by `dph audit --catalogue --page docs/what-does-your-kl-do.md`; to audit a loss of your
+own, write a function of any of `log_pi`, `log_ref`, `log_old`, `advantages`, `mask`, tensors of shape
+(batch, tokens), that returns a scalar, and run `dph audit FILE.py:function --samples policy`.
+
+How: on random problems small enough to list every outcome and every sequence of tokens, the loss's value and
+its gradient are summed over all samples with their exact probabilities, in float64. Nothing is sampled, so
+"exactly" means agreement to rounding on every problem, and "zero" means zero. The samples are held fixed, as
+an optimiser holds them; the sum is compared with the known divergences' own values and gradients.
+
+The words:
+
+- *pi* is the policy, *ref* the reference, *old* the policy that drew the samples; `u = pi/ref`, `r = ref/pi`;
+  `sg` holds its argument fixed; `mean_t` and `sum_t` run over the tokens that count.
+- *samples* are drawn from the policy, an old policy, the reference, or are *filtered*: correct samples of
+  the reference. p_* is the reference restricted to correct answers, A1 the reference's pass rate.
+- *value estimates* is what the logged number estimates; *gradient descends* is what training on it does.
+  The two can differ. Where the gradient on sequences is another, both are given. A *token sum* adds up the
+  divergences of the next-token laws at the prefixes that the samples visit; *per token* says that the
+  constant is divided by the number of tokens.
+- *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
+- *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
+- *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -60 to 60, where its gradient
+  is zero: a clamp acts, or rounding swallows what is left.
+"""
+_HEADERS = (
+    "form",
+    "source",
+    "samples",
+    "value estimates",
+    "gradient descends",
+    "minimiser",
+    "variance",
+    "dead zones",
+)
+_TARGETS = {
+    "p_*": "p_*, valid mass 1",
+    "base rate": "valid mass A1",
+    "other": "another valid mass",
+    "none": "none",
+}
+
+
+def match_words(match: Match) -> str:
+    """Such as: reverse KL(pi||ref), per token."""
+    if match.name in ("zero", "failed"):
+        return {"zero": "zero", "failed": "-"}[match.name]
+    if match.exact:
+        one = match.constant is None or abs(match.constant - 1) < 1e-6
+        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{', per token' * match.per_token}"
+    if match.bias is not None:
+        return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
+    if match.angle is not None:
+        return f"none; nearest {match.name} ({match.angle:.0f} degrees)"
+    return "none"
+
+
+def both_words(single: Match, sequence: Match) -> str:
+    """The match on single outcomes, and on sequences where that is another quantity and either is exact."""
+    words = match_words(single)
+    if single.name != sequence.name and (single.exact or sequence.exact):
+        words += f"; on sequences: {match_words(sequence)}"
+    return words
+
+
+def minimiser_words(report: AuditReport) -> str:
+    """What the loss's minimiser on filtered samples is; "-" for other samples."""
+    found = report.minimiser
+    if found is None:
+        return "-"
+    if found.target == "constant":
+        return f"valid mass {found.ratio:.3g} A1"
+    return _TARGETS[found.target]
+
+
+def variance_words(report: AuditReport) -> str:
+    """The relative variance to two digits; "-" where the gradient vanishes."""
+    return "-" if report.variance is None else f"{report.variance:.2g}"
+
+
+def dead_zone_words(report: AuditReport) -> str:
+    """The intervals, or "none"."""
+    return ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones) or "none"
+
+
+def page(reports: Sequence[AuditReport]) -> str:
+    """The Markdown page made from the catalogue's reports; ValueError for a report of another loss."""
+    found = [(form_of(report), report) for report in reports]
+    parts = [_INTRODUCTION, _in_short(reports), _table(found)]
+    parts += [_section(form, report) for form, report in found]
+    return "\n".join((*parts, _sources([form for form, _ in found])))
+
+
+def _in_short(reports: Sequence[AuditReport]) -> str:
+    """Who does what, by the findings that most often surprise."""
+    findings: tuple[tuple[str, Callable[[AuditReport], bool]], ...] = (
+        ("The gradient is zero in expectation", lambda r: r.gradient.name == "zero"),
+        (
+            "The value estimates one divergence, the gradient descends another",
+            lambda r: r.value.exact and r.gradient.exact and r.gradient.name not in (r.value.name, "zero"),
+        ),
+        (
+            "The gradient is exact although the value is not an estimate of it",
+            lambda r: not r.value.exact and r.gradient.exact and r.gradient.name != "zero",
+        ),
+        ("Rehearses the filtered model p_*", lambda r: _target(r) == "p_*"),
+        ("Rehearses the reference's own pass rate on correct samples", lambda r: _target(r) == "base rate"),
+        ("Has dead zones", lambda r: bool(r.dead_zones)),
+        ("Becomes nan at large log ratios in float32 or bfloat16", lambda r: any(e.nan for e in r.extremes)),
+    )
+    lines = ["## In short", ""]
+    for title, holds in findings:
+        names = [f"{r.loss} ({_samples(r)})" for r in reports if holds(r)]
+        lines.append(_escaped(f"- {title}: {'; '.join(names) or 'none'}."))
+    return "\n".join((*lines, ""))
+
+
+def _target(report: AuditReport) -> str | None:
+    return None if report.minimiser is None else report.minimiser.target
+
+
+def _samples(report: AuditReport) -> str:
+    return report.samples.replace("_", " ")
+
+
+def _table(found: Sequence[tuple[Form, AuditReport]]) -> str:
+    rows = [_HEADERS, ("---",) * len(_HEADERS)]
+    for form, report in found:
+        cells = (
+            form.name,
+            form.source,
+            _samples(report),
+            match_words(report.value),
+            both_words(report.gradient, report.sequence_gradient),
+            minimiser_words(report),
+            variance_words(report),
+            dead_zone_words(report),
+        )
+        rows.append(tuple(_escaped(cell) for cell in cells))
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"## The table\n\n{lines}\n"
+
+
+def _section(form: Form, report: AuditReport) -> str:
+    return (
+        f"## {_escaped(form.name)}, {_samples(report)} samples\n\n"
+        f"`{form.formula}`\n\n"
+        f"Source: {_escaped(form.source)}.\n\n"
+        f"> {_escaped(report.verdict)}\n"
+    )
+
+
+def _sources(used: Sequence[Form]) -> str:
+    """The papers whose keys are cited, in the order of the bibliography."""
+    cited = {form.source.split(",")[0] for form in used}
+    lines = [
+        _escaped(f"- {key}: {paper.authors}, {paper.title}, {paper.where}.")
+        for key, paper in REFERENCES.items()
+        if key in cited
+    ]
+    return "\n".join(("## Papers", "", *lines, ""))
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is, also inside a table."""
+    return re.sub(r"([\\`*_|<])", r"\\\1", text)

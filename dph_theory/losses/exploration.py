@@ -1,0 +1,109 @@
+"""The exploration half: the clipped surrogate, group-relative advantages, the dynamic filter."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..arrays import fail
+from .inputs import LEVELS, TokenMask, Tokens, choice, floats, number, token_batch
+from .reductions import at_level, weighted_sum, weights, working_dtype
+
+
+def ppo_clip_loss(
+    log_pi: Tokens,
+    log_old: Tokens,
+    advantages: Tensor,
+    mask: TokenMask,
+    *,
+    clip_low: float,
+    clip_high: float,
+    level: str = "token",
+    dual_clip: float | None = None,
+    reduction: str = "token_mean",
+) -> Tensor:
+    """The mean of -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = pi/pi_old; a scalar to minimise.
+
+    With dual_clip = c > 1, r is held below c where A < 0. level "token" takes each token's ratio,
+    "sequence" the product over the row's tokens that count. log_pi, log_old, mask (batch, tokens);
+    advantages (batch,), or (batch, tokens) at the token level. Differentiable in log_pi only; dtypes as in
+    `generator_loss`. An advantage of 0 contributes 0 at any ratio.
+    Raises ValueError for clip_low outside (0, 1), clip_high <= 0, dual_clip <= 1, unknown level or
+    reduction, shapes that differ, integers, a batch with every token masked.
+    Source: shao2024grpo; the asymmetric clip and the token mean: yu2025dapo.
+    """
+    choice("level", level, LEVELS)
+    low = math.log1p(-number("clip_low", clip_low, above=0, below=1))
+    high = math.log1p(number("clip_high", clip_high, above=0))
+    ceiling = math.inf if dual_clip is None else math.log(number("dual_clip", dual_clip, above=1))
+    mask = token_batch(mask, log_pi=log_pi, log_old=log_old)
+    shaped = _shaped(advantages, mask, level)
+    terms, (pi, old) = at_level(level, mask, log_pi, log_old)
+    weight = weights(mask, level, reduction, working_dtype(log_pi, log_old, advantages))
+
+    def surrogate(log_pi: Tensor, log_old: Tensor, advantage: Tensor) -> tuple[Tensor, Tensor]:
+        # min(r A, clip(r) A) bounds r from above where A > 0 and from below where A < 0. Bounding log r
+        # before the exponential keeps infinities of the side not chosen out of value and slope.
+        x = torch.where(advantage == 0, 0.0, log_pi - log_old)
+        least, most = torch.full_like(x, -math.inf), torch.full_like(x, high)
+        least[advantage < 0] = low
+        most[advantage < 0] = ceiling
+        bounded = x.maximum(least).minimum(most)
+        value = -advantage * bounded.exp()
+        return value, torch.where(bounded == x, value, 0.0)
+
+    return weighted_sum(surrogate, terms, weight, pi, old, shaped)
+
+
+def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
+    """The advantages as (batch, terms) of the level."""
+    if isinstance(advantages, Tensor) and advantages.ndim == 2 and level == "token":
+        floats("advantages", advantages, ("batch", "tokens"))
+        allowed, shaped = mask.shape, advantages
+    else:
+        floats("advantages", advantages, ("batch",))
+        allowed, shaped = mask.shape[:1], advantages[:, None]
+    if advantages.shape != allowed:
+        raise fail("advantages.shape", tuple(advantages.shape), f"must match mask's {tuple(mask.shape)}")
+    return shaped.expand(mask.shape) if level == "token" else shaped
+
+
+def group_advantages(rewards: Tensor, *, normalise: bool = True, leave_one_out: bool = False) -> Tensor:
+    """The reward minus its group's mean, shape (groups, size), optionally over the group's deviation.
+
+    leave_one_out takes the mean of the others, which is size/(size-1) times as far away; normalise divides
+    by the group's population standard deviation, with no constant added. A group of equal rewards gets 0.
+    float64 for float64 rewards, float32 otherwise.
+    Raises ValueError for integers, another shape, groups of one. Source: shao2024grpo.
+    """
+    _groups(rewards)
+    size = rewards.shape[1]
+    # Told by the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
+    equal = ~informative_groups(rewards)[:, None]
+    rewards = rewards.to(working_dtype(rewards))
+    advantages = rewards - rewards.mean(dim=1, keepdim=True)
+    if normalise:
+        # In units of the largest, so that no square underflows.
+        largest = advantages.abs().amax(dim=1, keepdim=True)
+        advantages = advantages / torch.where(equal, 1.0, largest)
+        deviation = advantages.square().mean(dim=1, keepdim=True).sqrt()
+        advantages = advantages / torch.where(equal, 1.0, deviation)
+    if leave_one_out:
+        advantages = advantages * size / (size - 1)
+    return torch.where(equal, 0.0, advantages)
+
+
+def informative_groups(rewards: Tensor) -> Tensor:
+    """DAPO's dynamic-sampling filter, whether rewards differ: (groups, size) to booleans (groups,).
+
+    Groups of equal rewards have zero advantage and only dilute the mean.
+    Raises ValueError as `group_advantages`. Source: yu2025dapo.
+    """
+    _groups(rewards)
+    return rewards.amax(dim=1) > rewards.amin(dim=1)
+
+
+def _groups(rewards: Tensor) -> None:
+    floats("rewards", rewards, ("groups", "size"))
+    if rewards.shape[1] < 2:
+        raise fail("rewards.shape", tuple(rewards.shape), "groups of at least two")

@@ -1,0 +1,72 @@
+"""What the losses accept; an error names the argument, its value and what is allowed."""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..arrays import fail
+
+Tokens: TypeAlias = Tensor
+"""Floats of any dtype, shape (batch, tokens)."""
+TokenMask: TypeAlias = Tensor
+"""True (or 1) at the tokens that count, shape (batch, tokens); what stands elsewhere may be anything."""
+
+LEVELS = ("token", "sequence")
+REDUCTIONS = ("token_mean", "sequence_mean", "sum")
+
+
+def choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """One of the allowed names."""
+    names = tuple(allowed)
+    if value not in names:
+        raise fail(name, value, f"one of {', '.join(names)}")
+
+
+def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:
+    """One number strictly inside an interval."""
+    if not above < value < below:
+        raise fail(name, value, f"a number in ({above:g}, {below:g})")
+    return float(value)
+
+
+def floats(name: str, value: Tensor, axes: tuple[str, ...]) -> None:
+    """A floating-point tensor with the named axes."""
+    if not isinstance(value, Tensor):
+        raise fail(name, type(value).__name__, "a torch tensor")
+    if not value.is_floating_point():
+        raise fail(f"{name}.dtype", value.dtype, "float64, float32, bfloat16 or float16")
+    if value.ndim != len(axes):
+        raise fail(f"{name}.shape", tuple(value.shape), f"({', '.join(axes)})")
+
+
+def same_shape(**tensors: Tensor) -> None:
+    """Tensors of one shape, or an error that lists the shapes."""
+    if len({tensor.shape for tensor in tensors.values()}) > 1:
+        shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
+        raise ValueError(f"shapes do not fit: {shapes}; they must be equal")
+
+
+def booleans(name: str, value: Tensor) -> Tensor:
+    """A tensor of truth values, or of zeros and ones, as booleans."""
+    if not isinstance(value, Tensor):
+        raise fail(name, type(value).__name__, "a torch tensor")
+    if value.dtype == torch.bool:
+        return value
+    bad = (value != 0) & (value != 1)
+    if bad.any():
+        raise fail(name, value[bad][0].item(), "booleans, or zeros and ones")
+    return value != 0
+
+
+def token_batch(mask: TokenMask, **tensors: Tokens) -> TokenMask:
+    """The mask as booleans: some token counts, and every tensor is floats of its shape (batch, tokens)."""
+    for name, tensor in tensors.items():
+        floats(name, tensor, ("batch", "tokens"))
+    mask = booleans("mask", mask)
+    same_shape(**tensors, mask=mask)
+    # A sum is several times faster than any().
+    if mask.sum() == 0:
+        raise fail("mask", f"all {mask.numel()} tokens masked", "at least one token must count")
+    return mask

@@ -1,0 +1,102 @@
+"""The named methods, as small frozen configurations of the losses of this package."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from torch import Tensor
+
+from ..arrays import fail
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from ..fdivergence import FDivergence
+from ..references import Source
+from .inputs import floats
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """The arguments of `group_advantages` and `ppo_clip_loss`, and whether `informative_groups` filters."""
+
+    clip_low: float
+    clip_high: float
+    reduction: str
+    level: str = "token"
+    dual_clip: float | None = None
+    normalise: bool = True
+    leave_one_out: bool = False
+    dynamic_sampling: bool = False
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The arguments of `kl_penalty` on the policy's samples, and its coefficient."""
+
+    estimator: str
+    coefficient: float
+    form: str = "loss"
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """The arguments of `generator_loss` on stored reference samples, its eta, and the range eta is from."""
+
+    divergence: FDivergence
+    eta: float
+    eta_range: tuple[float, float]
+    gauge: str | float = "printed"
+    level: str = "token"
+    reduction: str = "token_mean"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: how it explores, what holds it to the reference, and where its values come from."""
+
+    name: str
+    exploration: Exploration
+    penalty: Penalty | None
+    rehearsal: Rehearsal | None
+    source: Source
+
+
+def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
+    """The loss of DPH: exploration + eta rehearsal, both scalars; at eta = 0 the exploration alone.
+
+    Raises ValueError for tensors that are not floating scalars and for eta negative or not finite.
+    Source: li2025choice.
+    """
+    floats("exploration", exploration, ())
+    floats("rehearsal", rehearsal, ())
+    if not 0 <= eta < math.inf:
+        raise fail("eta", eta, "a finite number, at least 0")
+    # Not 0 times the rehearsal, which is nan where that is infinite.
+    return exploration if eta == 0 else exploration + eta * rehearsal
+
+
+# shao2024grpo: the mean over each answer, then over answers; normalised advantages; k3 with coefficient 0.04.
+# The width 0.2 of the clip is PPO's custom; the paper prints none.
+_GRPO = Exploration(clip_low=0.2, clip_high=0.2, reduction="sequence_mean")
+# yu2025dapo: the clip raised to 0.28 above, the mean over tokens, groups of equal rewards left out, no KL.
+_DAPO = replace(_GRPO, clip_high=0.28, reduction="token_mean", dynamic_sampling=True)
+# li2025choice: exploration as in DAPO; eta from 0.01 to 0.05 for the forward KL and alpha = 0.2, from 0.05 to
+# 0.2 for JS. Within these ranges ours are those of equal local strength, eta f''(1) = 0.05 (theory B9).
+_FORWARD = Rehearsal(FORWARD_KL, eta=0.05, eta_range=(0.01, 0.05))
+_JENSEN_SHANNON = Rehearsal(JENSEN_SHANNON, eta=0.1, eta_range=(0.05, 0.2))
+_ALPHA = Rehearsal(alpha_divergence(0.2), eta=0.05, eta_range=(0.01, 0.05))
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            Method("GRPO", _GRPO, Penalty("k3", 0.04), None, Source("shao2024grpo")),
+            Method("DAPO", _DAPO, None, None, Source("yu2025dapo")),
+            # The baseline's name is that of k3's value; as a loss it descends KL(ref || pi) (theory B6).
+            Method("RKL", _DAPO, Penalty("k3", 0.04), None, Source("li2025choice", "baseline")),
+            Method("DPH-F", _DAPO, None, _FORWARD, Source("li2025choice")),
+            Method("DPH-JS", _DAPO, None, _JENSEN_SHANNON, Source("li2025choice")),
+            Method("DPH-alpha", _DAPO, None, _ALPHA, Source("li2025choice")),
+        )
+    }
+)
+"""The methods by name. What a paper leaves open is said, with its reason, beside the value."""

@@ -1,0 +1,86 @@
+"""KL penalties on policy samples: estimators as a loss, differentiated, or in the reward, detached."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from .inputs import TokenMask, Tokens, choice, token_batch
+from .kernels import forward_normalised, reverse_normalised
+from .reductions import clear, weighted_sum, weights, working_dtype
+
+Estimate: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
+"""(log_pi, log_ref) or (log_pi, log_ref, log_old) to the estimate and its derivative in log_pi."""
+
+FORMS = ("loss", "reward")
+
+
+def kl_penalty(
+    estimator: str,
+    log_pi: Tokens,
+    log_ref: Tokens,
+    mask: TokenMask,
+    *,
+    log_old: Tokens | None = None,
+    form: str = "loss",
+    reduction: str = "token_mean",
+) -> Tensor:
+    """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
+
+    "k1": x. "k2": x^2/2. "k3": e^-x - 1 + x. "k3_corrected": (pi/pi_old) k3, the ratio differentiated too
+    and the only one to need log_old. As form "loss" a scalar, differentiable in log_pi only; in expectation
+    its gradient is 0 for k1, that of KL(pi || ref) for k2 and k3_corrected, and that of KL(ref || pi) for k3
+    (theory B6). As form "reward" the penalties themselves, (batch, tokens), detached, 0 at masked tokens, to
+    be subtracted from the reward: then k1 gives the gradient of KL(pi || ref). All tensors (batch, tokens).
+    Raises ValueError for another estimator, form or reduction, log_old missing or superfluous, shapes that
+    differ, integers, a batch with every token masked. Source: schulman2020kl.
+    """
+    choice("estimator", estimator, ESTIMATES)
+    choice("form", form, FORMS)
+    tensors = {"log_pi": log_pi, "log_ref": log_ref}
+    if (estimator == "k3_corrected") != (log_old is not None):
+        given = "None" if log_old is None else "a tensor"
+        raise ValueError(
+            f"log_old={given} is not allowed: k3_corrected needs it, no other estimator takes it"
+        )
+    if log_old is not None:
+        tensors["log_old"] = log_old
+    mask = token_batch(mask, **tensors)
+    estimate, dtype = ESTIMATES[estimator], working_dtype(*tensors.values())
+    if form == "reward":
+        return estimate(*(clear(tensor.detach(), mask, dtype) for tensor in tensors.values()))[0]
+    return weighted_sum(estimate, mask, weights(mask, "token", reduction, dtype), *tensors.values())
+
+
+def _k1(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
+    return log_pi - log_ref, torch.ones_like(log_pi)
+
+
+def _k2(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
+    x = log_pi - log_ref
+    return (x * x).mul_(0.5), x
+
+
+def _k3(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
+    value, slope = forward_normalised(log_ref - log_pi)
+    return value, slope.neg_()
+
+
+def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Tensor, Tensor]:
+    # With w = log(pi/pi_old): value e^w k3(x), and since k3 + dk3/dx = x, slope e^w x. For x < 0 the e^-x
+    # of k3 goes into the exponent, where it may cancel w: k3(x) = e^-x ((x-1)e^x + 1).
+    x, w = log_pi - log_ref, log_pi - log_old
+    behind = reverse_normalised(x.clamp(max=0))[0]
+    ahead = forward_normalised(x.clamp(min=0).neg_())[0]
+    return _grown(w - x.clamp(max=0), behind + ahead), _grown(w, x)
+
+
+def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
+    """The product e^exponent factor, 0 where the factor is, and no sooner infinite than it."""
+    root = (exponent / 2).exp_()
+    return torch.where(factor == 0, 0.0, root * (root * factor))
+
+
+ESTIMATES: dict[str, Estimate] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
+"""The estimators by name; each vanishes at equal log-probabilities."""

@@ -1,0 +1,135 @@
+from functools import cache
+
+import pytest
+
+from dph_theory.audit import catalogue
+from dph_theory.audit.catalogue import CATALOGUE, audit_form, form_of
+from dph_theory.references import REFERENCES
+
+REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
+JS = "JS generator (twice the JS divergence)"
+PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")
+
+
+@cache
+def report(name, samples):
+    (index,) = [i for i, form in enumerate(CATALOGUE) if (form.name, form.samples) == (name, samples)]
+    return audit_form(index, 0)
+
+
+def test_every_form_is_one_and_has_a_source():
+    assert len({(form.name, form.samples) for form in CATALOGUE}) == len(CATALOGUE)
+    for form in CATALOGUE:
+        known = form.source.split(",")[0] in REFERENCES
+        assert known or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
+
+
+@pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.name}, {form.samples}")
+def test_every_form_can_be_audited_everywhere(form):
+    found = report(form.name, form.samples)
+    assert found.failures == ()
+    assert found.gradient.name != "failed"
+    assert form_of(found) is form
+
+
+@pytest.mark.parametrize(
+    ("name", "samples", "value", "gradient"),
+    [
+        ("k1", "policy", REVERSE, "zero"),
+        ("k2", "policy", None, REVERSE),
+        ("k3", "policy", REVERSE, FORWARD),
+        ("k3", "old_policy", None, None),
+        ("k1 in the reward", "policy", None, REVERSE),
+        ("k1 in the reward to go", "policy", None, REVERSE),
+        ("k1 in each token's own advantage", "policy", None, REVERSE),
+        ("corrected k3", "policy", REVERSE, REVERSE),
+        ("corrected k3", "old_policy", REVERSE, REVERSE),
+        ("k3 corrected by a sequence ratio", "policy", REVERSE, REVERSE),
+        ("absolute log ratio", "policy", None, None),
+        ("clamped k3", "policy", None, None),
+        ("value of k3, gradient of k2", "policy", None, REVERSE),
+        ("f-DPG forward KL", "policy", None, FORWARD),
+        ("f-DPG reverse KL", "policy", None, REVERSE),
+        ("f-DPG JS", "policy", None, JS),
+        ("released forward", "reference", None, None),
+        ("released js", "reference", None, None),
+        ("released js_low_var", "reference", JS, JS),
+        ("released alpha", "reference", "alpha-divergence 0.2", "alpha-divergence 0.2"),
+        ("forward KL, printed", "reference", FORWARD, FORWARD),
+        ("forward KL, printed", "filtered", None, "forward KL(p_*||pi)"),
+        ("forward KL, normalised", "reference", FORWARD, FORWARD),
+        ("JS", "reference", JS, JS),
+        ("alpha 0.5", "reference", "alpha-divergence 0.5", "alpha-divergence 0.5"),
+    ],
+)
+def test_what_it_estimates_and_what_it_descends(name, samples, value, gradient):
+    found = report(name, samples)
+    for match, wanted in ((found.value, value), (found.gradient, gradient)):
+        assert match.exact == (wanted is not None)
+        if wanted is not None:
+            assert match.name == wanted
+            assert match.constant is None or match.constant == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("forward KL, printed", "p_*"),
+        ("forward KL, normalised", "base rate"),
+        ("JS", "base rate"),
+        ("alpha 0.5", "base rate"),
+        ("released forward", "base rate"),
+        ("released js", "base rate"),
+        ("released js_low_var", "base rate"),
+        ("released alpha", "base rate"),
+    ],
+)
+def test_what_is_rehearsed(name, target):
+    assert report(name, "filtered").minimiser.target == target
+
+
+def test_on_sequences_the_whole_reward_gives_the_sequence_divergence_and_tokens_a_sum():
+    for name in ("k1 in the reward", "k1 in the reward to go"):
+        assert report(name, "policy").sequence_gradient.name == REVERSE
+    for name in ("k1 in each token's own advantage", "corrected k3"):
+        assert report(name, "policy").sequence_gradient.name.startswith(f"token sum of {REVERSE}")
+    assert not report("k3 corrected by a sequence ratio", "policy").sequence_gradient.exact
+
+
+def test_later_rewards_only_vary_less():
+    assert report("k1 in the reward to go", "policy").variance < report("k1 in the reward", "policy").variance
+
+
+@pytest.mark.parametrize(
+    ("name", "samples"),
+    [("clamped k3", "policy"), ("released forward", "filtered"), ("released js", "filtered")],
+)
+def test_clamps_leave_dead_zones(name, samples):
+    assert any(high - low > 10 for low, high in report(name, samples).dead_zones)
+
+
+@pytest.mark.parametrize("name", ["k1", "k2", "k3"])
+def test_the_plain_estimators_have_none(name):
+    assert report(name, "policy").dead_zones == ()
+
+
+@pytest.mark.parametrize("name", ["released js_low_var", "released alpha"])
+def test_products_and_powers_of_the_ratio_become_nan_where_ours_do_not(name):
+    assert any(extremes.nan for extremes in report(name, "reference").extremes)
+    for ours in ("forward KL, printed", "forward KL, normalised", "JS", "alpha 0.5"):
+        assert not any(e.nan or e.inf for e in report(ours, "reference").extremes)
+
+
+def test_an_unknown_report_is_no_form():
+    found = report("k1", "policy")
+    with pytest.raises(ValueError, match="k1 on filtered samples is no form"):
+        form_of(type(found)(**{**vars(found), "samples": "filtered"}))
+
+
+def test_in_parallel_the_reports_keep_their_order(monkeypatch):
+    monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE[:3])
+    seen = []
+    reports = catalogue.audit_catalogue(on_report=seen.append)
+    assert [r.loss for r in reports] == ["k1", "k2", "k3"]
+    assert {r.loss for r in seen} == {"k1", "k2", "k3"}
+    assert reports[0] == report("k1", "policy")

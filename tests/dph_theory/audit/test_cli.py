@@ -1,0 +1,150 @@
+"""The command as a user runs it: a process, its exit status, what it prints, what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DPH = Path(sys.executable).with_name("dph")
+LOSSES = """
+import torch
+from helper import twice
+
+SCALE = 2.0
+
+def k3(log_pi, log_ref, mask):
+    x = log_ref - log_pi
+    return ((x.exp() - 1 - x) * mask).sum() / mask.sum()
+
+def scaled(log_pi, log_ref):
+    return twice((log_pi - log_ref) ** 2 / 2).mean()
+
+def unreduced(log_pi, log_ref):
+    return [log_pi - log_ref]
+
+def needs_logits(log_pi, logits):
+    return log_pi.mean()
+"""
+
+
+def dph(*arguments, **options):
+    return subprocess.run(
+        [DPH, "audit", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def losses(tmp_path):
+    (tmp_path / "helper.py").write_text("def twice(x):\n    return 2 * x\n")
+    path = tmp_path / "my_losses.py"
+    path.write_text(LOSSES)
+    return path
+
+
+def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
+    out = tmp_path / "k3.json"
+    done = dph(f"{losses}:k3", "--json", out)
+    assert done.returncode == 0, done.stderr
+    first = done.stdout.splitlines()[0]
+    assert first.startswith(
+        "k3 on policy samples: value estimates reverse KL(pi||ref); its gradient descends"
+    )
+    assert "FORWARD KL(ref||pi), exactly" in first
+    for row in ("gradient on sequences", "relative variance", "dead zones", "failures"):
+        assert row in done.stdout
+    report = json.loads(out.read_text())
+    assert report["verdict"] == first
+    assert report["gradient"]["name"] == "forward KL(ref||pi)"
+
+
+def test_samples_seed_and_what_lies_beside_the_file(losses):
+    done = dph(f"{losses}:scaled", "--samples", "old_policy", "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("scaled on old policy samples: ")
+    assert "minimiser" in dph(f"{losses}:k3", "--samples", "filtered").stdout.splitlines()[0]
+
+
+def test_a_loss_that_cannot_be_evaluated_is_one(losses):
+    done = dph(f"{losses}:unreduced")
+    assert done.returncode == 1
+    assert "could not be audited: it returned list, not a scalar tensor" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either a loss to audit"),
+        (("my_losses.py:k3", "--catalogue"), "give either a loss to audit"),
+        (("my_losses.py",), "the colon is missing"),
+        (("my_losses.py:",), "as FILE.py:function"),
+        (("absent.py:k3",), "there is no file absent.py"),
+        (("my_losses.py:k4",), "found in it: k3, scaled, unreduced, needs_logits"),
+        (("my_losses.py:SCALE",), "has no callable 'SCALE'"),
+        (("my_losses.py:needs_logits",), "loss parameter='logits' is not allowed"),
+        (("broken.py:k3",), "could not be imported: ZeroDivisionError"),
+        (("notes.txt:k3",), "must end in .py"),
+        (("my_losses.py:k3", "--samples", "teacher"), "'policy', 'old_policy', 'reference', 'filtered'"),
+        (("my_losses.py:k3", "--seed", "-1"), "--seed"),
+        (("my_losses.py:k3", "--json", "missing/x.json"), "does not exist"),
+        (("my_losses.py:k3", "--page", "x.md"), "--page goes with --catalogue"),
+        (("--catalogue", "--samples", "policy"), "--samples goes with a loss of yours"),
+    ],
+)
+def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses, tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "notes.txt").write_text("no code\n")
+    done = dph(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stdout
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_the_catalogue_in_time_with_its_page_and_its_numbers(tmp_path):
+    start = time.monotonic()
+    done = dph("--catalogue", "--json", tmp_path / "all.json", "--page", tmp_path / "page.md")
+    assert time.monotonic() - start < 30
+    assert done.returncode == 0, done.stderr
+    reports = json.loads((tmp_path / "all.json").read_text())
+    assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
+    assert done.stdout.startswith("k1 on policy samples: ")
+    assert {"source", "formula", "loss", "verdict"} <= set(reports[0])
+    assert (tmp_path / "page.md").read_text().startswith("# What does your KL do?")
+
+
+def test_an_interrupted_audit_leaves_no_file(tmp_path):
+    path = tmp_path / "all.json"
+    command = [DPH, "audit", "--catalogue", "--json", str(path)]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    while not (children.read_text() if children.exists() else time.sleep(3.5) or "unknown"):
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.killpg(running.pid, signal.SIGINT)
+    out, errors = running.communicate(timeout=60)
+    assert b"Traceback" not in errors
+    assert running.returncode == 130
+    assert b"interrupted: nothing was written" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_torch_it_says_what_to_install(tmp_path, losses):
+    (tmp_path / "torch.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
+    )
+    done = dph(f"{losses}:k3", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "pip install dph[toy]" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import laws
+
+from dph_theory.losses import group_advantages, informative_groups, ppo_clip_loss
+
+CLIP = {"clip_low": 0.2, "clip_high": 0.28}
+DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+def batch(seed, rows=5, columns=7):
+    generator = torch.Generator().manual_seed(seed)
+    log_pi, log_old = (0.4 * torch.randn(rows, columns, generator=generator).double() - 1 for _ in range(2))
+    advantages = torch.randn(rows, generator=generator).double()
+    mask = torch.rand(rows, columns, generator=generator) < 0.7
+    mask[0, 0] = True
+    return log_pi.requires_grad_(), log_old, advantages, mask
+
+
+def textbook(log_ratio, advantages, dual_clip):
+    """The clipped surrogate as the papers print it."""
+    ratio = log_ratio.exp()
+    objective = torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.28) * advantages)
+    if dual_clip is not None:
+        objective = torch.where(advantages < 0, objective.maximum(dual_clip * advantages), objective)
+    return -objective
+
+
+@given(st.integers(0, 2**31), st.sampled_from([None, 1.5]))
+def test_value_and_gradient_are_the_textbooks(seed, dual_clip):
+    log_pi, log_old, advantages, mask = batch(seed)
+    for level in ("token", "sequence"):
+        x = log_pi - log_old
+        x = x if level == "token" else (x * mask).sum(dim=1, keepdim=True)
+        terms = mask if level == "token" else mask.any(dim=1, keepdim=True)
+        expected = (textbook(x, advantages[:, None], dual_clip) * terms).sum() / mask.sum()
+        found = ppo_clip_loss(log_pi, log_old, advantages, mask, level=level, dual_clip=dual_clip, **CLIP)
+        assert found.item() == pytest.approx(expected.item(), rel=1e-12, abs=1e-14)
+        gradients = [torch.autograd.grad(loss, log_pi)[0] for loss in (found, expected)]
+        torch.testing.assert_close(*gradients, rtol=1e-11, atol=1e-14)
+
+
+def test_advantages_may_differ_by_token():
+    log_pi, log_old, advantages, mask = batch(0)
+    wide = advantages[:, None].expand(mask.shape)
+    assert ppo_clip_loss(log_pi, log_old, wide, mask, **CLIP) == ppo_clip_loss(
+        log_pi, log_old, advantages, mask, **CLIP
+    )
+
+
+@given(pi=laws(), rewards=st.lists(st.floats(-2, 2), min_size=4, max_size=4))
+def test_expected_gradient_on_policy_is_the_policy_gradient(pi, rewards):
+    theta = torch.tensor(np.log(pi), requires_grad=True)
+    log_pi = torch.log_softmax(theta, 0)[:, None]
+    advantages, one = torch.tensor(rewards, dtype=torch.float64), torch.ones(1, 1)
+    losses = [
+        ppo_clip_loss(log_pi[y : y + 1], log_pi.detach()[y : y + 1], advantages[y : y + 1], one, **CLIP)
+        for y in range(4)
+    ]
+    sum(p * loss for p, loss in zip(pi.tolist(), losses, strict=True)).backward()
+    exact = pi * (np.array(rewards) - pi @ np.array(rewards))
+    np.testing.assert_allclose(theta.grad.numpy(), -exact, atol=1e-10)
+
+
+def test_sampled_gradients_converge_at_the_root_rate():
+    rng, pi, rewards = (
+        np.random.default_rng(1),
+        np.array([0.4, 0.3, 0.2, 0.1]),
+        np.array([1.0, 0.0, 0.0, 1.0]),
+    )
+    exact, errors = -pi * (rewards - pi @ rewards), []
+    for n in (100, 10_000):
+        squares = []
+        for _ in range(60):
+            theta = torch.tensor(np.log(pi), requires_grad=True)
+            drawn = torch.tensor(rng.choice(4, size=(n, 1), p=pi))
+            log_pi = torch.log_softmax(theta, 0)[drawn]
+            advantages = torch.tensor(rewards)[drawn[:, 0]]
+            ppo_clip_loss(log_pi, log_pi.detach(), advantages, drawn >= 0, **CLIP).backward()
+            squares.append(((theta.grad.numpy() - exact) ** 2).sum())
+        errors.append(np.sqrt(np.mean(squares)))
+    assert 7 < errors[0] / errors[1] < 14
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("dual_clip", [None, 3.0])
+def test_extreme_ratios_are_never_nan(dtype, advantage, dual_clip):
+    for x in (-1e4, -100.0, 0.0, 100.0, 1e4):
+        log_pi = torch.tensor([[x, float("nan")]], dtype=dtype).requires_grad_()
+        mask = torch.tensor([[True, False]])
+        loss = ppo_clip_loss(
+            log_pi, torch.zeros_like(log_pi), torch.tensor([advantage]), mask, dual_clip=dual_clip, **CLIP
+        )
+        loss.backward()
+        assert not loss.isnan()
+        assert not log_pi.grad.isnan().any()
+        assert log_pi.grad[0, 1] == 0
+        if dual_clip is not None or advantage >= 0:
+            assert loss.isfinite()
+        if advantage == 0:
+            assert loss == 0
+
+
+@given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=4), min_size=1, max_size=3))
+def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
+    rewards = torch.tensor(rewards, dtype=torch.float64)
+    plain, unit = (group_advantages(rewards, normalise=normalise) for normalise in (False, True))
+    np.testing.assert_allclose(plain.mean(dim=1), 0, atol=1e-10)
+    others = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
+    left_out = group_advantages(rewards, normalise=False, leave_one_out=True)
+    np.testing.assert_allclose(left_out, rewards - others, atol=1e-10)
+    deviation = unit.square().mean(dim=1).sqrt()
+    np.testing.assert_allclose(deviation, informative_groups(rewards).double(), rtol=1e-9)
+
+
+def test_equal_rewards_give_exactly_zero_in_every_dtype():
+    for dtype in DTYPES:
+        rewards = torch.full((2, 7), 0.1, dtype=dtype)
+        assert (group_advantages(rewards) == 0).all()
+        assert not informative_groups(rewards).any()
+
+
+def test_grpo_advantages_of_binary_rewards():
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    found = group_advantages(rewards)
+    np.testing.assert_allclose(found[0], [3**0.5, -(3**-0.5), -(3**-0.5), -(3**-0.5)], rtol=1e-6)
+    assert informative_groups(rewards).tolist() == [True, False]
+
+
+X, A, MASK = torch.zeros(2, 3), torch.zeros(2), torch.ones(2, 3, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"clip_low": 1.0}, r"clip_low=1\.0.*\(0, 1\)"),
+        ({"clip_high": 0.0}, r"clip_high=0\.0.*\(0, inf\)"),
+        ({"dual_clip": 1.0}, r"dual_clip=1\.0.*\(1, inf\)"),
+        ({"level": "word"}, r"level='word'.*token, sequence"),
+        ({"reduction": "mean"}, r"reduction='mean'"),
+        ({"advantages": A[:1]}, r"advantages\.shape=\(1,\).*\(2, 3\)"),
+        ({"advantages": X, "level": "sequence"}, r"advantages\.shape=\(2, 3\).*\(batch\)"),
+        ({"advantages": A.long()}, r"advantages\.dtype=torch\.int64"),
+        ({"log_old": X[:1]}, r"log_old \(1, 3\)"),
+        ({"mask": MASK & False}, r"all 6 tokens masked"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ppo_clip_loss(**{"log_pi": X, "log_old": X, "advantages": A, "mask": MASK, **CLIP, **arguments})
+
+
+def test_errors_of_groups():
+    with pytest.raises(ValueError, match=r"rewards\.dtype=torch\.int64"):
+        group_advantages(torch.ones(2, 2, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"rewards\.shape=\(2, 1\).*at least two"):
+        informative_groups(torch.ones(2, 1))

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import torch
+
+from dph_theory import excess_kl, kappa
+from dph_theory.losses import excess_kl_estimate
+
+BASE, POLICY = np.array([0.15, 0.1, 0.45, 0.3]), np.array([0.3, 0.25, 0.25, 0.2])
+VALID = np.array([True, True, False, False])
+
+
+def sampled(prompts, samples, seed=0):
+    drawn = np.random.default_rng(seed).choice(4, size=(prompts, samples), p=POLICY)
+    log_pi, log_ref = (torch.tensor(np.log(law)[drawn]) for law in (POLICY, BASE))
+    return torch.tensor(VALID[drawn]), log_pi, log_ref, torch.full((prompts,), 0.25, dtype=torch.float64)
+
+
+def test_mean_and_errors_are_right_on_the_theorys_example():
+    exact = excess_kl(POLICY, BASE, VALID).excess
+    assert exact == pytest.approx(0.003365288936 + 0.001831842848, abs=1e-11)
+    estimate = excess_kl_estimate(*sampled(10_000, 64))
+    assert abs(estimate.mean.item() - exact) < 4 * estimate.mean_standard_error.item()
+    # The jackknife errs upwards here: the excess is small, so that most of what varies is of second order.
+    ratio = estimate.standard_error.square().mean().sqrt() / estimate.excess.std()
+    assert 0.95 < ratio < 1.25
+
+
+def test_the_jackknife_removes_the_bias_of_the_plug_in():
+    rewards, log_pi, log_ref, rates = sampled(40_000, 32)
+    exact = excess_kl(POLICY, BASE, VALID).excess
+    mean = rewards.double().mean(dim=1).numpy()
+    plug_in = (log_pi - log_ref).mean(dim=1).numpy() - kappa(mean, 0.25)
+    assert plug_in.mean() - exact == pytest.approx(-1 / 64, rel=0.15)
+    corrected = excess_kl_estimate(rewards, log_pi, log_ref, rates).mean.item() - exact
+    assert abs(corrected) < 0.1 / 64
+
+
+def test_the_jackknife_by_leaving_out_one_at_a_time():
+    rewards, log_pi, log_ref, rates = sampled(1, 6)
+
+    def plug_in(keep):
+        mean = rewards[0, keep].double().mean().item()
+        return (log_pi - log_ref)[0, keep].mean().item() - float(kappa(mean, 0.25))
+
+    parts = np.array([plug_in([j for j in range(6) if j != i]) for i in range(6)])
+    found = excess_kl_estimate(rewards, log_pi, log_ref, rates)
+    assert found.excess[0].item() == pytest.approx(6 * plug_in(list(range(6))) - 5 * parts.mean(), rel=1e-12)
+    assert found.standard_error[0].item() == pytest.approx(np.sqrt(5 * parts.var()), rel=1e-12)
+
+
+def test_equal_rewards_and_any_dtype():
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        log_pi = torch.tensor([[-1.0, -2.0], [-1.0, -1.0]], dtype=dtype)
+        found = excess_kl_estimate(
+            torch.tensor([[1.0, 1.0], [0.0, 0.0]]), log_pi, log_pi - 1, torch.tensor([0.25, 0.5], dtype=dtype)
+        )
+        np.testing.assert_allclose(found.excess, [1 + np.log(0.25), 1 + np.log(0.5)], rtol=1e-12)
+        assert found.standard_error.tolist() == pytest.approx([0, 0], abs=1e-12)
+
+
+R, X, RATES = torch.zeros(2, 3), torch.zeros(2, 3), torch.full((2,), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rewards": R + 0.5}, r"rewards=0\.5.*zeros and ones"),
+        ({"log_pi": X.long()}, r"log_pi\.dtype=torch\.int64"),
+        ({"log_ref": X[:1]}, r"log_ref \(1, 3\)"),
+        ({"base_rates": RATES[:1]}, r"base_rates\.shape=\(1,\)"),
+        ({"base_rates": RATES + 0.5}, r"base_rates=1\.0.*\(0, 1\)"),
+        (
+            {"rewards": R[:, :1], "log_pi": X[:, :1], "log_ref": X[:, :1]},
+            r"rewards\.shape=\(2, 1\).*two samples",
+        ),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        excess_kl_estimate(**{"rewards": R, "log_pi": X, "log_ref": X, "base_rates": RATES, **arguments})

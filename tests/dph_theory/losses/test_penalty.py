@@ -1,0 +1,111 @@
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import laws
+
+from dph_theory import REVERSE_KL
+from dph_theory.estimators import ESTIMATORS, K3
+from dph_theory.losses import ESTIMATES, kl_penalty
+
+ONE = torch.ones(1, 1)
+
+
+def expected_gradient(estimator, pi, ref):
+    """The mean over samples of the policy of the gradient of the penalty at each, in logits."""
+    theta = torch.tensor(np.log(pi), requires_grad=True)
+    log_pi, log_ref = torch.log_softmax(theta, 0), torch.tensor(ref).log()
+    losses = []
+    for y in range(len(pi)):
+        at, to = log_pi[y, None, None], log_ref[y, None, None]
+        old = {"log_old": at.detach()} if estimator == "k3_corrected" else {}
+        losses.append(kl_penalty(estimator, at, to, ONE, **old))
+    sum(p * loss for p, loss in zip(pi.tolist(), losses, strict=True)).backward()
+    return theta.grad.numpy()
+
+
+@given(pi=laws(), ref=laws())
+def test_loss_gradients_are_the_enumerated_ones(pi, ref):
+    for name, estimator in ESTIMATORS.items():
+        scale = np.abs(pi * estimator.slope(np.log(pi / ref))).sum() + 1
+        exact = estimator.loss_gradient(pi, ref)
+        np.testing.assert_allclose(expected_gradient(name, pi, ref), exact, atol=1e-12 * scale)
+    found = expected_gradient("k3_corrected", pi, ref)
+    np.testing.assert_allclose(found, REVERSE_KL.gradient(pi, ref), atol=1e-10)
+    # K3's own form adds k3 and its slope, two large numbers where the ratio is, to get x.
+    if (ref / pi).max() < 1e3:
+        np.testing.assert_allclose(found, K3.corrected_loss_gradient(pi, ref), atol=1e-10)
+
+
+@given(pi=laws(), ref=laws())
+def test_k1_in_the_reward_gives_the_reverse_kl_gradient(pi, ref):
+    log_pi, log_ref = torch.tensor(np.log(pi)).requires_grad_(), torch.tensor(np.log(ref))
+    penalties = kl_penalty("k1", log_pi[None], log_ref[None], torch.ones(1, 4), form="reward")
+    assert not penalties.requires_grad
+    pull = pi * penalties[0].numpy()
+    np.testing.assert_allclose(pull - pi * pull.sum(), REVERSE_KL.gradient(pi, ref), atol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_rewards_are_the_estimates_and_zero_under_the_mask(estimator):
+    log_pi, log_ref = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    mask = torch.rand(3, 4) < 0.5
+    mask[0, 0] = True
+    garbage = torch.where(mask, log_pi, float("nan"))
+    found = kl_penalty(estimator, garbage, log_ref, mask, form="reward")
+    exact = ESTIMATORS[estimator].on_samples((log_pi - log_ref).numpy())
+    np.testing.assert_allclose(found, np.where(mask, exact, 0), rtol=1e-13)
+    loss = kl_penalty(estimator, garbage, log_ref, mask, reduction="sum")
+    assert loss.item() == pytest.approx(found.sum().item(), rel=1e-12)
+
+
+@given(x=st.floats(-300, 300), w=st.floats(-300, 300))
+def test_corrected_k3_in_60_digits(x, w):
+    assume(x == 0 or abs(x) > 1e-20)
+    log_pi = torch.tensor([[0.0]], dtype=torch.float64, requires_grad=True)
+    log_ref, log_old = (torch.tensor([[-shift]], dtype=torch.float64) for shift in (x, w))
+    loss = kl_penalty("k3_corrected", log_pi, log_ref, ONE, log_old=log_old)
+    loss.backward()
+    with mpmath.workdps(60):
+        x, w = mpmath.mpf(x), mpmath.mpf(w)
+        value, slope = mpmath.exp(w) * (mpmath.exp(-x) - 1 + x), mpmath.exp(w) * x
+        for found, true in ((loss.item(), value), (log_pi.grad.item(), slope)):
+            if 1e-300 < abs(true) < 1e300:
+                assert abs(found - true) < 1e-12 * abs(true)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATES)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_extremes_are_never_nan(estimator, dtype):
+    for x in (-1e4, -100.0, 0.0, 100.0, 1e4):
+        for w in (-1e4, 0.0, 1e4):
+            log_pi = torch.zeros(1, 1, dtype=dtype).requires_grad_()
+            log_ref, log_old = (torch.full((1, 1), -shift, dtype=dtype) for shift in (x, w))
+            old = {"log_old": log_old} if estimator == "k3_corrected" else {}
+            loss = kl_penalty(estimator, log_pi, log_ref, ONE, **old)
+            loss.backward()
+            assert not loss.isnan()
+            assert not log_pi.grad.isnan().any()
+
+
+X, MASK = torch.zeros(2, 3), torch.ones(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"estimator": "k4"}, r"estimator='k4'.*one of k1, k2, k3, k3_corrected"),
+        ({"estimator": "k3_corrected"}, r"log_old=None.*k3_corrected needs it"),
+        ({"log_old": X}, r"log_old=a tensor.*no other estimator takes it"),
+        ({"form": "advantage"}, r"form='advantage'.*loss, reward"),
+        ({"reduction": "mean"}, r"reduction='mean'"),
+        ({"log_ref": X[:1]}, r"log_pi \(2, 3\), log_ref \(1, 3\)"),
+        ({"log_pi": X.long()}, r"log_pi\.dtype"),
+        ({"mask": 0 * MASK}, r"all 6 tokens masked"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        kl_penalty(**{"estimator": "k3", "log_pi": X, "log_ref": X, "mask": MASK, **arguments})
