@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from ..references import REFERENCES
 from .catalogue import Form, form_of
-from .report import AuditReport, Match
+from .report import AuditReport, Match, angle_words
 
 _INTRODUCTION = """\
 # What does your KL do?
@@ -64,7 +64,7 @@ def match_words(match: Match) -> str:
     if match.bias is not None:
         return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
     if match.angle is not None:
-        return f"none; nearest {match.name} ({match.angle:.0f} degrees)"
+        return f"none; nearest {match.name} ({angle_words(match.angle)})"
     return "none"
 
 
@@ -110,7 +110,7 @@ def _in_short(reports: Sequence[AuditReport]) -> str:
         ("The gradient is zero in expectation", lambda r: r.gradient.name == "zero"),
         (
             "The value estimates one divergence, the gradient descends another",
-            lambda r: r.value.exact and r.gradient.exact and r.gradient.name not in (r.value.name, "zero"),
+            lambda r: r.value.exact and r.gradient.exact and r.gradient.name not in (_divergence(r), "zero"),
         ),
         (
             "The gradient is exact although the value is not an estimate of it",
@@ -126,6 +126,11 @@ def _in_short(reports: Sequence[AuditReport]) -> str:
         names = [f"{r.loss} ({_samples(r)})" for r in reports if holds(r)]
         lines.append(_escaped(f"- {title}: {'; '.join(names) or 'none'}."))
     return "\n".join((*lines, ""))
+
+
+def _divergence(report: AuditReport) -> str:
+    """What the value estimates, less an additive constant, which has no gradient."""
+    return report.value.name.removesuffix(" + log A1")
 
 
 def _target(report: AuditReport) -> str | None:

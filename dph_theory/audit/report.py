@@ -132,7 +132,7 @@ def _descent(match: Match) -> str:
     if match.name == "zero":
         return "descends nothing (zero in expectation)"
     if not match.exact:
-        angle = "" if match.angle is None else f", nearest {match.name} at {match.angle:.0f} degrees"
+        angle = "" if match.angle is None else f", nearest {match.name} at {angle_words(match.angle)}"
         return f"descends none of the known quantities{angle}"
     ascends = match.constant is not None and match.constant < 0
     shout = match.name.replace("forward KL", "FORWARD KL").replace("reverse KL", "REVERSE KL")
@@ -140,6 +140,11 @@ def _descent(match: Match) -> str:
     scale = "exactly" if abs(size - 1) < 1e-6 else f"exactly, scaled by {size:.6g}"
     mean = ", per token" if match.per_token else ""
     return f"{'ASCENDS' if ascends else 'descends'} {shout}, {scale}{mean}"
+
+
+def angle_words(angle: float) -> str:
+    """An angle in whole degrees; below one it still is no match."""
+    return f"{angle:.0f} degrees" if angle >= 1 else "under 1 degree"
 
 
 def _minimiser_words(found: Minimiser) -> str:

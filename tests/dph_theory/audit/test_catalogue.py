@@ -56,7 +56,7 @@ def test_every_form_can_be_audited_everywhere(form):
         ("released js_low_var", "reference", JS, JS),
         ("released alpha", "reference", "alpha-divergence 0.2", "alpha-divergence 0.2"),
         ("forward KL, printed", "reference", FORWARD, FORWARD),
-        ("forward KL, printed", "filtered", None, "forward KL(p_*||pi)"),
+        ("forward KL, printed", "filtered", "forward KL(p_*||pi) + log A1", "forward KL(p_*||pi)"),
         ("forward KL, normalised", "reference", FORWARD, FORWARD),
         ("JS", "reference", JS, JS),
         ("alpha 0.5", "reference", "alpha-divergence 0.5", "alpha-divergence 0.5"),
