@@ -8,8 +8,9 @@ from .report import Extremes
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
 GRID = np.concatenate([-EXTREME[:0:-1], EXTREME])
-FINE = np.linspace(-60.0, 60.0, 241)
-"""Where dead zones are looked for, in float64: no generator's own gradient underflows there.
+_FAR = np.arange(80.0, 701.0, 20.0)
+FINE = np.concatenate([-_FAR[::-1], np.linspace(-60.0, 60.0, 241), _FAR])
+"""Where dead zones are looked for, in float64: within it no generator's own gradient underflows.
 
 What cancels there in float64, as the importance-corrected k3 does below x = -41, is found all the same.
 """

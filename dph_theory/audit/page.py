@@ -33,7 +33,7 @@ The words:
   constant is divided by the number of tokens.
 - *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
 - *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
-- *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -60 to 60, where its gradient
+- *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where its gradient
   is zero: a clamp acts, or rounding swallows what is left.
 """
 _HEADERS = (

@@ -28,7 +28,7 @@ def test_a_smooth_loss_has_no_dead_zone_and_its_asymmetry_is_told():
 
 def test_a_clamp_is_a_dead_zone():
     zones, _ = dead_zones(clamped_k3, NAMES)
-    assert zones == ((-60.0, -20.5), (20.5, 60.0))
+    assert zones == ((-700.0, -20.5), (20.5, 700.0))
 
 
 def test_what_breaks_down_early_is_found():
@@ -50,3 +50,10 @@ def test_other_errors_are_not_hidden():
     with pytest.raises(Exception, match="RuntimeError"):
         extremes(broken, ("log_pi",))
     assert torch.is_grad_enabled()
+
+
+def test_a_clamp_far_out_is_found_too():
+    def clamped(log_pi, log_ref):
+        return ((log_pi - log_ref).clamp(-150, 150) ** 2 / 2).mean()
+
+    assert dead_zones(clamped, NAMES)[0] == ((-700.0, -160.0), (160.0, 700.0))
