@@ -70,6 +70,14 @@ def test_the_anchor_helps_where_the_policy_went_to_it():
     assert best_bound(BANDIT, PEF, OLD, PEF) > trpo_bound(BANDIT, PEF, OLD)
 
 
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_the_anchor_bound_is_attained_below_the_anchor(p):
+    # One state, two actions: J falls from J_pef by exactly TV times the span of the advantage.
+    pi = np.array([[p, 1 - p]])
+    assert anchor_bound(BANDIT, pi, OLD, PEF) == pytest.approx(BANDIT.return_(pi), rel=1e-12)
+    assert anchor_bound(BANDIT, pi, OLD, PEF, FORWARD_KL) < BANDIT.return_(pi)
+
+
 def test_one_constant_for_the_family():
     constants = [
         pinsker_constant(d)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from toys import BINOMIAL, LIMIT, PINSKER
 
-from dph_theory.checks import CheckResult, applies
+from dph_theory.checks import CHECKS, CheckResult, applies
 from dph_theory.theorem import Verdict, neighbour
 from dph_theory.theorems import THEOREMS
 from dph_theory.verify import (
@@ -57,6 +57,15 @@ def test_fewer_checks_expect_less():
 
 def test_neighbours_need_a_check_that_searches():
     assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(checks=("symbolic",))) is None
+
+
+def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
+    # The search must succeed too: here it is replaced by one that never finds anything.
+    blind = {**CHECKS, "adversarial": lambda theorem, **_: CheckResult("adversarial", Verdict.HOLDS, 0)}
+    monkeypatch.setattr("dph_theory.verify.CHECKS", blind)
+    found = attack(BINOMIAL, BINOMIAL.false_neighbours[0], SMALL)
+    assert found.found_by == ("numeric", "certified")
+    assert not found.refuted
 
 
 def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
