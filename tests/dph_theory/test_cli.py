@@ -49,6 +49,21 @@ def test_a_subset_of_checks():
     assert "0 of 0 false neighbours" in done.stdout
 
 
+def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
+    # A finder that knows no torch, loaded before anything else.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, package=None: None if name == 'torch' else find(name, package)\n"
+    )
+    done = dph(
+        "verify", "B6", "--quick", "--instances", "100", env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    assert done.returncode == 0
+    last = " ".join(done.stdout.split())
+    assert "6 theorems" in last
+    assert "1 have none of the selected checks, or need torch (pip install dph[toy])" in last
+
+
 def test_the_list_names_every_theorem():
     from dph_theory.theorems import THEOREMS
 
