@@ -1,5 +1,6 @@
 """A4, second claim: the tilted model is the unique maximiser, by a margin quadratic in the distance."""
 
+import numpy as np
 import sympy
 
 from ..binary_reward import filtered, log_partition, tilted, valid_mass
@@ -10,7 +11,7 @@ from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def margin(policy, base, valid, beta):
-    return 2 * TOTAL_VARIATION(policy, tilted(base, valid, beta)) ** 2
+    return 2 * np.square(TOTAL_VARIATION(policy, tilted(base, valid, beta)))
 
 
 def loss(policy, base, valid, beta):
@@ -24,7 +25,7 @@ def larger_margin(policy, base, valid, beta):
 
 
 def margin_around_filtered(policy, base, valid):
-    return 2 * TOTAL_VARIATION(policy, filtered(base, valid)) ** 2
+    return 2 * np.square(TOTAL_VARIATION(policy, filtered(base, valid)))
 
 
 def derivation():

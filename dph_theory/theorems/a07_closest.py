@@ -15,7 +15,7 @@ VALID = np.array([True, True, True, False])
 
 
 def margin(policy, base):
-    return 2 * TOTAL_VARIATION(filtered(policy, VALID), filtered(base, VALID)) ** 2
+    return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), filtered(base, VALID)))
 
 
 def farther_than_least(policy, base):
@@ -29,7 +29,7 @@ def any_farther_than_least(policy, base):
 
 def margin_around_uniform(policy, base):
     even = filtered(1 / (4 + 0 * base), VALID)
-    return 2 * TOTAL_VARIATION(filtered(policy, VALID), even) ** 2
+    return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), even))
 
 
 def derivation():

@@ -18,7 +18,7 @@ def advantage(policy, valid):
 
 def deviation(policy, valid):
     """The population standard deviation of v under the policy."""
-    return np.sqrt((policy * advantage(policy, valid) ** 2).sum(axis=-1))
+    return np.sqrt((policy * np.square(advantage(policy, valid))).sum(axis=-1))
 
 
 def tilted_by(reward, base, beta):

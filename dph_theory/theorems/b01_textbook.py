@@ -76,8 +76,8 @@ def derivation():
         REVERSE_KL: p * sympy.log(p / q),
         JENSEN_SHANNON: p * sympy.log(p / m) + q * sympy.log(q / m),
         HELLINGER: (sympy.sqrt(p) - sympy.sqrt(q)) ** 2,
-        CHI_SQUARED: (p - q) ** 2 / q,
-        NEYMAN_CHI_SQUARED: (p - q) ** 2 / p,
+        CHI_SQUARED: np.square(p - q) / q,
+        NEYMAN_CHI_SQUARED: np.square(p - q) / p,
         TOTAL_VARIATION: sympy.Abs(p - q) / 2,
     }
     for divergence, term in terms.items():

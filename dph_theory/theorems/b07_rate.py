@@ -18,7 +18,7 @@ def distance(pi, target, alpha):
 def linear_rate(pi, target, alpha):
     # With t = log z, d/d alpha (e^{alpha t} - 1)/alpha = int_0^{alpha t} s e^s ds / alpha^2, which lies
     # between 0 and t^2/2 max(1, e^{alpha t}) <= t^2/2 max(1, z); integrate from alpha to 1.
-    return (1 - trailing(alpha, 1)) * np.log(target / pi) ** 2 / 2 * largest(target / pi)
+    return (1 - trailing(alpha, 1)) * np.square(np.log(target / pi)) / 2 * largest(target / pi)
 
 
 def largest(z):

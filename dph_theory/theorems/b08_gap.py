@@ -1,5 +1,6 @@
 """B8: what decides between the two forms: the variance gap, outcome by outcome."""
 
+import numpy as np
 import sympy
 
 from ..estimators import definition_form, generator_form
@@ -23,7 +24,7 @@ def squares(divergence, pi, ref, weight):
     """E_ref[weight f(u)^2] in the gauge f'(1) = 0."""
     u = pi / ref
     normalised = divergence.generator(u) - divergence.generator_derivative(0 * u + 1) * (u - 1)
-    return (ref * weight * normalised**2).sum(axis=-1)
+    return (ref * weight * np.square(normalised)).sum(axis=-1)
 
 
 def generator_variance(pi, ref):

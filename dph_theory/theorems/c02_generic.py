@@ -38,7 +38,7 @@ def half_first_order(r, gamma, pi):
     """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty eats at most 3/8."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
-    return trailing(((pi * (rewards - mean[..., None]) ** 2).sum(axis=-1) / mean)[..., 0] / 2, 1)
+    return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
 
 
 def excess_at(mdp, pi, constant, step):
