@@ -1,0 +1,237 @@
+"""Recipes: small YAML files that extend one another, checked key by key, changed by key=value."""
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dph_theory.arrays import fail
+
+RECIPES = Path(__file__).parent / "recipes"
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The initial model: a local folder or a hub name; weights are safetensors, remote code is never run."""
+
+    path: str = ""
+    dtype: str = "float32"
+    attention: str = "sdpa"
+    chat: bool = False
+    """Whether prompts go through the tokenizer's chat template."""
+    lora: Mapping[str, Any] | None = None
+    """Arguments of peft's LoraConfig, or none to train every weight."""
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """Which task, and where its data are."""
+
+    name: str = ""
+    data: str | None = None
+    """A folder or file in the task's published layout, or a Hugging Face dataset name."""
+    databases: str | None = None
+    """SQL: the folder of SQLite databases, one folder <db_id> each."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else the task's loader takes."""
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """How completions are drawn."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_new_tokens: int = 4096
+    batch_size: int = 64
+    backend: str = "transformers"
+
+
+@dataclass(frozen=True)
+class PresampleConfig:
+    """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too."""
+
+    k: int = 8
+    threshold: int = 8
+    fresh: bool = True
+    buffer_per_prompt: int = 8
+    """At most how many correct completions a prompt of D_pef gives to the rehearsal buffer."""
+
+
+@dataclass(frozen=True)
+class MethodConfig:
+    """A method of `full_scale.methods` by name, and what departs from its defaults."""
+
+    name: str = "GRPO"
+    eta: float | None = None
+    """Coefficient of the rehearsal (DPH)."""
+    beta: float | None = None
+    """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
+    mu: float | None = None
+    """Target mean validity of KL control, in place of beta (theory A9)."""
+    alpha: float | None = None
+    """Of DPH-alpha and alpha-DPG."""
+    gauge: str | float | None = None
+    form: str = "generator"
+    """Rehearsal from stored samples (`generator`) or from the online reference (`definition`)."""
+    rehearsal_rows: int = 512
+    """Rows of the rehearsal buffer in each optimizer step, over all processes."""
+    two_backward: bool = False
+    """Rehearsal backward before the exploration's: less memory at the peak, the same gradient."""
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """How many samples a prompt, at which k, on which sets (all of the task's if none is named)."""
+
+    samples: int = 32
+    k: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    sets: tuple[str, ...] = ()
+    limit: int | None = None
+    """At most how many prompts of a set."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a run is computed from."""
+
+    name: str = ""
+    output: str = "runs"
+    seed: int = 0
+    model: ModelConfig = field(default_factory=ModelConfig)
+    task: TaskConfig = field(default_factory=TaskConfig)
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    presample: PresampleConfig = field(default_factory=PresampleConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
+    train: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of TRL's GRPOConfig, handed on as they are."""
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole recipe as plain values."""
+        return dataclasses.asdict(self)
+
+
+def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe of a YAML file (or of the name of a packaged one), after `key=value` overrides.
+
+    `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
+    mappings merge, everything else replaces. ValueError names an unknown key, with the nearest known one, a
+    value of the wrong type, a file that is not there, a circle of `extends`.
+    """
+    values = _read(_found(Path(path), None), ())
+    for override in overrides:
+        _override(values, override)
+    recipe = _build(Recipe, values, "")
+    _check(recipe)
+    return recipe
+
+
+def recipe_names() -> list[str]:
+    """The names of the packaged recipes."""
+    return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.stem.startswith("_"))
+
+
+def _found(path: Path, beside: Path | None) -> Path:
+    named = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
+    places = [named if beside is None else beside / named, RECIPES / named]
+    for place in places:
+        if place.is_file():
+            return place.resolve()
+    raise fail("config", str(path), f"a YAML file, or one of the packaged recipes {recipe_names()}")
+
+
+def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+    if path in above:
+        raise fail("extends", str(path), "recipes must not extend one another in a circle")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is no valid YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise fail(str(path), values, "a recipe is a mapping of keys to values")
+    parent = values.pop("extends", None)
+    if parent is None:
+        return values
+    return _merged(_read(_found(Path(parent), path.parent), (*above, path)), values)
+
+
+def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not (equals and key):
+        raise fail("override", override, "key=value, as in train.learning_rate=1e-6")
+    *parents, last = key.split(".")
+    for parent in parents:
+        values[parent] = dict(values.get(parent) or {})
+        values = values[parent]
+    values[last] = yaml.safe_load(text)
+
+
+def _build(kind: type, values: Any, where: str) -> Any:
+    if not isinstance(values, Mapping):
+        raise fail(where or "recipe", values, "a mapping of keys to values")
+    hints = typing.get_type_hints(kind)
+    for key in values:
+        if key not in hints:
+            near = difflib.get_close_matches(str(key), hints, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise fail(f"{where}key", key, f"one of {sorted(hints)}{hint}")
+    return kind(**{key: _value(hints[key], value, f"{where}{key}") for key, value in values.items()})
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    """The value as the annotated type, or an error; YAML's 1e-6 is a string and becomes the number."""
+    if dataclasses.is_dataclass(kind):
+        return _build(typing.cast(type, kind), {} if value is None else value, f"{where}.")
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    for option in options:
+        origin = typing.get_origin(option) or option
+        if origin is tuple and isinstance(value, list | tuple):
+            inner = typing.get_args(option)[0]
+            return tuple(_value(inner, entry, where) for entry in value)
+        if origin is Mapping and isinstance(value, Mapping):
+            return {key: _number(entry) for key, entry in value.items()}
+        if origin is float and not isinstance(value, bool) and isinstance(_number(value), int | float):
+            return float(_number(value))
+        if isinstance(origin, type) and isinstance(value, origin) and not (origin is int and value is True):
+            return value
+    raise fail(where, value, f"the type {kind if isinstance(kind, types.UnionType) else kind.__name__}")
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return float(value) if math.isfinite(float(value)) else value
+        except ValueError:
+            return value
+    return value
+
+
+def _check(recipe: Recipe) -> None:
+    """What no type can say."""
+    if not 1 <= recipe.presample.threshold <= recipe.presample.k:
+        raise fail("presample.threshold", recipe.presample.threshold, f"from 1 to k={recipe.presample.k}")
+    if recipe.sampling.temperature <= 0:
+        raise fail("sampling.temperature", recipe.sampling.temperature, "above 0")
+    if recipe.method.form not in ("generator", "definition"):
+        raise fail("method.form", recipe.method.form, "generator or definition")
+    if recipe.method.mu is not None and recipe.method.beta is not None:
+        raise fail("method.mu", recipe.method.mu, "either a target validity mu or beta, not both")
+    too_many = [k for k in recipe.evaluate.k if not 1 <= k <= recipe.evaluate.samples]
+    if too_many:
+        raise fail("evaluate.k", too_many[0], f"from 1 to evaluate.samples={recipe.evaluate.samples}")
