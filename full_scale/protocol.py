@@ -19,7 +19,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Score:
-    """A verdict: v in {0, 1}, the outcome's name to be counted, and the answer's style where there are some."""
+    """A verdict: v in {0, 1}, the outcome's name to be counted, and the answer's style if it has one."""
 
     correct: bool
     outcome: str
