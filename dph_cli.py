@@ -1,7 +1,7 @@
 """The one `dph` command; each package's own commands are imported only when they are used."""
 
 import importlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -19,7 +19,24 @@ COMMANDS = {
         "dph_theory.cli", "verify", "Check every theorem, and that its false neighbours fall."
     ),
     "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
+    "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
+    "presample": _Command(
+        "full_scale.cli",
+        "presample_command",
+        "Measure the base model's pass rates; split the prompts.",
+        "full",
+    ),
+    "train": _Command(
+        "full_scale.cli", "train_command", "Train with DPH-RL or one of its baselines.", "full"
+    ),
+    "evaluate": _Command("full_scale.cli", "evaluate_command", "Pass@k, styles, retention of a run.", "full"),
+    "compare": _Command("full_scale.cli", "compare_command", "Hold runs against the theory.", "full"),
+    "demo": _Command("full_scale.cli", "demo_command", "The whole pipeline on a small SQL task.", "full"),
 }
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> click.UsageError:
+    return click.UsageError(f"dph {name} needs {error.name}: pip install dph[{COMMANDS[name].extra}]")
 
 
 class _Lazy(click.Group):
@@ -35,9 +52,17 @@ class _Lazy(click.Group):
         try:
             module = importlib.import_module(command.module)
         except ModuleNotFoundError as error:
-            hint = f"dph {cmd_name} needs {error.name}: pip install dph[{command.extra}]"
-            raise click.UsageError(hint) from error
+            raise _missing(cmd_name, error) from error
         return getattr(module, command.attribute)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # Commands import what is heavy when they run: what is missing may show only here.
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if ctx.invoked_subcommand is None:
+                raise
+            raise _missing(ctx.invoked_subcommand, error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -8,7 +8,7 @@ from .config import Recipe
 
 @dataclass(frozen=True)
 class Folders:
-    """The folders of one recipe: the pre-sampling is shared by the runs under `root`, the rest is the run's."""
+    """The folders of one recipe: the pre-sampling is shared by all runs under `root`."""
 
     root: Path
     run: str
