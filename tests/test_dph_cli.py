@@ -1,5 +1,10 @@
+import importlib
 import subprocess
 import sys
+import types
+
+import click
+from click.testing import CliRunner
 
 import dph_cli
 
@@ -40,3 +45,19 @@ def test_an_unknown_command_is_wrong_usage():
     )
     assert done.returncode == 2
     assert "No such command 'fly'" in done.stderr
+
+
+def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monkeypatch):
+    @click.command()
+    def needy():
+        importlib.import_module("no_such_library")
+
+    monkeypatch.setitem(
+        dph_cli.COMMANDS, "needy", dph_cli._Command("needy_module", "needy", "Needs much.", "full")
+    )
+    module = types.ModuleType("needy_module")
+    module.needy = needy
+    monkeypatch.setitem(sys.modules, "needy_module", module)
+    result = CliRunner().invoke(dph_cli.main, ["needy"])
+    assert result.exit_code == 2
+    assert "dph needy needs no_such_library: pip install dph[full]" in result.output
