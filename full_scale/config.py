@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-import math
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,8 @@ import yaml
 from dph_theory.arrays import fail
 
 RECIPES = Path(__file__).parent / "recipes"
+
+_SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,14 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """The recipe of a YAML file (or of the name of a packaged one), after `key=value` overrides.
 
     `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
-    mappings merge, everything else replaces. ValueError names an unknown key, with the nearest known one, a
+    mappings merge, everything else replaces; a file's `name`, where it gives none, is its own, never the
+    other's, whose runs it would overwrite. ValueError names an unknown key, with the nearest known one, a
     value of the wrong type, a file that is not there, a circle of `extends`.
     """
     values = _read(_found(Path(path), None), ())
     for override in overrides:
         _override(values, override)
-    recipe = _build(Recipe, values, "")
+    recipe = build(Recipe, values, "")
     _check(recipe)
     return recipe
 
@@ -158,6 +161,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise fail(str(path), values, "a recipe is a mapping of keys to values")
     parent = values.pop("extends", None)
+    values.setdefault("name", path.stem)
     if parent is None:
         return values
     return _merged(_read(_found(Path(parent), path.parent), (*above, path)), values)
@@ -177,61 +181,89 @@ def _override(values: dict[str, Any], override: str) -> None:
         raise fail("override", override, "key=value, as in train.learning_rate=1e-6")
     *parents, last = key.split(".")
     for parent in parents:
-        values[parent] = dict(values.get(parent) or {})
-        values = values[parent]
-    values[last] = yaml.safe_load(text)
+        below = values.get(parent) or {}
+        if not isinstance(below, Mapping):
+            raise fail("override", override, f"{parent!r} is no mapping of keys to values")
+        values[parent] = values = dict(below)
+    try:
+        values[last] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise fail("override", override, "the value must be valid YAML") from error
 
 
-def _build(kind: type, values: Any, where: str) -> Any:
+def build(kind: type, values: Any, where: str) -> Any:
+    """A dataclass from a mapping: ValueError names an unknown key and the nearest known one, or a wrong type.
+
+    `where` goes before each key in errors, as in `task.options.`.
+    """
+    return kind(**arguments(typing.get_type_hints(kind), values, where))
+
+
+def arguments(hints: Mapping[str, Any], values: Any, where: str) -> dict[str, Any]:
+    """The values as keyword arguments of the annotated types, or an error as of `build`."""
     if not isinstance(values, Mapping):
-        raise fail(where or "recipe", values, "a mapping of keys to values")
-    hints = typing.get_type_hints(kind)
+        raise fail(where.rstrip(".") or "recipe", values, "a mapping of keys to values")
     for key in values:
         if key not in hints:
             near = difflib.get_close_matches(str(key), hints, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise fail(f"{where}key", key, f"one of {sorted(hints)}{hint}")
-    return kind(**{key: _value(hints[key], value, f"{where}{key}") for key, value in values.items()})
+    return {key: _value(hints[key], value, f"{where}{key}") for key, value in values.items()}
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
-    """The value as the annotated type, or an error; YAML's 1e-6 is a string and becomes the number."""
+    """The value as the annotated type, or an error."""
     if dataclasses.is_dataclass(kind):
-        return _build(typing.cast(type, kind), {} if value is None else value, f"{where}.")
-    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    for option in options:
+        return build(typing.cast(type, kind), {} if value is None else value, f"{where}.")
+    value = _number(value)
+    for option in typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,):
         origin = typing.get_origin(option) or option
         if origin is tuple and isinstance(value, list | tuple):
-            inner = typing.get_args(option)[0]
-            return tuple(_value(inner, entry, where) for entry in value)
+            return tuple(_value(typing.get_args(option)[0], entry, where) for entry in value)
         if origin is Mapping and isinstance(value, Mapping):
             return {key: _number(entry) for key, entry in value.items()}
-        if origin is float and not isinstance(value, bool) and isinstance(_number(value), int | float):
-            return float(_number(value))
-        if isinstance(origin, type) and isinstance(value, origin) and not (origin is int and value is True):
+        if origin is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        # A boolean is an int to Python, and hardly ever to who wrote it.
+        if (
+            isinstance(origin, type)
+            and isinstance(value, origin)
+            and (origin is not int or not isinstance(value, bool))
+        ):
             return value
     raise fail(where, value, f"the type {kind if isinstance(kind, types.UnionType) else kind.__name__}")
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return float(value) if math.isfinite(float(value)) else value
-        except ValueError:
-            return value
-    return value
+    """The number that is meant by 1e-6, which YAML reads as a string."""
+    return float(value) if isinstance(value, str) and _SCIENTIFIC.fullmatch(value) else value
 
 
 def _check(recipe: Recipe) -> None:
     """What no type can say."""
-    if not 1 <= recipe.presample.threshold <= recipe.presample.k:
-        raise fail("presample.threshold", recipe.presample.threshold, f"from 1 to k={recipe.presample.k}")
-    if recipe.sampling.temperature <= 0:
-        raise fail("sampling.temperature", recipe.sampling.temperature, "above 0")
-    if recipe.method.form not in ("generator", "definition"):
-        raise fail("method.form", recipe.method.form, "generator or definition")
-    if recipe.method.mu is not None and recipe.method.beta is not None:
-        raise fail("method.mu", recipe.method.mu, "either a target validity mu or beta, not both")
-    too_many = [k for k in recipe.evaluate.k if not 1 <= k <= recipe.evaluate.samples]
+    presample, sampling, method, evaluate = recipe.presample, recipe.sampling, recipe.method, recipe.evaluate
+    if Path(recipe.name).name != recipe.name:
+        raise fail("name", recipe.name, "a plain name: folders are named after it")
+    for name, number in (
+        ("sampling.max_new_tokens", sampling.max_new_tokens),
+        ("sampling.batch_size", sampling.batch_size),
+        ("presample.buffer_per_prompt", presample.buffer_per_prompt),
+        ("method.rehearsal_rows", method.rehearsal_rows),
+        ("evaluate.samples", evaluate.samples),
+        ("evaluate.limit", evaluate.limit),
+    ):
+        if number is not None and number < 1:
+            raise fail(name, number, "at least 1")
+    if not 1 <= presample.threshold <= presample.k:
+        raise fail("presample.threshold", presample.threshold, f"from 1 to k={presample.k}")
+    if sampling.temperature <= 0:
+        raise fail("sampling.temperature", sampling.temperature, "above 0")
+    if not 0 < sampling.top_p <= 1:
+        raise fail("sampling.top_p", sampling.top_p, "above 0, at most 1")
+    if method.form not in ("generator", "definition"):
+        raise fail("method.form", method.form, "generator or definition")
+    if method.mu is not None and method.beta is not None:
+        raise fail("method.mu", method.mu, "either a target validity mu or beta, not both")
+    too_many = [k for k in evaluate.k if not 1 <= k <= evaluate.samples]
     if too_many:
-        raise fail("evaluate.k", too_many[0], f"from 1 to evaluate.samples={recipe.evaluate.samples}")
+        raise fail("evaluate.k", too_many[0], f"from 1 to evaluate.samples={evaluate.samples}")

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from dph_theory.arrays import fail
 
+RESERVED = ("train", "rehearsed", "explored")
+"""Names of sets that are the training's own: no evaluation set of a task may bear one."""
+
 
 @dataclass(frozen=True)
 class Example:
@@ -53,6 +56,9 @@ class Task:
     """The system message that goes before every prompt where the model is used through its chat template."""
 
     def __post_init__(self) -> None:
+        for name in self.evaluation:
+            if name in RESERVED:
+                raise fail(f"task {self.name!r} evaluation set", name, f"any name but {RESERVED}")
         for name, examples in {"train": self.train, **self.evaluation}.items():
             if not examples:
                 raise fail(f"task {self.name!r} set", name, "every set needs at least one example")

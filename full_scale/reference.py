@@ -1,0 +1,88 @@
+"""The initial model beside the trained one: log-probabilities of samples under both."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+from trl import GRPOTrainer
+from trl.models import prepare_deepspeed, prepare_fsdp
+from trl.trainer.utils import add_fused_lm_head, use_adapter
+
+
+class OnlineReference:
+    """The reference of a TRL trainer: its own if it has one, the base under the adapter, or a second model.
+
+    The second model is loaded from where the trained one came from, in the same dtype.
+    """
+
+    def __init__(self, trainer: GRPOTrainer) -> None:
+        self.trainer = trainer
+        self.adapter = trainer.ref_model is None and hasattr(trainer.model, "disable_adapter")
+        self.model = trainer.ref_model
+        if self.model is None and not self.adapter:
+            self.model = _second_model(trainer)
+
+    def with_log_probs(self, samples: dict[str, Any]) -> dict[str, Any]:
+        """TRL's generated samples with `old_per_token_logps` and `ref_per_token_logps`, each (batch, tokens).
+
+        The first are those of the model as it is, which has just generated them; what is there already stays.
+        """
+        trainer, model = self.trainer, self.trainer.model
+        training = model.training
+        # Without dropout, and without checkpointing, which a forward pass without gradient has no use for.
+        model.eval()
+        try:
+            with torch.no_grad():
+                found = dict(samples)
+                if "old_per_token_logps" not in found:
+                    found["old_per_token_logps"] = log_probs(trainer, model, samples)
+                if "ref_per_token_logps" not in found:
+                    found["ref_per_token_logps"] = self._reference(samples)
+                return found
+        finally:
+            model.train(training)
+
+    def _reference(self, samples: dict[str, Any]) -> Tensor:
+        if not self.adapter:
+            return log_probs(self.trainer, self.model, samples)
+        peft = self.trainer.accelerator.unwrap_model(self.trainer.model)
+        with use_adapter(peft, adapter_name="ref" if "ref" in peft.peft_config else None):
+            return log_probs(self.trainer, self.trainer.model, samples)
+
+
+def log_probs(trainer: GRPOTrainer, model: Any, samples: dict[str, Any]) -> Tensor:
+    """Token log-probabilities of completions at the sampling temperature, by the trainer's own helper.
+
+    `samples` holds prompt_ids, prompt_mask (batch, prompt_tokens), completion_ids, completion_mask
+    (batch, tokens); without gradient, in batches of the training's size.
+    """
+    ids = torch.cat([samples["prompt_ids"], samples["completion_ids"]], dim=1)
+    mask = torch.cat([samples["prompt_mask"], samples["completion_mask"]], dim=1)
+    size = None if torch.is_grad_enabled() else trainer.args.per_device_train_batch_size
+    kept = samples["completion_ids"].shape[1]
+    return trainer._get_per_token_logps_and_entropies(model, ids, mask, kept, batch_size=size)[0]
+
+
+def sequence_log_probs(samples: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    """Sequence log-probabilities (batch,) under the policy and the reference, float64."""
+    mask = samples["completion_mask"] * samples.get("tool_mask", 1)
+    policy, reference = (samples[f"{name}_per_token_logps"].double() for name in ("old", "ref"))
+    return (policy * mask).sum(dim=1), (reference * mask).sum(dim=1)
+
+
+def _second_model(trainer: GRPOTrainer) -> Any:
+    model = AutoModelForCausalLM.from_pretrained(
+        trainer.model.config._name_or_path,
+        dtype=trainer.model.dtype,
+        attn_implementation=trainer.model.config._attn_implementation,
+        use_safetensors=True,
+    )
+    model.config.pad_token_id = trainer.model.config.pad_token_id
+    cast = trainer.args.cast_lm_head_to_fp32
+    add_fused_lm_head(model, temperature=trainer.temperature, cast_lm_head_to_fp32=cast)
+    if trainer.is_deepspeed_enabled:
+        return prepare_deepspeed(model, trainer.accelerator)
+    if trainer.is_fsdp_enabled:
+        return prepare_fsdp(model, trainer.accelerator)
+    return trainer.accelerator.prepare_model(model, evaluation_mode=True)

@@ -1,0 +1,128 @@
+"""One query on one SQLite database that it cannot change, outlast, or fill the memory with."""
+
+import contextlib
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+STEPS_BETWEEN_LOOKS = 1000
+"""Instructions of SQLite's virtual machine between two looks at the clock: some microseconds of them."""
+HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""What a rollback journal begins with once the database file itself may have been written to."""
+
+_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
+_SETTINGS = (
+    "query_only = 1",
+    "temp_store = MEMORY",
+    "mmap_size = 0",
+    "trusted_schema = 0",
+    "cell_size_check = 1",
+)
+_CAPS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+_OUTCOMES = {"SQLITE_INTERRUPT": "timeout", "SQLITE_NOMEM": "memory", "SQLITE_TOOBIG": "memory"}
+
+Rows = list[tuple[Any, ...]]
+
+
+class QueryLimits(NamedTuple):
+    """What one query may use: seconds of wall clock, rows of result, bytes that SQLite allocates."""
+
+    seconds: float = 30.0
+    rows: int = 100_000
+    memory: int = 2**29
+
+
+class Ran(NamedTuple):
+    """What a query came to: its rows, or the outcome that took their place."""
+
+    rows: Rows | None
+    outcome: str = "ran"
+    detail: str = ""
+
+
+def run(database: Path, query: str, limits: QueryLimits) -> Ran:
+    """Run one statement that only reads.
+
+    Outcomes beside `ran`: `forbidden` (whatever writes, attaches, sets a pragma, opens a transaction, loads
+    or makes a virtual table), `timeout`, `memory`, `too_many_rows`, and `error` for what SQLite refuses, for
+    more or less than one statement, and for a database that is missing or corrupt. The bound on memory holds
+    from then on for all of SQLite in this process.
+    """
+    guard = _Guard(time.monotonic() + limits.seconds)
+    try:
+        with contextlib.closing(connect(database)) as connection:
+            connection.execute(f"PRAGMA hard_heap_limit = {limits.memory}")
+            guard.watch(connection)
+            cursor = connection.execute(query)
+            if cursor.description is None:
+                return Ran(None, "error", "no query")
+            rows = cursor.fetchmany(limits.rows + 1)
+    except MemoryError:
+        return Ran(None, "memory")
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        # sqlite3.Warning: more than one statement; ValueError: a null character, or half a surrogate pair.
+        name = getattr(error, "sqlite_errorname", "")
+        return Ran(None, "forbidden" if guard.denied else _OUTCOMES.get(name, "error"), str(error))
+    if len(rows) > limits.rows:
+        return Ran(None, "too_many_rows", f"more than {limits.rows}")
+    return Ran(rows)
+
+
+def connect(database: Path) -> sqlite3.Connection:
+    """A connection that reads the file as it lies there: no lock is taken, nothing is written beside it.
+
+    So another process's lock holds nobody up; but the file must be whole. sqlite3.OperationalError if there
+    is none, or if a write-ahead log or a hot journal beside it holds a part of its content. Text that is no
+    UTF-8, as some published databases hold, is kept byte for byte by surrogates.
+    """
+    _require_whole(database)
+    uri = f"file:{quote(str(database.resolve()))}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    try:
+        for setting in _SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+    return connection
+
+
+def _require_whole(database: Path) -> None:
+    if not database.is_file():
+        raise sqlite3.OperationalError(f"there is no database {database}")
+    log, journal = (database.with_name(database.name + suffix) for suffix in ("-wal", "-journal"))
+    if log.is_file() and log.stat().st_size:
+        raise sqlite3.OperationalError(f"{log} holds changes that the database lacks: checkpoint it")
+    if journal.is_file():
+        with journal.open("rb") as file:
+            if file.read(len(HOT_JOURNAL)) == HOT_JOURNAL:
+                raise sqlite3.OperationalError(f"{journal} stands for a half-written change: roll it back")
+
+
+class _Guard:
+    """Reading only, until the deadline; SQL has no means to lift it."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline, self.denied = deadline, False
+
+    def watch(self, connection: sqlite3.Connection) -> None:
+        for kind, cap in _CAPS.items():
+            connection.setlimit(kind, cap)
+        connection.set_progress_handler(lambda: time.monotonic() > self.deadline, STEPS_BETWEEN_LOOKS)
+        connection.set_authorizer(self._authorize)
+
+    def _authorize(self, action: int, _table: str | None, name: str | None, *_rest: str | None) -> int:
+        harmless = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FORBIDDEN_FUNCTIONS
+        if harmless or action in _READS:
+            return sqlite3.SQLITE_OK
+        self.denied = True
+        return sqlite3.SQLITE_DENY

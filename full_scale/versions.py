@@ -1,0 +1,26 @@
+"""The versions of the libraries whose inner hooks this package relies on."""
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+PINNED: Mapping[str, str] = {"trl": "1.16", "transformers": "5.23"}
+"""Minor versions: the trainer enters TRL by hooks that a minor release may move."""
+
+
+def check_versions() -> None:
+    """Raise RuntimeError, saying what to install, unless the pinned minor versions are installed."""
+    found = {name: _installed(name) for name in PINNED}
+    wrong = {name: have for name, have in found.items() if ".".join(have.split(".")[:2]) != PINNED[name]}
+    if wrong:
+        have = ", ".join(f"{name} {there}" for name, there in wrong.items())
+        need = " ".join(f"'{name}=={pinned}.*'" for name, pinned in PINNED.items())
+        raise RuntimeError(
+            f"found {have}: the trainer was built and tested on other versions; pip install {need}"
+        )
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,61 @@
+"""A two-layer Llama with a word-level tokenizer, and what training one in a test needs."""
+
+import os
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+WORDS = [f"p{i}" for i in range(8)] + [f"w{i}" for i in range(16)]
+SPECIAL = ["<pad>", "<eos>", "<unk>"]
+
+
+def tiny_tokenizer(words=WORDS):
+    """Splits at white space; ids are the places in the list, after the special tokens."""
+    vocabulary = {word: i for i, word in enumerate([*SPECIAL, *words])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="<eos>",
+        unk_token="<unk>",
+        padding_side="left",
+    )
+
+
+def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS) -> Path:
+    """A model and its tokenizer, saved as a Hugging Face folder; `scale` makes its answers uneven."""
+    torch.manual_seed(seed)
+    tokenizer = tiny_tokenizer(words)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        intermediate_size=2 * hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=None,
+        tie_word_embeddings=False,
+    )
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(scale)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def plain_log_probs(model, prompt_ids, completion_ids):
+    """Token log-probabilities of one completion, by log_softmax of the model's logits: no TRL, no padding."""
+    ids = torch.tensor([[*prompt_ids, *completion_ids]])
+    logits = model(input_ids=ids).logits[0, len(prompt_ids) - 1 : -1]
+    return logits.log_softmax(dim=-1)[torch.arange(len(completion_ids)), torch.tensor(completion_ids)]

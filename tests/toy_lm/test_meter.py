@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from toy_lm.meter import LeadTime, lead_time, mean_interval
+
+STEPS = [0, 10, 20, 30, 40]
+
+
+def test_the_meter_warns_at_its_rise_and_coverage_falls_from_its_peak():
+    found = lead_time(STEPS, [0.01, 0.02, 0.11, 0.2, 0.3], [0.8, 0.9, 0.85, 0.81, 0.79], rise=0.1, fall=0.1)
+    assert found == LeadTime(20, 40)
+    assert found.lead == 20
+
+
+def test_coverage_is_measured_from_the_highest_value_so_far_not_from_the_first():
+    assert lead_time(STEPS, np.zeros(5), [0.5, 0.9, 0.8, 0.7, 0.6], rise=1, fall=0.2).coverage_step == 30
+
+
+def test_what_never_happens_is_none_and_so_is_the_lead():
+    assert lead_time(STEPS, np.zeros(5), np.ones(5), rise=0.1, fall=0.1) == LeadTime(None, None)
+    only_meter = lead_time(STEPS, [0, 1, 1, 1, 1], np.ones(5), rise=0.1, fall=0.1)
+    assert (only_meter, only_meter.lead) == (LeadTime(10, None), None)
+    late = lead_time(STEPS, [0, 0, 0, 0, np.inf], [1, 0, 0, 0, 0], rise=0.1, fall=0.1)
+    assert (late.lead, type(late.lead)) == (-30, int)
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), min_size=1, max_size=20), st.floats(0.01, 0.9))
+def test_smaller_thresholds_are_never_met_later(rows, threshold):
+    excess, coverage = np.array(rows).T
+    steps = np.arange(len(rows))
+    loose = lead_time(steps, excess, coverage, rise=threshold, fall=threshold)
+    strict = lead_time(steps, excess, coverage, rise=1.1 * threshold, fall=1.1 * threshold)
+    for early, late in zip(loose, strict, strict=True):
+        assert late is None or (early is not None and early <= late)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"steps": [0, 10, 10, 30, 40]}, "increasing"),
+        ({"steps": [[0, 10]]}, "one axis"),
+        ({"steps": []}, "at least one step"),
+        ({"excess": [0.0]}, r"excess.shape=\(1,\)"),
+        ({"excess": [0, 0, np.nan, 0, 0]}, "excess=nan"),
+        ({"coverage": [0, 0, 0, 0, 1.5]}, "coverage=1.5"),
+        ({"rise": 0}, "rise=0"),
+        ({"fall": 1}, "fall=1"),
+    ],
+)
+def test_what_cannot_be_a_training_is_refused(changed, message):
+    good = {"steps": STEPS, "excess": np.zeros(5), "coverage": np.ones(5), "rise": 0.1, "fall": 0.1}
+    with pytest.raises(ValueError, match=message):
+        lead_time(**(good | changed))
+
+
+def test_the_interval_is_student_s():
+    values = np.array([[0.1, 5.0], [0.3, 5.0], [0.8, 5.0]])
+    found = mean_interval(values)
+    low, high = stats.t.interval(0.95, 2, loc=values[:, 0].mean(), scale=stats.sem(values[:, 0]))
+    np.testing.assert_allclose([found.low[0], found.high[0]], [low, high], rtol=1e-12)
+    assert found.mean[1] == found.low[1] == found.high[1] == 5
+    along = mean_interval(values.T, axis=1)
+    np.testing.assert_array_equal(along.mean, found.mean)
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    draws = np.random.default_rng(0).normal(2.0, 3.0, size=(4, 20_000))
+    found = mean_interval(draws, confidence=0.9)
+    assert np.mean((found.low <= 2) & (found.high >= 2)) == pytest.approx(0.9, abs=0.01)
+    # The normal quantile in place of Student's would cover too seldom.
+    normal = stats.norm.ppf(0.95) * draws.std(axis=0, ddof=1) / 2
+    assert np.mean(np.abs(found.mean - 2) <= normal) < 0.85
+
+
+def test_one_seed_says_nothing_of_the_spread():
+    found = mean_interval([0.4])
+    assert (found.mean, found.low, found.high) == (0.4, -np.inf, np.inf)
+    assert mean_interval([[0.4, 0.5]]).high.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("values", "confidence", "message"),
+    [([], 0.95, "at least one seed"), ([1, np.nan], 0.95, "no nan"), ([1, 2], 1.0, "confidence=1")],
+)
+def test_what_has_no_mean_is_refused(values, confidence, message):
+    with pytest.raises(ValueError, match=message):
+        mean_interval(values, confidence=confidence)

@@ -1,0 +1,165 @@
+"""`dph toy`: the exact experiments, each with its progress, its tables, and what follows from the numbers."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from dph_theory.files import write_json
+
+EXPERIMENTS = ("collapse", "strategies", "styles")
+"""Each is the package of that name beside this file: Config, run(config, seed=, progress=) and tables(record)."""
+RESUMABLE = "styles"
+"""The experiment that keeps its finished runs in a folder, if it is given one."""
+INTERRUPTED = 130
+_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_Command = Callable[..., None]
+
+_seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
+)
+_quick = click.option("--quick", is_flag=True, help="A reduced run.")
+_json = click.option("--json", "path", type=_FILE, help="Write the record there.")
+_folder = click.option(
+    "--folder",
+    "--resume",
+    "folder",
+    type=_FOLDER,
+    help=f"Keep finished runs of {RESUMABLE} there, and take up those that are there already.",
+)
+
+
+@click.group(short_help="Exact toy models: collapse, and what repairs it.")
+def toy() -> None:
+    """Exact toy models: why training with binary rewards collapses, and what repairs it."""
+
+
+@toy.command()
+@_json
+@_seed
+@_quick
+def collapse(path: Path | None, seed: int, quick: bool) -> None:
+    """Collapse of restricted model families: global optima of KL control, and mass-covering fits."""
+    _run_one("collapse", path, seed, quick)
+
+
+@toy.command()
+@_json
+@_seed
+@_quick
+def strategies(path: Path | None, seed: int, quick: bool) -> None:
+    """Pass@1 up, Pass@k down: strategies that prompt types share, and anchors that keep them."""
+    _run_one("strategies", path, seed, quick)
+
+
+@toy.command()
+@_json
+@_seed
+@_quick
+@click.option("--methods", metavar="NAME,...", help="Only these methods. [default: all]")
+@click.option("--seeds", type=click.IntRange(min=1), help="How many seeds to train.")
+@_folder
+def styles(
+    path: Path | None, seed: int, quick: bool, methods: str | None, seeds: int | None, folder: Path | None
+) -> None:
+    """A tiny transformer trained for real: which losses keep its styles of answering."""
+    changes: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
+    if methods is not None:
+        changes["methods"] = tuple(name.strip() for name in methods.split(",") if name.strip())
+    _run_one("styles", path, seed, quick, changes, folder)
+
+
+@toy.command(name="all")
+@click.option("--json", "path", type=_FOLDER, help="Write the records there, a file an experiment.")
+@_seed
+@_quick
+@_folder
+def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) -> None:
+    """All experiments, one after the other."""
+    _check_parent("--json", path)
+    if path is not None:
+        path.mkdir(exist_ok=True)
+    written: list[Path] = []
+    for name in EXPERIMENTS:
+        target = None if path is None else path / f"{name}.json"
+        _console().rule(name)
+        _run_one(name, target, seed, quick, folder=folder if name == RESUMABLE else None, earlier=written)
+        written += [] if target is None else [target]
+
+
+def _run_one(
+    name: str,
+    path: Path | None,
+    seed: int,
+    quick: bool,
+    changes: dict[str, Any] | None = None,
+    folder: Path | None = None,
+    earlier: list[Path] | None = None,
+) -> None:
+    """Run an experiment, write its record, print its tables and findings; exit 130 if interrupted."""
+    _check_parent("--json", path)
+    _check_parent("--folder", folder)
+    experiment = importlib.import_module(f"toy_lm.{name}")
+    try:
+        config = experiment.Config.quick() if quick else experiment.Config()
+        config = replace(config, **(changes or {}))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        record = _with_progress(experiment.run, name, config, seed, folder)
+        if path is not None:
+            write_json(path, record)
+    except KeyboardInterrupt:
+        _console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(INTERRUPTED)
+    console = _console()
+    for table in experiment.tables(record):
+        console.print(table)
+    for sentence in record["findings"]:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def _with_progress(run: _Command, name: str, config: Any, seed: int, folder: Path | None) -> Any:
+    """What the experiment returns, its stages shown as bars while it works."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(f"{name}: {stage}", total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        if folder is None:
+            return run(config, seed=seed, progress=progress)
+        try:
+            return run(config, seed=seed, progress=progress, folder=folder)
+        except ValueError as error:
+            # What lies in the folder may belong to another configuration.
+            raise click.UsageError(str(error)) from error
+
+
+def _kept(written: list[Path], folder: Path | None) -> str:
+    """What an interrupted run leaves behind."""
+    parts = [f"wrote {', '.join(map(str, written))}"] if written else []
+    if folder is not None:
+        parts.append(f"finished runs are kept in {folder}: the same command goes on from them")
+    return f"interrupted: {'; '.join(parts) or 'nothing was written'}"
+
+
+def _check_parent(option: str, path: Path | None) -> None:
+    if path is not None and not path.parent.is_dir():
+        raise click.UsageError(f"{option} {path}: the folder {path.parent} does not exist")
+
+
+def _console(stderr: bool = False) -> Console:
+    # Piped output has no width of its own; the tables need this much not to wrap every cell.
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=150)

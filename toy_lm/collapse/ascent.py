@@ -1,0 +1,63 @@
+"""Plain gradient descent, many runs at once, with the longest steps that still follow the gradient flow."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail
+
+from .newton import Objective
+
+FOLLOWS = 0.5
+"""A step must deliver this share of the decrease that the flow would give over the same time."""
+GROWTH = 1.5
+
+
+class Path(NamedTuple):
+    """Where a batch of runs was after 0, 1, 2, 4, 8, ... steps, and after the last.
+
+    `time` is the sum of the step sizes so far, hence the time of the gradient flow that is followed.
+    """
+
+    step: Int[Tensor, " records"]
+    time: Float[Tensor, "records batch"]
+    theta: Float[Tensor, "records batch size"]
+
+
+def descend(
+    objective: Objective, start: Float[Tensor, "batch size"], *parameters: Tensor, steps: int
+) -> Path:
+    """theta <- theta - eta grad f(theta), eta chosen row by row, recorded at powers of two.
+
+    A trial is accepted where f falls by at least half of eta |grad f|^2, which for an L-smooth f means
+    eta <= 1/L: small enough not to leap out of a basin. eta then grows by half, else it is halved.
+    Raises ValueError unless steps >= 1.
+    """
+    if steps < 1:
+        raise fail("steps", steps, "at least 1")
+    theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
+    time = torch.zeros_like(eta)
+    value, slope = _value_and_slope(objective, theta, parameters)
+    records = [(0, time, theta)]
+    for step in range(1, steps + 1):
+        trial = theta - eta[:, None] * slope
+        there, slope_there = _value_and_slope(objective, trial, parameters)
+        good = there <= value - FOLLOWS * eta * slope.square().sum(-1)
+        theta, slope = (torch.where(good[:, None], new, old) for new, old in ((trial, theta), (slope_there, slope)))
+        value, time = torch.where(good, there, value), torch.where(good, time + eta, time)
+        eta = torch.where(good, GROWTH * eta, eta / 2)
+        if step & (step - 1) == 0 or step == steps:
+            records.append((step, time, theta))
+    at, times, thetas = zip(*records, strict=True)
+    return Path(torch.tensor(at), torch.stack(times), torch.stack(thetas))
+
+
+def _value_and_slope(
+    objective: Objective, theta: Tensor, parameters: tuple[Tensor, ...]
+) -> tuple[Tensor, Tensor]:
+    theta = theta.detach().requires_grad_()
+    value = objective(theta, *parameters)
+    (slope,) = torch.autograd.grad(value.sum(), theta)
+    return value.detach(), slope

@@ -1,0 +1,117 @@
+"""Families of bigram policies, by their logits: one transition table for every step, or one for each."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail
+
+from ..markov import MarkovLM
+
+
+@dataclass(frozen=True)
+class Bigrams:
+    """All bigram models of words of one length with positive probabilities, theta -> softmax of each row.
+
+    theta holds a row of V logits for the first symbol, then one for each context: for each last symbol if
+    homogeneous, for each step and last symbol if not. Raises ValueError unless V >= 2 and length >= 2.
+    """
+
+    vocabulary: int
+    length: int
+    homogeneous: bool
+
+    def __post_init__(self) -> None:
+        for name in ("vocabulary", "length"):
+            if getattr(self, name) < 2:
+                raise fail(name, getattr(self, name), "at least 2")
+
+    @property
+    def name(self) -> str:
+        """The family's name in results."""
+        return "homogeneous" if self.homogeneous else "inhomogeneous"
+
+    @property
+    def contexts(self) -> int:
+        """The number of rows of logits."""
+        return 1 + self.vocabulary * (1 if self.homogeneous else self.length - 1)
+
+    @property
+    def size(self) -> int:
+        """The number of logits; each row has one direction that changes nothing."""
+        return self.contexts * self.vocabulary
+
+    def rows(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts V"]:
+        """Log-probabilities of the next symbol, a row for each context."""
+        return theta.unflatten(-1, (self.contexts, self.vocabulary)).log_softmax(-1)
+
+    def policy(self, theta: Float[Tensor, "*batch size"]) -> MarkovLM:
+        """The model with these logits, differentiable in them."""
+        rows = self.rows(theta)
+        tables = rows[..., 1:, :]
+        if not self.homogeneous:
+            tables = tables.unflatten(-2, (self.length - 1, self.vocabulary))
+        return MarkovLM((rows[..., :1, :],), tables, differentiable=True)
+
+    def tables(self, model: MarkovLM) -> Float[Tensor, "*batch contexts V"]:
+        """The rows of a bigram model that lies in the family: a homogeneous one lies in both."""
+        first, table = model.log_initial[0], model.log_transition
+        if self.homogeneous and not model.homogeneous:
+            raise fail("model", "inhomogeneous", "a homogeneous model, to lie in the homogeneous family")
+        if not self.homogeneous:
+            if model.homogeneous:
+                table = table.unsqueeze(-3).expand(*table.shape[:-2], self.length - 1, -1, -1)
+            table = table.flatten(-3, -2)
+        return torch.cat([first, table], dim=-2)
+
+    def contains_dirac(self, words: Int[Tensor, "words length"]) -> Bool[Tensor, " words"]:
+        """Whether the policy that always says this word is a limit of the family.
+
+        In the homogeneous one, iff each symbol is always followed by the same symbol.
+        """
+        if not self.homogeneous:
+            return torch.ones(len(words), dtype=torch.bool)
+        pairs = torch.zeros(len(words), self.vocabulary, self.vocabulary, dtype=torch.bool)
+        pairs[torch.arange(len(words))[:, None], words[:, :-1], words[:, 1:]] = True
+        return (pairs.sum(-1) <= 1).all(-1)
+
+    def dirac(self, words: Int[Tensor, "words length"], scale: float = torch.inf) -> Float[Tensor, "words size"]:
+        """Logits of the policies that say each word: its symbols lead all others by `scale`.
+
+        Rows that the word never uses stay uniform. With a scale of inf the others get no mass at all.
+        """
+        steps = torch.arange(self.length - 1) if not self.homogeneous else torch.zeros(self.length - 1).long()
+        rows = torch.cat([torch.zeros_like(words[:, :1]), 1 + steps * self.vocabulary + words[:, :-1]], dim=-1)
+        said = torch.zeros(len(words), self.contexts, self.vocabulary, dtype=torch.bool)
+        said[torch.arange(len(words))[:, None], rows, words] = True
+        others = said.any(-1, keepdim=True) & ~said
+        return torch.zeros(said.shape, dtype=torch.float64).masked_fill(others, -scale).flatten(-2)
+
+    def visits(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts"]:
+        """The expected number of times that each row is used in a word."""
+        policy = self.policy(theta)
+        laws = [policy.log_initial[0].exp()]
+        for t in range(1, self.length - 1):
+            laws.append(laws[-1] @ policy.log_step(t).exp())
+        used = torch.cat(laws, dim=-2)
+        used = used.sum(-2) if self.homogeneous else used.flatten(-2)
+        return torch.cat([torch.ones_like(used[..., :1]), used], dim=-1)
+
+    def frame(self, theta: Float[Tensor, "batch size"]) -> Float[Tensor, "batch size free"]:
+        """A basis of tangent vectors, orthonormal in the Fisher metric of the distribution over words.
+
+        A row p used n times in the mean contributes n (diag p - p p^T). With U an orthonormal basis of the
+        complement of sqrt(p), the vectors diag(p)^{-1/2} U / sqrt(n) have unit Fisher metric, and stay exact
+        where p or n is tiny; the row's null direction (1, ..., 1) is left out. free = contexts (V - 1).
+        """
+        V = self.vocabulary
+        root = (self.rows(theta) / 2).exp()
+        # The Householder reflection that takes sqrt(p) to -e_V: its other columns span the complement.
+        normal = root.clone()
+        normal[..., -1] += 1
+        reflection = torch.eye(V) - normal[..., :, None] * normal[..., None, :] / normal[..., -1, None, None]
+        rows = reflection[..., :-1] / (root * self.visits(theta).sqrt()[..., None])[..., None]
+        blocks = torch.einsum("...rvk,rq->...rvqk", rows, torch.eye(self.contexts, dtype=rows.dtype))
+        return blocks.flatten(-4, -3).flatten(-2)

@@ -1,0 +1,128 @@
+"""Global minima by many starts, with what speaks for each of them: agreement, gap, curvature, Diracs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail
+
+from ..product import filtered_lm
+from ..projection import m_projection
+from .family import Bigrams
+from .newton import Objective, minimise
+from .problem import Problem
+
+SAME = 1e-8
+"""Values that differ by less than this times 1 + |value| count as one optimum."""
+ON_THE_BOUNDARY = 1e-11
+"""A policy must beat the best Dirac by more than this times 1 + |value|, else the infimum is the Dirac's."""
+SCALES = (0.5, 2.0, 4.0, 6.0)
+"""Standard deviations of the random starts' logits: from nearly uniform to nearly deterministic."""
+SOFTENING = 1e-3
+"""The share of the uniform law in the start from the M-projection, whose zeros no logits can leave."""
+
+
+class Optimum(NamedTuple):
+    """The best minimum found for each row, and its certificate.
+
+    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap` above it
+    lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in units of
+    the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no policy with
+    positive probabilities was better, and theta is the Dirac itself.
+    """
+
+    theta: Float[Tensor, "rows size"]
+    value: Float[Tensor, " rows"]
+    starts: int
+    agree: Int[Tensor, " rows"]
+    unconverged: Int[Tensor, " rows"]
+    gap: Float[Tensor, " rows"]
+    gradient_norm: Float[Tensor, " rows"]
+    curvature: Float[Tensor, " rows"]
+    dirac: Float[Tensor, " rows"]
+    boundary: Bool[Tensor, " rows"]
+
+    def certificates(self) -> list[dict[str, Any]]:
+        """Everything but theta, one dictionary a row."""
+        columns = self._asdict()
+        del columns["theta"], columns["starts"]
+        return [
+            {"starts": self.starts} | {name: column[row].item() for name, column in columns.items()}
+            for row in range(len(self.value))
+        ]
+
+
+def starting_points(
+    problem: Problem, family: Bigrams, count: int, rng: np.random.Generator
+) -> Float[Tensor, "cases starts size"]:
+    """`count` random starts at every one of SCALES, the base, the M-projection of p_*, and nearly the best Dirac.
+
+    The random ones are the same for every base. Raises ValueError unless count >= 1.
+    """
+    if count < 1:
+        raise fail("count", count, "at least 1")
+    drawn = torch.from_numpy(rng.normal(size=(len(SCALES), count, family.size)))
+    random = (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
+    projection = projected(problem, family).exp()
+    soft = ((1 - SOFTENING) * projection + SOFTENING / family.vocabulary).log()
+    special = [family.tables(problem.bases).flatten(-2), soft.flatten(-2), best_dirac(problem, family, 6.0)]
+    return torch.cat([random.expand(problem.cases, -1, -1), torch.stack(special, dim=1)], dim=1)
+
+
+def projected(problem: Problem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
+    """Log-rows of the M-projection, argmin KL(p_*||pi) over the family, of each base's filtered model."""
+    target = filtered_lm(problem.bases, problem.automaton, problem.length)
+    return family.tables(m_projection(target, homogeneous=family.homogeneous))
+
+
+def best_dirac(problem: Problem, family: Bigrams, scale: float = torch.inf) -> Float[Tensor, "cases size"]:
+    """Of each base the family's valid Dirac on the word that the base likes best, as in `Bigrams.dirac`.
+
+    No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both
+    decrease in a(y), and an invalid one is worse than the base. Raises ValueError if no valid word is in reach.
+    """
+    words = torch.from_numpy(problem.valid_words)
+    reached = family.contains_dirac(words)
+    if not reached.any():
+        raise fail("family", family.name, "some deterministic member must be valid")
+    targets = torch.from_numpy(problem.targets).masked_fill(~reached, -torch.inf)
+    return family.dirac(words[targets.argmax(-1)], scale)
+
+
+def global_minimum(
+    objective: Objective,
+    family: Bigrams,
+    starts: Float[Tensor, "rows starts size"],
+    dirac: Float[Tensor, "rows size"],
+    *parameters: Tensor,
+) -> Optimum:
+    """Minimise every row from each of its starts and keep the best; parameters have one row a row."""
+    rows, count = starts.shape[:2]
+    spread = [parameter.repeat_interleave(count, 0) for parameter in parameters]
+    found = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
+    value, converged = found.value.view(rows, count), found.converged.view(rows, count)
+    # Only a minimum may be the best: a start that was cut short on its way says nothing of it.
+    ranked = value.masked_fill(~converged, torch.inf)
+    best, index = ranked.min(-1)
+    if not best.isfinite().all():
+        raise fail("starts", count, "more starts: from none of them was a minimum reached")
+    flat = torch.arange(rows) * count + index
+    unit = 1 + best.abs()
+    beyond = ranked.masked_fill(ranked <= (best + SAME * unit)[:, None], torch.inf).amin(-1)
+    at_dirac = objective(dirac, *parameters)
+    boundary = best >= at_dirac - ON_THE_BOUNDARY * unit
+    return Optimum(
+        theta=torch.where(boundary[:, None], dirac, found.theta[flat]),
+        value=torch.where(boundary, at_dirac, best),
+        starts=count,
+        agree=(ranked <= (best + SAME * unit)[:, None]).sum(-1),
+        unconverged=(~converged).sum(-1),
+        gap=beyond - best,
+        gradient_norm=found.gradient_norm[flat],
+        curvature=found.curvature[flat],
+        dirac=at_dirac,
+        boundary=boundary,
+    )

@@ -1,0 +1,135 @@
+"""What is asked of a policy: base models, an automaton, a length, and the objectives on a family's logits.
+
+Every objective is minimised, and takes (theta, log_initial, log_transition, ...) with one row each: the base
+that the row is about goes with it, so that many bases are worked on at once.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail
+
+from ..automaton import ValidityAutomaton
+from ..builders import balanced, counting
+from ..exact import validity
+from ..markov import MarkovLM
+from ..powers import Powers
+from ..rows import kl_row
+from ..semiring import log_accepting, log_mass
+from .family import Bigrams
+from .newton import Objective
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Homogeneous bigram bases (cases,), the automaton of the valid words, and their length.
+
+    Raises ValueError if no word of the length is valid, or every one, or the bases are not such a batch.
+    """
+
+    name: str
+    bases: MarkovLM
+    automaton: ValidityAutomaton
+    length: int
+
+    def __post_init__(self) -> None:
+        self.automaton.require_informative(self.length)
+        if len(self.bases.batch) != 1 or self.bases.order != 1 or not self.bases.homogeneous:
+            raise fail("bases", self.bases.batch, "homogeneous models of order 1 with one batch axis")
+
+    @property
+    def cases(self) -> int:
+        """The number of bases."""
+        return self.bases.batch[0]
+
+    @cached_property
+    def valid_words(self) -> Int[np.ndarray, "words length"]:
+        """Every valid word, in lexicographic order."""
+        V, L = self.automaton.symbols, self.length
+        words = np.stack(np.unravel_index(np.arange(V**L), (V,) * L), axis=-1)
+        return words[self.automaton.accepts(words)]
+
+    @cached_property
+    def base_rates(self) -> Float[np.ndarray, " cases"]:
+        """A1 = a(Y1) of each base."""
+        return validity(self.bases, self.automaton, self.length)
+
+    @cached_property
+    def targets(self) -> Float[np.ndarray, "cases words"]:
+        """The filtered model p_* of each base on the valid words."""
+        return np.exp(self.bases.log_prob(self.valid_words)) / self.base_rates[:, None]
+
+    def base(self, case: Int[np.ndarray, " rows"]) -> MarkovLM:
+        """The bases with these numbers, as a batch of rows."""
+        return self.bases.member(torch.from_numpy(case))
+
+    def tables(self, case: Int[np.ndarray, " rows"]) -> tuple[Tensor, Tensor]:
+        """Their tables: the parameters that go with rows of theta."""
+        base = self.base(case)
+        return base.log_initial[0], base.log_transition
+
+    def family(self, *, homogeneous: bool) -> Bigrams:
+        """The bigram policies on these words."""
+        return Bigrams(self.automaton.symbols, self.length, homogeneous)
+
+    def reverse_kl(self, family: Bigrams) -> Objective:
+        """(theta, base, lambda) -> KL(pi||a) - lambda V(pi) = KL(pi||p_b) - log Z_b, with lambda = 1/b."""
+
+        def objective(theta: Tensor, first: Tensor, table: Tensor, strength: Tensor) -> Tensor:
+            # The chain rule for bigrams: each row costs its own divergence as often as it is used.
+            rows = family.rows(theta)
+            costs = kl_row(rows, rows.exp(), family.tables(MarkovLM((first,), table)))
+            cost = (family.visits(theta) * costs).sum(-1)
+            return cost - strength * validity(family.policy(theta), self.automaton, self.length)
+
+        return objective
+
+    def alpha(self, family: Bigrams, alpha: float) -> Objective:
+        """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)), theory B1.
+
+        The sum is over valid words, so that it is finite for every policy, also off them.
+        """
+        final = log_accepting(self.automaton)
+
+        def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
+            base = MarkovLM((first,), table)
+            log_rate = log_mass(base, self.automaton, self.length, final)
+            weights = Powers((family.policy(theta), base), (1 - alpha, alpha))
+            moment = log_mass(weights, self.automaton, self.length, final) - alpha * log_rate
+            return -torch.expm1(moment) / (alpha * (1 - alpha))
+
+        return objective
+
+    def reward(self, family: Bigrams) -> Objective:
+        """(theta, base) -> -V(pi): expected reward, which knows no base; ascent starts from it."""
+
+        def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
+            return -validity(family.policy(theta), self.automaton, self.length)
+
+        return objective
+
+
+def reference() -> Problem:
+    """Balanced brackets of length 8, 14 of 256 words valid, and one base with a pass rate of about .05."""
+    initial, transition = [[0.7, 0.3]], [[[0.55, 0.45], [0.85, 0.15]]]
+    bases = MarkovLM.from_probabilities(np.array(initial), np.array(transition))
+    return Problem("brackets", bases, balanced("()", "(", ")", depth=4), 8)
+
+
+def random_brackets(cases: int, seed: int | np.random.Generator) -> Problem:
+    """Balanced brackets of length 8; every row of every base uniform on the simplex."""
+    bases = MarkovLM.random(2, batch=(cases,), seed=seed)
+    return Problem("random brackets", bases, balanced("()", "(", ")", depth=4), 8)
+
+
+def random_counts(cases: int, seed: int | np.random.Generator) -> Problem:
+    """Words of length 6 with every letter of abc twice, 90 of 729; every row of every base uniform."""
+    # Two counters suffice: of six letters the others are c.
+    twice = [counting("abc", letter, at_least=2, at_most=2) for letter in "ab"]
+    bases = MarkovLM.random(3, batch=(cases,), seed=seed)
+    return Problem("random counts", bases, twice[0] & twice[1], 6)

@@ -1,0 +1,76 @@
+"""The collapse meter along a training: does the excess KL warn before coverage falls; means over seeds."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool
+from scipy import stats
+
+from dph_theory.arrays import Array, fail, numbers, rate, real, whole
+from dph_theory.numerics import Values
+
+
+class LeadTime(NamedTuple):
+    """When the meter warned, when coverage fell, and the steps between; None for what never happened."""
+
+    meter_step: int | None
+    coverage_step: int | None
+
+    @property
+    def lead(self) -> int | None:
+        """coverage_step - meter_step, negative where the warning came late."""
+        if self.meter_step is None or self.coverage_step is None:
+            return None
+        return self.coverage_step - self.meter_step
+
+
+class Interval(NamedTuple):
+    """A mean with its confidence interval [low, high], arrays of one shape."""
+
+    mean: Values
+    low: Values
+    high: Values
+
+
+def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall: float) -> LeadTime:
+    """The first steps with excess KL >= its first value + rise, and with pass@k <= its peak so far - fall.
+
+    steps: whole numbers, increasing; excess KL in nats (inf allowed) and coverage (pass@k in [0, 1]) at those
+    steps; all of shape (steps,). rise > 0 in nats, fall in (0, 1).
+    Raises ValueError for other shapes or values. Source: ours, theory A8.
+    """
+    steps, excess = whole("steps", steps, at_least=0), real("excess", excess, at_least=0)
+    coverage = real("coverage", coverage, at_least=0, at_most=1)
+    if steps.ndim != 1 or len(steps) == 0:
+        raise fail("steps.shape", steps.shape, "one axis with at least one step")
+    for name, array in (("excess", excess), ("coverage", coverage)):
+        if array.shape != steps.shape:
+            raise fail(f"{name}.shape", array.shape, f"{steps.shape}, one value a step")
+    if (np.diff(steps) <= 0).any():
+        raise fail("steps", steps, "increasing steps only")
+    rise, fall = float(real("rise", rise, above=0)), float(rate("fall", fall))
+    warned = excess >= excess[0] + rise
+    fallen = coverage <= np.maximum.accumulate(coverage) - fall
+    return LeadTime(_first(steps, warned), _first(steps, fallen))
+
+
+def mean_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> Interval:
+    """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
+
+    values has its n seeds along `axis`, which the result loses. Unequal values are taken as independent and
+    normal. A single seed says nothing of the spread: its interval is (-inf, inf).
+    Raises ValueError for nan, no seeds, or a confidence outside (0, 1).
+    """
+    seeds = np.moveaxis(np.atleast_1d(numbers("values", values)), axis, 0)
+    level, n = float(rate("confidence", confidence)), len(seeds)
+    if n == 0:
+        raise fail("values.shape", np.shape(values), "at least one seed")
+    mean = seeds.mean(axis=0)
+    if n == 1:
+        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    half = stats.t.ppf((1 + level) / 2, n - 1) * seeds.std(axis=0, ddof=1) / np.sqrt(n)
+    return Interval(mean, mean - half, mean + half)
+
+
+def _first(steps: np.ndarray, happened: Bool[np.ndarray, " steps"]) -> int | None:
+    return int(steps[np.argmax(happened)]) if happened.any() else None

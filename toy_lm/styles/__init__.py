@@ -1,0 +1,1 @@
+"""A tiny transformer trained for real: five styles, binary rewards, and which losses keep the styles."""

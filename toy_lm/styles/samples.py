@@ -1,0 +1,78 @@
+"""Samples with their verdicts and log-probabilities: what is explored, and what is rehearsed."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail
+
+from .tasks import Task, tokens_of
+from .transformer import Law
+
+
+class Samples(NamedTuple):
+    """Responses, one a row: the prompt's index, log-probabilities when drawn and under the base, the verdict."""
+
+    prompts: Int[Tensor, " rows"]
+    responses: Int[Tensor, "rows 3"]
+    log_old: Float[Tensor, "rows 3"]
+    log_ref: Float[Tensor, "rows 3"]
+    valid: Bool[Tensor, " rows"]
+
+    def at(self, rows: Tensor) -> "Samples":
+        """The rows of an index or a mask."""
+        return Samples(*(column[rows] for column in self))
+
+
+class Rehearsed(NamedTuple):
+    """D_pef and the base's right samples on it; see `presample`."""
+
+    prompts: Int[Tensor, " rehearsed"]
+    samples: Samples
+
+
+Anchors: TypeAlias = Callable[[Law], Samples | None]
+"""From the policy's law, the samples on which an update is anchored; None for those it explores."""
+
+
+def draw(
+    law: Law, reference: Law, task: Task, prompts: Int[Tensor, " rows"], generator: torch.Generator
+) -> Samples:
+    """One sample of the law for each prompt index given, repeated as often as samples are wanted."""
+    # The inverse of the distribution function, an order faster here than drawing one of many categories.
+    reached = law.joint().exp().cumsum(dim=1)[prompts]
+    level = torch.rand(len(prompts), 1, dtype=reached.dtype, generator=generator) * reached[:, -1:]
+    outcomes = torch.searchsorted(reached, level, right=True)[:, 0]
+    responses = tokens_of(outcomes)
+    return Samples(
+        prompts,
+        responses,
+        law.tokens(prompts, responses),
+        reference.tokens(prompts, responses),
+        task.valid[prompts, outcomes],
+    )
+
+
+def presample(reference: Law, task: Task, *, presamples: int, stored: int, seed: int) -> Rehearsed:
+    """D_pef, the prompts whose pre-samples are all right, and the base's right samples on them.
+
+    The latter are drawn afresh, since those that chose the prompts are right by choice.
+    Raises ValueError where no prompt passes. Source: li2025choice.
+    """
+    generator = stream(seed, "presample")
+    tried = draw(reference, reference, task, task.train.repeat_interleave(presamples), generator)
+    chosen = task.train[tried.valid.unflatten(0, (-1, presamples)).all(dim=1)]
+    fresh = draw(reference, reference, task, chosen.repeat_interleave(stored), generator)
+    if not fresh.valid.any():
+        raise fail("presamples", presamples, "fewer: no prompt was solved by all of them and once more")
+    return Rehearsed(chosen, fresh.at(fresh.valid))
+
+
+def stream(seed: int, purpose: str) -> torch.Generator:
+    """The random numbers of one purpose, so that drawing more for one leaves the others as they are."""
+    words = np.random.SeedSequence([seed, *purpose.encode()]).generate_state(2, np.uint64)
+    return torch.Generator().manual_seed(int(words[0] >> 1))

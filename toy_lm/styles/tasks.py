@@ -1,0 +1,78 @@
+"""The task: add two numbers and answer in one of five styles, of which most prompts accept only one.
+
+A prompt is (a, b), a response (style, tens, ones). The verifier accepts a response whose digits are those of
+a + b and whose style the prompt accepts: every style on easy prompts, on the others only the one that a
+seeded hash of the prompt assigns. No model can infer the style, so only one that keeps all of them solves
+all prompts.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail, probability, whole
+
+STYLES, DIGITS = 5, 10
+OUTCOMES = STYLES * DIGITS * DIGITS
+"""All responses, the wrong ones included; response (style, tens, ones) has index 100 style + 10 tens + ones."""
+OPERANDS = 16
+
+
+@dataclass(frozen=True)
+class Task:
+    """Prompts, what each accepts, and which are trained on."""
+
+    prompts: Int[Tensor, "prompts 2"]
+    accepted: Bool[Tensor, "prompts styles"]
+    valid: Bool[Tensor, "prompts outcomes"]
+    train: Int[Tensor, " train"]
+    held_out: Int[Tensor, " held_out"]
+
+
+def make_task(seed: int, *, easy: float = 0.4, held_out: float = 0.25) -> Task:
+    """The task of a seed over all OPERANDS^2 prompts: shares `easy` and `held_out` of them, to the nearest one.
+
+    Raises ValueError for a negative seed, shares outside [0, 1], or no prompt left to train on.
+    """
+    whole("seed", seed, at_least=0)
+    probability("easy", easy)
+    prompts = [(a, b) for a in range(OPERANDS) for b in range(OPERANDS)]
+    tested = round(float(probability("held_out", held_out)) * len(prompts))
+    if tested == len(prompts):
+        raise fail("held_out", held_out, "some prompts must be left to train on")
+    rank = {purpose: _ranks(seed, purpose, prompts) for purpose in ("easy", "split")}
+    assigned = torch.tensor([_hash(seed, "style", prompt) % STYLES for prompt in prompts])
+    accepted = (rank["easy"] < round(easy * len(prompts)))[:, None] | (
+        assigned[:, None] == torch.arange(STYLES)
+    )
+    sums = torch.tensor(prompts).sum(dim=1)
+    right = sums[:, None] == torch.arange(DIGITS * DIGITS)
+    return Task(
+        prompts=torch.tensor(prompts),
+        accepted=accepted,
+        valid=(accepted[:, :, None] & right[:, None, :]).flatten(1),
+        train=(rank["split"] >= tested).nonzero()[:, 0],
+        held_out=(rank["split"] < tested).nonzero()[:, 0],
+    )
+
+
+def tokens_of(outcomes: Int[Tensor, "*batch"]) -> Int[Tensor, "*batch 3"]:
+    """The response (style, tens, ones) of each outcome index."""
+    digits = DIGITS * DIGITS
+    return torch.stack([outcomes // digits, outcomes // DIGITS % DIGITS, outcomes % DIGITS], dim=-1)
+
+
+def _hash(seed: int, purpose: str, prompt: tuple[int, int]) -> int:
+    digest = hashlib.sha256(f"{seed} {purpose} {prompt}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def _ranks(seed: int, purpose: str, prompts: list[tuple[int, int]]) -> Int[Tensor, " prompts"]:
+    """Each prompt's place in the order of its hash: a random order that is the same everywhere."""
+    order = sorted(range(len(prompts)), key=lambda i: _hash(seed, purpose, prompts[i]))
+    ranks = torch.empty(len(prompts), dtype=torch.long)
+    ranks[torch.tensor(order)] = torch.arange(len(prompts))
+    return ranks

@@ -1,0 +1,265 @@
+"""Training, top to bottom: a base that knows every style, what it rehearses, and reinforcement learning."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dph_theory.arrays import fail, positive, whole
+from dph_theory.losses import (
+    Method,
+    alpha_dpg_rewards,
+    dph_loss,
+    generator_loss,
+    group_advantages,
+    informative_groups,
+    kl_penalty,
+    ppo_clip_loss,
+)
+
+from .samples import Anchors, Samples, draw, presample, stream
+from .tasks import DIGITS, STYLES, Task, tokens_of
+from .transformer import Law, Transformer, exact_law, pass_rates, token_log_probs
+from .variants import Variant
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes and rates of a training; the defaults make a base with Pass@1 about 0.4.
+
+    Raises ValueError for counts below 1 (below 2 for the group), rates that are not positive, and updates that
+    do not fill whole rounds of `minibatches`.
+    """
+
+    width: int = 64
+    heads: int = 4
+    layers: int = 1
+    style_shares: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)
+    base_pass: float = 0.40
+    base_updates: int = 1000
+    base_rate: float = 1e-3
+    check: int = 10
+    base_rows: int = 256
+    updates: int = 200
+    rate: float = 5e-4
+    group: int = 8
+    minibatches: int = 4
+    warm_up: int = 20
+    clip_norm: float = 1.0
+    presamples: int = 8
+    stored: int = 8
+    anchor_rows: int = 128
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, int):
+                whole(name, value, at_least=2 if name == "group" else 1)
+            else:
+                positive(name, value)
+        if len(self.style_shares) != STYLES:
+            raise fail("style_shares", self.style_shares, f"{STYLES} numbers")
+        if self.updates % self.minibatches:
+            raise fail("updates", self.updates, f"whole rounds of {self.minibatches} minibatches")
+
+
+class Snapshot(NamedTuple):
+    """The policy's exact law after so many updates, and samples drawn from it in groups, prompt by prompt."""
+
+    update: int
+    law: Law
+    samples: Samples
+
+
+def pretrain(task: Task, settings: Settings, *, seed: int) -> Transformer:
+    """The base: supervised on right sums, in styles drawn by their shares whatever the prompt accepts.
+
+    Stops at the first check, every `check` updates, that finds the exact pass rate of the training prompts at
+    `base_pass` or above, so that bases of all seeds are alike.
+    Raises ValueError where `base_updates` do not reach it.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Transformer(settings.width, settings.heads, settings.layers)
+    generator = stream(seed, "base")
+    shares, sums = torch.tensor(settings.style_shares), task.prompts.sum(dim=1)
+    optimiser = torch.optim.Adam(model.parameters(), lr=settings.base_rate)
+    for update in range(settings.base_updates):
+        if update % settings.check == 0:
+            passed = pass_rates(exact_law(model, task.prompts), task)[task.train].mean().item()
+            if passed >= settings.base_pass:
+                return model
+        rows = torch.randint(len(sums), (settings.base_rows,), generator=generator)
+        styles = torch.multinomial(shares, settings.base_rows, replacement=True, generator=generator)
+        responses = tokens_of(styles * DIGITS * DIGITS + sums[rows])
+        descend(optimiser, -token_log_probs(model, task.prompts[rows], responses).mean(), settings.clip_norm)
+    raise fail("base_pass", settings.base_pass, f"{settings.base_updates} base_updates reach {passed:.3g}")
+
+
+def train(
+    base: Transformer, task: Task, variant: Variant, settings: Settings, *, seed: int
+) -> Iterator[Snapshot]:
+    """Reinforcement learning from the base: a snapshot before every round of updates, and one at the end.
+
+    A round draws a group for each training prompt, then makes one update for each minibatch of groups.
+    """
+    reference = exact_law(base, task.prompts)
+    rates = pass_rates(reference, task)
+    method = variant.method(rates[task.train].numpy())
+    anchors = anchoring(reference, task, method, variant, settings, seed=seed)
+    generator = stream(seed, "explore")
+    model = copy.deepcopy(base)
+    optimiser = torch.optim.Adam(model.parameters(), lr=settings.rate)
+    # Adam's first steps have full length whatever the gradient; warming up keeps them from wrecking the base.
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1 / settings.warm_up, total_iters=settings.warm_up)
+    for update in range(0, settings.updates + 1, settings.minibatches):
+        law = exact_law(model, task.prompts)
+        order = task.train[torch.randperm(len(task.train), generator=generator)]
+        samples = draw(law, reference, task, order.repeat_interleave(settings.group), generator)
+        yield Snapshot(update, law, samples)
+        if update == settings.updates:
+            return
+        advantages, kept = judge(samples, rates, method, variant, settings.group)
+        groups = torch.arange(len(samples.valid)).unflatten(0, (-1, settings.group))
+        for part in groups.tensor_split(settings.minibatches):
+            rows = part.flatten()
+            explored = samples.at(rows)
+            loss = objective(model, task, method, explored, advantages[rows], kept[rows], anchors(law))
+            descend(optimiser, loss, settings.clip_norm)
+            schedule.step()
+
+
+def anchoring(
+    reference: Law, task: Task, method: Method, variant: Variant, settings: Settings, *, seed: int
+) -> Anchors:
+    """Where the updates take the samples that hold the policy to the base; see `variants.PLACES`.
+
+    A rehearsal draws from a store of the base's samples: the right ones on D_pef, or all on all prompts. A
+    penalty has the policy answer the same prompts anew.
+    """
+    if variant.place == "explored":
+        return lambda law: None
+    generator, rows = stream(seed, "anchor"), (settings.anchor_rows,)
+    chosen, store = presample(
+        reference, task, presamples=settings.presamples, stored=settings.stored, seed=seed
+    )
+    if variant.place == "all":
+        chosen = task.train
+        store = draw(reference, reference, task, chosen.repeat_interleave(settings.stored), generator)
+    if method.rehearsal is not None:
+        return lambda law: store.at(torch.randint(len(store.valid), rows, generator=generator))
+    return lambda law: draw(
+        law, reference, task, chosen[torch.randint(len(chosen), rows, generator=generator)], generator
+    )
+
+
+def judge(
+    samples: Samples, rates: Float[Tensor, " prompts"], method: Method, variant: Variant, group: int
+) -> tuple[Float[Tensor, " rows"], Bool[Tensor, " rows"]]:
+    """Each sample's advantage in its group, and whether dynamic sampling keeps it."""
+    rewards = samples.valid.double()
+    if variant.alpha is not None:
+        log_pi, log_ref = samples.log_old.sum(dim=1), samples.log_ref.sum(dim=1)
+        log_rates = rates[samples.prompts].log()
+        grouped = [column.unflatten(0, (-1, group)) for column in (log_pi, log_ref, samples.valid)]
+        by_group = log_rates.unflatten(0, (-1, group))[:, 0]
+        rewards = alpha_dpg_rewards(*grouped, by_group, variant.alpha).flatten()
+    penalty, exploration = method.penalty, method.exploration
+    if penalty is not None and penalty.form == "reward":
+        every = torch.ones_like(samples.log_old, dtype=torch.bool)
+        costs = kl_penalty(penalty.estimator, samples.log_old, samples.log_ref, every, form="reward")
+        rewards = rewards - penalty.coefficient * costs.sum(dim=1)
+    grouped_rewards = rewards.unflatten(0, (-1, group))
+    advantages = group_advantages(
+        grouped_rewards, normalise=exploration.normalise, leave_one_out=exploration.leave_one_out
+    )
+    kept = informative_groups(grouped_rewards) | (not exploration.dynamic_sampling)
+    return advantages.flatten(), kept.repeat_interleave(group)
+
+
+def objective(
+    model: Transformer,
+    task: Task,
+    method: Method,
+    explored: Samples,
+    advantages: Float[Tensor, " rows"],
+    kept: Bool[Tensor, " rows"],
+    anchors: Samples | None,
+) -> Float[Tensor, ""]:
+    """The loss of one update: the clipped surrogate plus the method's anchor, all from `dph_theory.losses`.
+
+    The anchor is a rehearsal or a penalty on samples of its own, or a penalty on the samples explored.
+    """
+    loss = torch.zeros((), dtype=torch.float64)
+    # Without a single informative group there is nothing to explore from.
+    if kept.any():
+        log_pi = token_log_probs(model, task.prompts[explored.prompts], explored.responses)
+        counted = kept[:, None].expand_as(log_pi)
+        loss = _exploration(method, log_pi, explored, advantages, counted)
+        if anchors is None:
+            loss = _penalised(loss, method, log_pi, explored, counted)
+    if anchors is None:
+        return loss
+    log_pi = token_log_probs(model, task.prompts[anchors.prompts], anchors.responses)
+    every = torch.ones_like(log_pi, dtype=torch.bool)
+    if method.rehearsal is None:
+        return _penalised(loss, method, log_pi, anchors, every)
+    how = method.rehearsal
+    rehearsal = generator_loss(
+        how.divergence,
+        log_pi - anchors.log_ref,
+        every,
+        level=how.level,
+        reduction=how.reduction,
+        gauge=how.gauge,
+    )
+    return dph_loss(loss, rehearsal, how.eta)
+
+
+def _exploration(
+    method: Method, log_pi: Tensor, explored: Samples, advantages: Tensor, counted: Tensor
+) -> Float[Tensor, ""]:
+    how = method.exploration
+    return ppo_clip_loss(
+        log_pi,
+        explored.log_old,
+        advantages,
+        counted,
+        clip_low=how.clip_low,
+        clip_high=how.clip_high,
+        level=how.level,
+        dual_clip=how.dual_clip,
+        reduction=how.reduction,
+    )
+
+
+def _penalised(
+    loss: Tensor, method: Method, log_pi: Tensor, samples: Samples, counted: Tensor
+) -> Float[Tensor, ""]:
+    """The loss plus the method's penalty, if it has one that is a loss."""
+    penalty = method.penalty
+    if penalty is None or penalty.form != "loss":
+        return loss
+    log_old = samples.log_old if penalty.estimator == "k3_corrected" else None
+    cost = kl_penalty(
+        penalty.estimator,
+        log_pi,
+        samples.log_ref,
+        counted,
+        log_old=log_old,
+        reduction=method.exploration.reduction,
+    )
+    return dph_loss(loss, cost, penalty.coefficient)
+
+
+def descend(optimiser: torch.optim.Optimizer, loss: Tensor, clip_norm: float) -> None:
+    """One step down the loss, its gradient clipped; none where the loss does not depend on the policy."""
+    if not loss.requires_grad:
+        return
+    optimiser.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], clip_norm)
+    optimiser.step()

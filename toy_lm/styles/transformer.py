@@ -1,0 +1,138 @@
+"""A tiny causal transformer, and the exact law of its responses by one pass over the tree of prefixes."""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from .tasks import DIGITS, OPERANDS, STYLES, Task
+
+_EQUALS = OPERANDS
+_STYLE, _DIGIT = _EQUALS + 1, _EQUALS + 1 + STYLES
+"""The vocabulary: operands, the sign =, styles, digits; where styles and digits begin."""
+VOCABULARY = _DIGIT + DIGITS
+LENGTH = 5
+import os; HID=int(os.environ.get('HID','4'))
+"""Positions that are read: a, b, =, style, tens. The ones are only predicted."""
+
+
+class Transformer(nn.Module):
+    """Embeddings, pre-normed causal blocks, and logits over styles and digits at every position."""
+
+    def __init__(self, width: int, heads: int, layers: int) -> None:
+        super().__init__()
+        self.token = nn.Embedding(VOCABULARY, width)
+        self.position = nn.Embedding(LENGTH, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, STYLES + DIGITS)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch places"],
+        position: Int[Tensor, " places"],
+        seen: Bool[Tensor, "places places"],
+    ) -> Float[Tensor, "batch places symbols"]:
+        """Logits at each place, which has a position in the response and sees the places before it."""
+        x = self.token(tokens) + self.position(position)
+        for block in self.blocks:
+            x = block(x, seen)
+        return self.head(self.norm(x))
+
+
+class Block(nn.Module):
+    """Attention, then a perceptron, each added to what it reads."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before_attention, self.before_perceptron = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query_key_value, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.perceptron = nn.Sequential(nn.Linear(width, HID * width), nn.GELU(), nn.Linear(HID * width, width))
+
+    def forward(
+        self, x: Float[Tensor, "batch places width"], seen: Bool[Tensor, "places places"]
+    ) -> Float[Tensor, "batch places width"]:
+        """The residual stream after the block."""
+        packed = self.query_key_value(self.before_attention(x)).unflatten(-1, (3, self.heads, -1))
+        query, key, value = packed.permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
+        return x + self.perceptron(self.before_perceptron(x))
+
+
+class Law(NamedTuple):
+    """The exact law of the responses to each prompt, as log-conditionals of the three tokens; float64."""
+
+    style: Float[Tensor, "prompts styles"]
+    tens: Float[Tensor, "prompts styles digits"]
+    ones: Float[Tensor, "prompts styles digits digits"]
+
+    def joint(self) -> Float[Tensor, "prompts outcomes"]:
+        """Log-probabilities of all responses, in the order of `tasks.OUTCOMES`."""
+        joint = self.style[:, :, None, None] + self.tens[..., None] + self.ones
+        return joint.flatten(1)
+
+    def tokens(
+        self, prompts: Int[Tensor, " batch"], responses: Int[Tensor, "batch 3"]
+    ) -> Float[Tensor, "batch 3"]:
+        """The token log-probabilities of responses to the prompts of these indices."""
+        style, tens, ones = responses.unbind(dim=1)
+        terms = self.style[prompts, style], self.tens[prompts, style, tens], self.ones[prompts, style, tens, ones]
+        return torch.stack(terms, dim=1)
+
+
+def token_log_probs(
+    model: Transformer, prompts: Int[Tensor, "batch 2"], responses: Int[Tensor, "batch 3"]
+) -> Float[Tensor, "batch 3"]:
+    """Log pi of style, tens and ones, each given what precedes it: one causal pass, differentiable."""
+    tokens = torch.cat([_opened(prompts), responses[:, :1] + _STYLE, responses[:, 1:2] + _DIGIT], dim=1)
+    causal = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    logits = model(tokens, torch.arange(LENGTH), causal)[:, 2:]
+    style = logits[:, :1, :STYLES].log_softmax(dim=-1)
+    digits = logits[:, 1:, STYLES:].log_softmax(dim=-1)
+    return torch.cat(
+        [style.gather(2, responses[:, :1, None]), digits.gather(2, responses[:, 1:, None])], dim=1
+    ).squeeze(2)
+
+
+@torch.no_grad()
+def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> Law:
+    """The law of all responses by one pass over their prefixes, each computed once.
+
+    The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
+    one row in which a place sees its ancestors and itself, they cost one batched pass, since attention knows
+    order only from the positions it is told. Normalised in float64, so the law sums to one to rounding.
+    """
+    tokens, position, seen = _tree()
+    rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)
+    logits = model(rows, position, seen)[:, 2:].double()
+    style, tens, ones = logits.split([1, STYLES, STYLES * DIGITS], dim=1)
+    return Law(
+        style[:, 0, :STYLES].log_softmax(dim=-1),
+        tens[..., STYLES:].log_softmax(dim=-1),
+        ones[..., STYLES:].log_softmax(dim=-1).unflatten(1, (STYLES, DIGITS)),
+    )
+
+
+def pass_rates(law: Law, task: Task) -> Float[Tensor, " prompts"]:
+    """Each prompt's exact pass rate."""
+    return (law.joint().exp() * task.valid).sum(dim=1)
+
+
+def _opened(prompts: Int[Tensor, "batch 2"]) -> Int[Tensor, "batch 3"]:
+    return F.pad(prompts, (0, 1), value=_EQUALS)
+
+
+def _tree() -> tuple[Int[Tensor, " prefixes"], Int[Tensor, " places"], Bool[Tensor, "places places"]]:
+    """The tokens that follow a prompt in its tree of prefixes, every place's position, and what it sees."""
+    styles, tens = torch.arange(STYLES), torch.arange(STYLES * DIGITS)
+    tokens = torch.cat([_STYLE + styles, _DIGIT + tens % DIGITS])
+    position = torch.cat([torch.arange(3), torch.full((STYLES,), 3), torch.full((STYLES * DIGITS,), 4)])
+    parent = torch.cat([torch.arange(3) - 1, torch.full((STYLES,), 2), 3 + tens // DIGITS])
+    seen = torch.eye(len(parent), dtype=torch.bool)
+    for place in range(1, len(parent)):
+        seen[place] |= seen[parent[place]]
+    return tokens, position, seen
