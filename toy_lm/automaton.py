@@ -119,9 +119,7 @@ class ValidityAutomaton:
             _, members, classes = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         # Numbered by first occurrence, which is breadth-first again: equal languages give equal arrays.
         classes, members = np.argsort(np.argsort(members))[classes], np.sort(members)
-        return ValidityAutomaton(
-            classes[table[members]], 0, self.accepting[reached][members], self.alphabet
-        )
+        return ValidityAutomaton(classes[table[members]], 0, self.accepting[reached][members], self.alphabet)
 
     def _reached(self) -> np.ndarray:
         """The states that some word reaches, in breadth-first order."""

@@ -14,13 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from dph_theory.files import write_json
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
-"""Each is the package of that name beside this file: Config, run(config, seed=, progress=) and tables(record)."""
+"""Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
 INTERRUPTED = 130
 _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_Command = Callable[..., None]
 
 _seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
@@ -126,7 +125,7 @@ def _run_one(
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _with_progress(run: _Command, name: str, config: Any, seed: int, folder: Path | None) -> Any:
+def _with_progress(run: Callable[..., Any], name: str, config: Any, seed: int, folder: Path | None) -> Any:
     """What the experiment returns, its stages shown as bars while it works."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=_console(stderr=True)) as bars:

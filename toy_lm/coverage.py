@@ -60,7 +60,9 @@ class _Search:
             return [table.detach().numpy() for table in found]
 
         ratio, mass = Powers((policy, base), (1.0, -1.0)), Powers((base, policy), (1.0, 0.0))
-        self.ratio, self.mass = ([w.log_step(t).detach().numpy() for t in range(length)] for w in (ratio, mass))
+        self.ratio, self.mass = (
+            [w.log_step(t).detach().numpy() for t in range(length)] for w in (ratio, mass)
+        )
         self.greatest = arrays(ratio, semiring.maximum)
         self.least = [-table for table in arrays(Powers((policy, base), (-1.0, 1.0)), semiring.maximum)]
         self.finish = arrays(mass)

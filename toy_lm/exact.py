@@ -63,7 +63,9 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
     """
     valid = _parts(policy, base, automaton, length)
     invalid = _parts(policy, base, ~automaton, length)
-    log_mu, log_rate = (torch.stack([v.log_mass, i.log_mass], -1) for v, i in zip(valid, invalid, strict=True))
+    log_mu, log_rate = (
+        torch.stack([v.log_mass, i.log_mass], -1) for v, i in zip(valid, invalid, strict=True)
+    )
     parts = (kl_row(log_mu, log_mu.exp(), log_rate), _weighted_kl(*valid), _weighted_kl(*invalid))
     (left, right), _ = on_one_automaton([policy, base], length)
     return ExcessKL(*(answer(part, policy, base) for part in (_kl(left, right), *parts)))

@@ -167,7 +167,9 @@ class MarkovLM:
             context = (context * self.vocabulary + words[..., t]) % self.vocabulary ** min(t + 1, self.order)
         return answer(total, self)
 
-    def sample(self, count: int, seed: Seed, *, length: int | None = None) -> Int[np.ndarray, "*batch count L"]:
+    def sample(
+        self, count: int, seed: Seed, *, length: int | None = None
+    ) -> Int[np.ndarray, "*batch count L"]:
         """Independent words, (*batch, count, length); a homogeneous model needs the length."""
         length = agreed_length(self.length if length is None else length, self)
         stay = np.zeros((1, self.vocabulary), dtype=np.int64)
@@ -181,7 +183,9 @@ class MarkovLM:
             raise fail("order", order, f"at most the model's length, {self.length}")
         V = self.vocabulary
         start = tuple(_older(self.log_step(t), V ** (t - min(t, self.order))) for t in range(order))
-        rest = self.log_transition if self.homogeneous else self.log_transition[..., order - self.order :, :, :]
+        rest = (
+            self.log_transition if self.homogeneous else self.log_transition[..., order - self.order :, :, :]
+        )
         return MarkovLM(start, _older(rest, V ** (order - self.order)), self.differentiable)
 
 

@@ -24,7 +24,9 @@ class Powers:
     def combine(logs: Sequence[Tensor], exponents: Sequence[float]) -> Tensor:
         """sum_i a_i log_i, and -inf wherever a log is."""
         zero = torch.stack(torch.broadcast_tensors(*(log == -torch.inf for log in logs))).any(0)
-        total = sum(a * log.masked_fill(log == -torch.inf, 0.0) for a, log in zip(exponents, logs, strict=True))
+        total = sum(
+            a * log.masked_fill(log == -torch.inf, 0.0) for a, log in zip(exponents, logs, strict=True)
+        )
         return torch.as_tensor(total).masked_fill(zero, -torch.inf)
 
     @property

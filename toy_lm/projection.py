@@ -41,9 +41,7 @@ def m_projection(
         chain = ProductLM.of(lifted, chain.automaton, length, chain.log_final)
     V = chain.weights.vocabulary
     # A shorter context sums over the older symbols, which lead its number.
-    counts = [
-        table.unflatten(-2, (-1, V ** min(t, order))).sum(-3) for t, table in enumerate(_counts(chain))
-    ]
+    counts = [table.unflatten(-2, (-1, V ** min(t, order))).sum(-3) for t, table in enumerate(_counts(chain))]
     start, rest = counts[:order], counts[order:]
     empty = torch.zeros((*counts[0].shape[:-2], 0, V**order, V), dtype=torch.float64)
     steps = torch.stack(rest, dim=-3) if rest else empty

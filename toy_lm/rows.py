@@ -7,8 +7,8 @@ from torch import Tensor
 
 _NEAR = 0.03
 """Log-ratios closer to 0 than this are put into a series."""
-_SERIES = [(-1.0) ** k / math.factorial(k) for k in range(8, 1, -1)]
-"""Coefficients of e^-x - 1 + x, from x^8 down to x^2: relative accuracy 1e-15 for |x| < 0.03."""
+_SERIES = [(-1.0) ** k / math.factorial(k) for k in range(7, 1, -1)]
+"""Coefficients of e^-x - 1 + x, from x^7 down to x^2: relative accuracy 1e-13 for |x| < 0.03."""
 
 
 def average(log_p: Tensor, p: Tensor, cost: Tensor) -> Tensor:
@@ -30,13 +30,12 @@ def kl_row(log_p: Tensor, p: Tensor, log_q: Tensor) -> Tensor:
     Smooth, so that autograd's second derivatives are right also at p = q.
     """
     q, x = log_q.exp(), log_p - log_q
-    # x is nan where both vanish, +inf where only q does; where only p does, the term is q whatever x.
-    x = x.nan_to_num(nan=0.0, posinf=torch.inf, neginf=0.0)
+    # x is nan where both vanish, +inf where only q does; where only p does, any x that is not near will do.
+    x = x.nan_to_num(nan=0.0, posinf=torch.inf, neginf=-1.0)
     impossible = x.amax(-1) == torch.inf
     x = x.nan_to_num(posinf=0.0)
-    series = torch.full_like(x, _SERIES[0])
+    series = torch.full((), _SERIES[0], dtype=x.dtype)
     for coefficient in _SERIES[1:]:
         series = torch.addcmul(torch.full((), coefficient, dtype=x.dtype), series, x)
-    near = (x.abs() < _NEAR) & (p > 0)
-    terms = torch.where(near, p * (series * x * x), p * x - p + q)
+    terms = torch.where(x.abs() < _NEAR, p * x * (series * x), torch.addcmul(q, p, x - 1))
     return terms.sum(-1).masked_fill(impossible, torch.inf)

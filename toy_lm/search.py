@@ -48,7 +48,9 @@ def top_valid(policy: MarkovLM, automaton: ValidityAutomaton, length: int, k: in
     return list(itertools.islice(most_probable(policy, automaton, length), k))
 
 
-def _best_first(best: list[np.ndarray], steps: list[np.ndarray], automaton: ValidityAutomaton) -> Iterator[Word]:
+def _best_first(
+    best: list[np.ndarray], steps: list[np.ndarray], automaton: ValidityAutomaton
+) -> Iterator[Word]:
     V, length, order = automaton.symbols, len(steps), itertools.count()
     Node = tuple[float, int, tuple[int, ...], int, int, float]
     heap: list[Node] = [(-best[0][automaton.initial, 0], next(order), (), automaton.initial, 0, 0.0)]
@@ -81,8 +83,12 @@ def distinct_valid(policy: MarkovLM, automaton: ValidityAutomaton, length: int, 
     if k < 1:
         raise fail("k", k, "a whole number, at least 1")
     least = -math.log(2 * k)
-    likely = list(itertools.takewhile(lambda w: w.log_prob >= least, most_probable(policy, automaton, length)))
-    frequent = exact_pass_at_k(np.exp([min(word.log_prob, 0.0) for word in likely]), k).sum() if likely else 0.0
+    likely = list(
+        itertools.takewhile(lambda w: w.log_prob >= least, most_probable(policy, automaton, length))
+    )
+    frequent = (
+        exact_pass_at_k(np.exp([min(word.log_prob, 0.0) for word in likely]), k).sum() if likely else 0.0
+    )
     words = np.array([word.symbols for word in likely], dtype=np.int64).reshape(-1, length)
     edges = _leaving(policy, automaton, words)
     rare, log_choose = 0.0, 0.0

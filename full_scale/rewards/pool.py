@@ -95,6 +95,11 @@ class Worker:
         self._ready = True
 
 
+def _share() -> int:
+    """This process's share of the CPUs, where several train side by side on the machine."""
+    return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
 def _environment() -> dict[str, str]:
     """What a worker sees of the environment: where to import from, and nothing secret."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
@@ -107,11 +112,12 @@ class Pool:
     `judge` is `module:function`, from a job (a JSON-ready mapping) to a reply (a small mapping with an
     `outcome`). A job whose worker runs out of time or dies gets the outcome `timeout` or `crash`; no job
     makes `map` raise. RuntimeError if workers cannot be started at all: then no reward would mean anything.
-    Workers start when first needed; `close` ends them, and the pool can be used again, from any thread.
+    `workers` is how many at most (by default this process's share of the CPUs); they start when first needed,
+    `close` ends them, and the pool can be used again, from any thread.
     """
 
     def __init__(self, judge: str, limits: Limits, workers: int | None = None) -> None:
-        size = len(os.sched_getaffinity(0)) if workers is None else workers
+        size = _share() if workers is None else workers
         if size < 1:
             raise fail("workers", workers, "at least 1")
         if limits.seconds <= 0 or limits.memory <= 0:

@@ -1,7 +1,6 @@
 """What the experiment is run with; the defaults are the full run."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class Config:
         _ = self.task
 
     @classmethod
-    def quick(cls) -> Self:
+    def quick(cls) -> "Config":
         """The same task, half the steps, and thin sweeps."""
         return cls(
             conditionings=(0.0, 0.1, 1.0),

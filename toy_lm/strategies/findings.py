@@ -114,7 +114,7 @@ def _meter(config: Config, results: dict[str, Any]) -> str:
     return (
         f"Collapse meter: a rise of the mean excess KL by {column('rise')} nats came before "
         f"a fall of Pass@{config.coverage_draws} by {config.fall:g} in {column('warned_before')} of the "
-        f"{fell} trainings of the sweep that have one, with a median lead of {column('median_lead')} steps, and "
+        f"{fell} trainings of the sweep that have one (median lead {column('median_lead')} steps); it "
         f"was a false alarm in {column('false_alarms')} of the {others} others. Under GRPO it leads by "
         f"{_listed(leads)} steps."
     )

@@ -29,22 +29,21 @@ from .variants import Variant
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes and rates of a training; the defaults make a base with Pass@1 about 0.4.
+    """Sizes and rates of a training.
 
-    Raises ValueError for counts below 1 (below 2 for the group), rates that are not positive, and updates that
-    do not fill whole rounds of `minibatches`.
+    Raises ValueError for counts below 1 (below 2 for the group), other numbers that are not positive, and
+    another number of style shares than of styles.
     """
 
     width: int = 64
-    heads: int = 4
+    heads: int = 2
     layers: int = 1
     style_shares: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)
     base_pass: float = 0.40
     base_updates: int = 1000
-    base_rate: float = 1e-3
+    base_rate: float = 2e-3
     check: int = 10
     base_rows: int = 256
-    updates: int = 200
     rate: float = 5e-4
     group: int = 8
     minibatches: int = 4
@@ -52,7 +51,7 @@ class Settings:
     clip_norm: float = 1.0
     presamples: int = 8
     stored: int = 8
-    anchor_rows: int = 128
+    anchor_rows: int = 64
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -62,8 +61,6 @@ class Settings:
                 positive(name, value)
         if len(self.style_shares) != STYLES:
             raise fail("style_shares", self.style_shares, f"{STYLES} numbers")
-        if self.updates % self.minibatches:
-            raise fail("updates", self.updates, f"whole rounds of {self.minibatches} minibatches")
 
 
 class Snapshot(NamedTuple):
@@ -100,12 +97,15 @@ def pretrain(task: Task, settings: Settings, *, seed: int) -> Transformer:
 
 
 def train(
-    base: Transformer, task: Task, variant: Variant, settings: Settings, *, seed: int
+    base: Transformer, task: Task, variant: Variant, settings: Settings, *, updates: int, seed: int
 ) -> Iterator[Snapshot]:
     """Reinforcement learning from the base: a snapshot before every round of updates, and one at the end.
 
     A round draws a group for each training prompt, then makes one update for each minibatch of groups.
+    Raises ValueError unless the updates fill whole rounds.
     """
+    if updates < 0 or updates % settings.minibatches:
+        raise fail("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
     reference = exact_law(base, task.prompts)
     rates = pass_rates(reference, task)
     method = variant.method(rates[task.train].numpy())
@@ -113,23 +113,22 @@ def train(
     generator = stream(seed, "explore")
     model = copy.deepcopy(base)
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.rate)
-    # Adam's first steps have full length whatever the gradient; warming up keeps them from wrecking the base.
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1 / settings.warm_up, total_iters=settings.warm_up)
-    for update in range(0, settings.updates + 1, settings.minibatches):
+    for update in range(0, updates + 1, settings.minibatches):
         law = exact_law(model, task.prompts)
         order = task.train[torch.randperm(len(task.train), generator=generator)]
         samples = draw(law, reference, task, order.repeat_interleave(settings.group), generator)
         yield Snapshot(update, law, samples)
-        if update == settings.updates:
+        if update == updates:
             return
         advantages, kept = judge(samples, rates, method, variant, settings.group)
         groups = torch.arange(len(samples.valid)).unflatten(0, (-1, settings.group))
-        for part in groups.tensor_split(settings.minibatches):
+        for step, part in enumerate(groups.tensor_split(settings.minibatches), start=update + 1):
             rows = part.flatten()
             explored = samples.at(rows)
             loss = objective(model, task, method, explored, advantages[rows], kept[rows], anchors(law))
+            # Adam's first steps have full length whatever the gradient, and would wreck the base.
+            optimiser.param_groups[0]["lr"] = settings.rate * min(1, step / settings.warm_up)
             descend(optimiser, loss, settings.clip_norm)
-            schedule.step()
 
 
 def anchoring(

@@ -14,7 +14,6 @@ _STYLE, _DIGIT = _EQUALS + 1, _EQUALS + 1 + STYLES
 """The vocabulary: operands, the sign =, styles, digits; where styles and digits begin."""
 VOCABULARY = _DIGIT + DIGITS
 LENGTH = 5
-import os; HID=int(os.environ.get('HID','4'))
 """Positions that are read: a, b, =, style, tens. The ones are only predicted."""
 
 
@@ -50,7 +49,7 @@ class Block(nn.Module):
         self.heads = heads
         self.before_attention, self.before_perceptron = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query_key_value, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.perceptron = nn.Sequential(nn.Linear(width, HID * width), nn.GELU(), nn.Linear(HID * width, width))
+        self.perceptron = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
 
     def forward(
         self, x: Float[Tensor, "batch places width"], seen: Bool[Tensor, "places places"]

@@ -1,0 +1,33 @@
+"""Every figure by name; a module is imported when its figure is asked for."""
+
+import importlib
+
+from dph_theory.arrays import fail
+
+from .figure import Figure
+
+NAMES = (
+    "mu_beta",
+    "tilted_to_filtered",
+    "implicit_bias",
+    "forward_reverse_fits",
+    "collapse",
+    "pass_at_k",
+    "styles",
+    "sweeps",
+    "keep_and_explore",
+    "training_curves",
+    "bounds",
+    "what_your_kl_does",
+    "published",
+    "theory_against_training",
+)
+"""In the order of the report."""
+
+
+def figure(name: str) -> Figure:
+    """The figure of that name; ValueError says which there are."""
+    if name not in NAMES:
+        raise fail("figure", name, f"one of {', '.join(NAMES)}")
+    found: Figure = importlib.import_module(f"figures.{name}").FIGURE
+    return found

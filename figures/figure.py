@@ -1,0 +1,53 @@
+"""What a figure is: numbers computed from a configuration, and a drawing of nothing but those numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dph_theory.record import checked, record
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure by name: `compute(config)` makes its results, `draw(record)` its picture.
+
+    `config` is what the stored numbers are computed from, `quick` what differs in a reduced run (compute is
+    also told `seed` and `quick`). `needs` names the experiments (`figures.experiments`) whose records it reads.
+    `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
+    computed.
+    """
+
+    name: str
+    title: str
+    caption: str
+    compute: Callable[[Mapping[str, Any]], dict[str, Any]]
+    draw: Callable[[Mapping[str, Any]], "Drawing"]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    findings: Callable[[Mapping[str, Any]], list[str]] = lambda results: []
+    packages: tuple[str, ...] = ("numpy", "scipy")
+
+    @property
+    def kind(self) -> str:
+        """The kind of its record."""
+        return f"figure.{self.name}"
+
+    def numbers(self, *, seed: int = 0, quick: bool = False) -> dict[str, Any]:
+        """The record that is stored and drawn, freshly computed."""
+        config = {**self.config, **(self.quick if quick else {}), "quick": quick}
+        results = self.compute({**config, "seed": seed})
+        said = self.findings(results)
+        return record(
+            self.kind, seed=seed, config=config, results=results, findings=said, packages=self.packages
+        )
+
+    def drawing(self, numbers: Any) -> "Drawing":
+        """The picture of a stored record; ValueError if it is another figure's."""
+        from .style import look
+
+        with look():
+            return self.draw(checked(numbers, self.kind))

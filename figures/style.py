@@ -1,0 +1,82 @@
+"""One look for every figure: widths, fonts, and colours that mean the same method everywhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
+"""Widths in inches."""
+FORMATS = ("pdf", "png", "svg")
+
+# Okabe and Ito's colours, told apart by every common kind of colour vision; in greyscale the line styles and
+# markers tell the methods apart.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+
+METHODS: dict[str, dict[str, Any]] = {
+    "base": {"color": GREY, "linestyle": (0, (1, 1)), "marker": "o"},
+    "GRPO": {"color": VERMILLION, "linestyle": "-", "marker": "s"},
+    "DAPO": {"color": ORANGE, "linestyle": "--", "marker": "D"},
+    "RKL": {"color": PURPLE, "linestyle": "-.", "marker": "v"},
+    "DPH-F": {"color": BLUE, "linestyle": "-", "marker": "o"},
+    "DPH-JS": {"color": GREEN, "linestyle": "--", "marker": "^"},
+    "DPH-alpha": {"color": SKY, "linestyle": "-.", "marker": "P"},
+    "alpha-DPG": {"color": YELLOW, "linestyle": (0, (5, 1)), "marker": "X"},
+    "KL-control": {"color": BLACK, "linestyle": (0, (3, 1, 1, 1)), "marker": "d"},
+}
+"""How a method is drawn, wherever it is drawn."""
+DIVERGENCES: dict[str, dict[str, Any]] = {
+    "none": METHODS["GRPO"],
+    "forward": METHODS["DPH-F"],
+    "JS": METHODS["DPH-JS"],
+    "alpha": METHODS["DPH-alpha"],
+    "reverse": METHODS["RKL"],
+}
+"""A divergence looks like the method that is known for it."""
+
+_RC = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "mathtext.fontset": "cm",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.5,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    # The same drawing gives the same bytes.
+    "svg.hashsalt": "dph",
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Matplotlib's settings for a drawing, back to what they were afterwards."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new(width: float = TWO_COLUMNS, height: float = 2.4, **subplots: Any) -> tuple[Figure, Any]:
+    """An empty figure and its axes, as `subplots` gives them; no window, no global state."""
+    drawing = Figure(figsize=(width, height), layout="constrained")
+    return drawing, drawing.subplots(**subplots)
+
+
+def band(axes: "Axes", x: Any, low: Any, high: Any, color: str) -> None:
+    """An interval drawn around a curve."""
+    axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)

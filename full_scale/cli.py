@@ -1,0 +1,180 @@
+"""`dph presample`, `train`, `evaluate`, `compare`, `demo`: a command a stage, each goes on where it stopped."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from dph_theory.files import write_json
+
+from .config import Recipe, load_recipe
+
+INTERRUPTED, WRONG = 130, 2
+_RUN = click.Path(exists=True, file_okay=False, path_type=Path)
+_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
+_overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
+
+
+@click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
+@_config
+@_overrides
+def presample_command(config: str, overrides: Sequence[str]) -> None:
+    """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
+    with _stage("finished batches of prompts are kept") as (console, progress):
+        from .stages import presample_stage
+
+        found = presample_stage(_recipe(config, overrides), progress)
+        sizes = f"{len(found.pef)} prompts in D_pef, {len(found.exp)} in D_exp"
+        console.print(f"{sizes}, {len(found.buffer)} rehearsal rows", highlight=False)
+
+
+@click.command(name="train", short_help="Train by a recipe, from the last checkpoint if there is one.")
+@_config
+@click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
+@click.option("--world-size", type=click.IntRange(min=1), default=1, help="Processes of the dry run.")
+@click.option("--sharded", is_flag=True, help="In the dry run, count memory for FSDP or ZeRO 3.")
+@_overrides
+def train_command(
+    config: str, dry_run: bool, world_size: int, sharded: bool, overrides: Sequence[str]
+) -> None:
+    """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
+    with _stage("the last checkpoint is kept") as (console, progress):
+        recipe = _recipe(config, overrides)
+        if dry_run:
+            from .estimate import dry_run as estimated
+
+            _print_dry_run(console, estimated(recipe, world_size=world_size, sharded=sharded))
+            return
+        from .stages import train_stage
+
+        for sentence in train_stage(recipe, progress)["findings"]:
+            console.print(sentence, highlight=False, soft_wrap=True)
+
+
+@click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
+@_config
+@click.option("--base", is_flag=True, help="Only the initial model, which every run is compared with.")
+@_overrides
+def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
+    """Evaluate the trained model, and first the initial one if that has not been done."""
+    with _stage("finished sets and batches are kept") as (console, progress):
+        from .stages import evaluate_stage
+
+        for sentence in evaluate_stage(_recipe(config, overrides), progress, base_only=base)["findings"]:
+            console.print(sentence, highlight=False, soft_wrap=True)
+
+
+@click.command(name="compare", short_help="Hold trained runs against the theory.")
+@click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
+@click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")
+def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
+    """Compare what runs measured with what the theory predicts; each line ends in a verdict."""
+    with _stage("nothing was written") as (console, _):
+        from .compare import compare, tables
+
+        comparison = compare(runs)
+        if json_path is not None:
+            write_json(json_path, comparison)
+        _print_tables(console, tables(comparison))
+        console.print(comparison["findings"][-1], highlight=False)
+
+
+@click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")
+@click.option("--quick", is_flag=True, help="A toy length, to see that everything runs.")
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/demo"), show_default=True
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of each method.")
+def demo_command(quick: bool, folder: Path, seeds: int | None) -> None:
+    """Build the task and its model, pre-sample, train four methods, evaluate, compare: one table."""
+    with _stage(f"what is finished stays in {folder}") as (console, progress):
+        from .demo import demo, tables
+
+        result = demo(folder, quick=quick, seeds=seeds, progress=progress)
+        _print_tables(console, tables(result))
+        for sentence in result["findings"]:
+            console.print(f"- {sentence}", highlight=False, soft_wrap=True)
+        console.print(f"stored in {folder}/demo.json", highlight=False)
+
+
+def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
+    recipe = load_recipe(config, overrides)
+    if not recipe.name:
+        raise click.UsageError(f"{config} has no name: runs are kept under it")
+    return recipe
+
+
+@contextmanager
+def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]]]:
+    """A console and a progress callable; errors in words. Of several processes only the first one prints."""
+    first = os.environ.get("RANK", "0") == "0"
+    # Piped output has no width of its own; the tables need this much not to wrap every cell.
+    console, errors = (Console(stderr=stderr, quiet=not first) for stderr in (False, True))
+    for each in (console, errors):
+        if not each.is_terminal:
+            each.width = 160
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bars: dict[str, Any] = {}
+    with Progress(*columns, console=errors, disable=not first) as shown:
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = shown.add_task(stage, total=total)
+            shown.update(bars[stage], completed=done, total=total)
+
+        try:
+            yield console, progress
+        except KeyboardInterrupt:
+            errors.print(f"interrupted: {kept}; the same command goes on from there")
+            sys.exit(INTERRUPTED)
+        except (ValueError, RuntimeError, OSError) as error:
+            errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+            sys.exit(WRONG)
+
+
+def _print_tables(console: Console, found: Sequence[Any]) -> None:
+    for table in found:
+        shown = Table(*table.headers, title=table.title, pad_edge=False)
+        for row in table.rows:
+            shown.add_row(*(cell.replace("[", r"\[") for cell in row))
+        console.print(shown)
+
+
+def _print_dry_run(console: Console, found: Any) -> None:
+    import yaml
+
+    console.print("recipe:", yaml.safe_dump(dict(found.recipe), sort_keys=False), highlight=False)
+    console.print("trainer:", yaml.safe_dump(dict(found.arguments), sort_keys=False), highlight=False)
+    steps = found.steps
+    words = {
+        "prompts to train on": steps.prompts,
+        "rollouts a step": steps.rollouts_per_step,
+        "prompts a generated batch": steps.prompts_per_generation,
+        "optimizer steps a generated batch": steps.steps_per_generation,
+        "rehearsal rows a step": steps.rehearsal_rows,
+        "optimizer steps": steps.steps,
+        "rollouts": steps.rollouts,
+    }
+    _print_pairs(console, "steps", {key: "unknown" if v is None else f"{v:,}" for key, v in words.items()})
+    if found.memory is not None:
+        sizes = {key: f"{size / 2**30:.3f} GiB" for key, size in found.memory.as_dict().items()}
+        _print_pairs(console, f"memory a device, {found.shape.parameters:,} parameters, an estimate", sizes)
+    for entry in found.missing:
+        console.print(f"missing: {entry}", markup=False, highlight=False, soft_wrap=True)
+    if not found.missing:
+        console.print("nothing is missing")
+
+
+def _print_pairs(console: Console, title: str, pairs: dict[str, str]) -> None:
+    shown = Table(title, "", pad_edge=False)
+    for name, value in pairs.items():
+        shown.add_row(name, value)
+    console.print(shown)

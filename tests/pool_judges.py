@@ -1,0 +1,44 @@
+"""Judges that behave and misbehave, for worker processes to load by name."""
+
+import ctypes
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def behave(job):
+    """Do what the job says, and answer with what came of it."""
+    return {"outcome": "done", "detail": _DEEDS[job["do"]](job)}
+
+
+def _write(job):
+    try:
+        Path(job["path"]).write_text("written")
+    except OSError as error:
+        return error.strerror
+    return "written"
+
+
+def _allocate(job):
+    try:
+        bytearray(job["bytes"])
+    except MemoryError:
+        return "refused"
+    return "allocated"
+
+
+_DEEDS = {
+    "echo": lambda job: job["text"],
+    "pid": lambda job: os.getpid(),
+    "sleep": lambda job: time.sleep(job["seconds"]),
+    "compute": lambda job: 9 ** (9**9),  # in C: no signal handler of Python's would run before it ends
+    "die": lambda job: os.kill(os.getpid(), signal.SIGKILL),
+    "segfault": lambda job: ctypes.string_at(0),
+    "exit": lambda job: os._exit(0),
+    "raise": lambda job: [][1],
+    "shout": lambda job: print("x" * 10_000),
+    "environment": lambda job: sorted(os.environ),
+    "write": _write,
+    "allocate": _allocate,
+}
