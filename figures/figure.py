@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Figure:
     """A figure by name: `compute(config)` makes its results, `draw(record)` its picture.
 
-    `config` is what the stored numbers are computed from, `quick` what differs in a reduced run (compute is
-    also told `seed` and `quick`). `needs` names the experiments (`figures.experiments`) whose records it reads.
+    `config` is what the stored numbers are computed from, `quick` what differs in a reduced run; compute is
+    told `seed` and `quick` too. `needs` names the experiments (`figures.experiments`) whose records it reads.
     `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
     computed.
     """

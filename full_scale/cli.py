@@ -1,4 +1,4 @@
-"""`dph presample`, `train`, `evaluate`, `compare`, `demo`: a command a stage, each goes on where it stopped."""
+"""`dph presample`, `train`, `evaluate`, `compare`, `demo`: a command a stage, resumed where it stopped."""
 
 import os
 import sys

@@ -100,13 +100,19 @@ def footprint(
         gradients=shape.trainable * kept // spread,
         optimizer=2 * shape.trainable * kept // spread,
         reference=shape.parameters * width // spread if reference else 0,
-        activations=checkpoints if arguments.get("gradient_checkpointing", True) else shape.layers * layer,
+        activations=checkpoints if _checkpoints(arguments) else shape.layers * layer,
         # The logits in the model's precision, their log-softmax and its gradient in float32.
         logits=rows * completion * shape.vocabulary * (width + 8),
         cache=0
         if arguments.get("use_vllm")
         else generated * min(completion * 3 // 2, shape.context) * shape.layers * shape.kv_width * width,
     )
+
+
+def _checkpoints(arguments: Mapping[str, Any]) -> bool:
+    """TRL checkpoints unless told otherwise, under either of the setting's two names."""
+    old = arguments.get("gradient_checkpointing", True)
+    return bool(arguments.get("activation_checkpointing", old))
 
 
 def _needs_reference(arguments: Mapping[str, Any]) -> bool:

@@ -1,6 +1,8 @@
 """Completions drawn from a model, the same for the same seed; and log-probabilities of given completions."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,11 +60,12 @@ def sample(
     *,
     greedy: bool = False,
 ) -> list[list[Completion]]:
-    """n completions of each prompt (token ids), drawn at the sampling temperature, or n = 1 greedy ones.
+    """Draw n completions of each prompt (token ids) at the sampling temperature, or one greedy one.
 
-    A function of the arguments alone: neither the caller's random state nor the model's own generation settings
-    (a top-k, a repetition penalty) take part, and the random state is left as it was. Rows are generated
-    `batch_size` at a time. ValueError for an unknown backend, an empty prompt, n < 1, more than one greedy.
+    A function of the arguments alone: neither the caller's random state nor the model's own generation
+    settings (a top-k, a repetition penalty) take part, and the random state is left as it was. Rows are
+    generated `batch_size` at a time. ValueError for an unknown backend, an empty prompt, n < 1, more than one
+    greedy.
     """
     if sampling.backend not in BACKENDS:
         raise fail("sampling.backend", sampling.backend, f"one of {BACKENDS}")
@@ -73,7 +76,7 @@ def sample(
     if sampling.backend == "vllm":
         from .vllm_backend import draw
 
-        rows = draw(model, tokenizer, prompts, n, sampling, seed, greedy=greedy)
+        rows: Iterable[list[int]] = draw(model, tokenizer, prompts, n, sampling, seed, greedy=greedy)
     else:
         rows = _generate(model, tokenizer, [p for p in prompts for _ in range(n)], sampling, seed, greedy)
     done = [_completion(tokenizer, row) for row in rows]
@@ -88,7 +91,7 @@ def sequence_logps(
     *,
     batch_size: int = 64,
 ) -> list[Float[np.ndarray, " tokens"]]:
-    """Log pi(token | before) of each completion's tokens at that temperature, float32, one array a completion.
+    """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
 
     One forward pass for `batch_size` rows, prompts padded on the left as in training; positions skip the
     padding, so that neither it nor the other rows of the batch change a row but by rounding.
@@ -192,5 +195,11 @@ def _settings(model: Any, settings: GenerationConfig) -> Iterator[None]:
 def _seeded(model: Any, seed: int, batch: int) -> Iterator[None]:
     """A random state that depends on the seed and the batch alone."""
     with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
-        torch.manual_seed(int(np.random.SeedSequence([seed, batch]).generate_state(1)[0]))
+        torch.manual_seed(derived_seed(seed, batch))
         yield
+
+
+def derived_seed(seed: int, *path: int | str) -> int:
+    """The seed of a piece of a computation, named by numbers and words; other names, independent seeds."""
+    digest = hashlib.sha256(json.dumps([seed, *path]).encode()).digest()
+    return int.from_bytes(digest[:7])

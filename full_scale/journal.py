@@ -10,7 +10,7 @@ from dph_theory.arrays import fail
 
 
 class Journal:
-    """A JSONL file: first what the work depends on, then one entry a line, each on disk before `append` returns.
+    """A JSONL file: what the work depends on, then an entry a line, on the disk before `append` returns.
 
     A last line that was cut off is dropped, and with it nothing but the work of one batch. Opening one that
     depends on anything else raises ValueError, which names what differs, and leaves the file as it is.
@@ -46,14 +46,15 @@ class Journal:
         try:
             return [json.loads(line) for line in data[:whole].splitlines()]
         except ValueError as error:
-            raise fail("journal", str(self.path), f"one JSON value a line; remove the file ({error})") from error
+            raise fail(
+                "journal", str(self.path), f"one JSON value a line; remove the file ({error})"
+            ) from error
 
     def _check(self, found: Any, wanted: Mapping[str, Any]) -> None:
         for key in sorted({*found, *wanted}):
             if found.get(key) != wanted.get(key):
-                raise fail(
-                    key,
-                    wanted.get(key),
-                    f"{self.path} was begun with {found.get(key)!r}: keep to that, choose another output folder, "
-                    "or remove the file to begin anew",
+                begun = f"{self.path} was begun with {found.get(key)!r}"
+                allowed = (
+                    f"{begun}; keep to that, take another output folder, or remove the file to begin anew"
                 )
+                raise fail(key, wanted.get(key), allowed)

@@ -51,12 +51,13 @@ class TrainedMethod:
 def _control(name: str, estimator: str, form: str) -> Method:
     # Theory A4 holds for E v - beta KL: advantages are not divided by the deviation, which would change beta
     # from prompt to prompt (theory A11).
-    exploration = replace(LOSSES["DAPO"].exploration, normalise=False)
+    exploration = replace(LOSSES["DAPO"].exploration, normalise=False, dynamic_sampling=False)
     return Method(name, exploration, Penalty(estimator, 0.04, form), None, Source("dymetman2026binary", "A4"))
 
 
 def _alpha_dpg(name: str) -> Method:
-    exploration = replace(LOSSES["DAPO"].exploration, normalise=False, leave_one_out=True)
+    plain = {"normalise": False, "leave_one_out": True, "dynamic_sampling": False}
+    exploration = replace(LOSSES["DAPO"].exploration, **plain)
     return Method(name, exploration, None, None, Source("kruszewski2026whatever"))
 
 
@@ -107,6 +108,9 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
     """GRPOConfig's fields for an exploration, and what TRL does otherwise; ValueError where it cannot."""
     if exploration.level != "token":
         raise fail("level", exploration.level, "token: TRL's sequence ratio is the geometric mean of tokens'")
+    if exploration.dual_clip is not None and exploration.dual_clip < 1 + exploration.clip_high:
+        # TRL's delta holds the ratio down whatever the advantage's sign.
+        raise fail("dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}")
     losses = {"token_mean": "dapo", "sequence_mean": "grpo"}
     if exploration.reduction not in losses:
         raise fail("reduction", exploration.reduction, f"one of {', '.join(losses)}")

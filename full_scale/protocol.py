@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from dph_theory.arrays import fail
 
@@ -30,6 +30,7 @@ class Score:
     style: str | None = None
 
 
+@runtime_checkable
 class Verifier(Protocol):
     """Scores completions; one that crashes, hangs or misbehaves scores incorrect, and never raises."""
 

@@ -49,12 +49,14 @@ def read_rows(
 
 
 def _read_file(path: Path) -> list[Row]:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no UTF-8: {error}") from error
     if path.suffix == ".jsonl":
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        return [
-            _row(f"{path} line {number}", _decoded(f"{path} line {number}", line)) for number, line in lines
-        ]
+        # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
+        lines = [(f"{path} line {at}", line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return [_row(where, _decoded(where, line)) for where, line in lines]
     if path.suffix != ".json":
         raise fail("data", str(path), "a .json or .jsonl file, a folder, or the name of a dataset")
     rows = _decoded(str(path), text)

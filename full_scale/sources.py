@@ -2,7 +2,6 @@
 
 import contextlib
 import sqlite3
-import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -66,6 +65,8 @@ class Layout(NamedTuple):
 
 def examples(source: Source, name: str) -> list[Example]:
     """The examples of the set `name`, ids `<name>/<row>`; ValueError names file, row and field at fault."""
+    if source.limit is not None and source.limit < 1:
+        raise fail("limit", source.limit, "at least 1")
     layout = LAYOUTS[source.task]
     files = layout.files.get(source.split, ())
     rows = read_rows(source.data, files=files, split=source.split, subset=source.subset)
@@ -120,11 +121,8 @@ def _database(source: Source, row: Row) -> Path:
     if source.databases is None and not data.exists():
         raise fail("databases", None, "the folder of databases must be given with a dataset's name")
     root = Path(source.databases or (data.parent if data.is_file() else data)).expanduser()
-    folders = (
-        "",
-        "database",
-        *(f"{a}{split}_databases" for split in ("train", "dev") for a in ("", f"{split}/")),
-    )
+    splits = sorted(("train", "dev"), key=lambda split: split != source.split)
+    folders = ("", "database", *(f"{a}{split}_databases" for split in splits for a in ("", f"{split}/")))
     for folder in folders:
         file = root / folder / name / f"{name}.sqlite"
         if file.is_file():
@@ -136,18 +134,23 @@ def _database(source: Source, row: Row) -> Path:
 
 def _maths(source: Source, row: Row, identity: str) -> Example:
     question = row.text(*([source.question] if source.question else ("problem", "question", "prompt")))
-    field = row.text(*([source.answer] if source.answer else ("answer", "solution")))
     # GSM8K marks the answer at the end of its reasoning, MATH boxes it in the solution; else it stands alone.
-    answer = tagged(field) or last_boxed(field) or field.strip()
+    given = row.text(*([source.answer] if source.answer else ("answer", "solution")))
+    answer = tagged(given) or last_boxed(given)
+    if not answer:
+        if not (source.answer or row.values.get("answer") is not None):
+            raise fail(f"{row.where}: solution", given, r"the answer must stand in a \boxed{} or after ####")
+        answer = given.strip()
     prompt = _filled(source.template or MATHS_PROMPT, question=question)
     return Example(identity, prompt, {"verifier": "maths", "answer": answer})
 
 
 def _filled(template: str, **values: str) -> str:
-    known = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-    if not known <= values.keys():
-        raise fail("template", template, f"only the places {sorted(values)}; other braces are doubled")
-    return template.format(**values)
+    try:
+        return template.format(**values)
+    except (ValueError, LookupError, AttributeError) as error:
+        allowed = f"the places {sorted(values)}, other braces doubled"
+        raise fail("template", template, allowed) from error
 
 
 LAYOUTS = {

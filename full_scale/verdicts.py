@@ -131,8 +131,6 @@ def decide(gap: Estimate, relation: Relation, resolution: float, tests: int = 1)
     margin is at most `resolution`, or the gap clears the margin on the good side of `>=`. Otherwise the
     samples are not enough. `tests` > 1 where the gap is the worst of that many.
     """
-    if relation not in ("==", ">="):
-        raise fail("relation", relation, '"==" or ">="')
     margin = gap.margin(tests)
     if math.isnan(gap.value) or math.isinf(margin):
         return Verdict.UNDECIDED

@@ -1,5 +1,6 @@
 """Sampling by vLLM in place of transformers' generate: a thin adapter, loaded only where it is asked for."""
 
+import importlib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -57,7 +58,6 @@ def _engine(path: str, dtype: str) -> Any:
 
 def _vllm() -> Any:
     try:
-        import vllm
+        return importlib.import_module("vllm")
     except ModuleNotFoundError as error:
         raise fail("sampling.backend", "vllm", "transformers, or install vllm") from error
-    return vllm

@@ -7,6 +7,10 @@ import numpy as np
 from dph_theory import filtered, tilted
 from dph_theory.files import write_json
 from dph_theory.record import record
+from full_scale.measurements import read_runs
+from full_scale.predictions import predictions
+
+SEEDS = range(2)
 
 
 @dataclass
@@ -132,3 +136,29 @@ class Simulated:
             (folder / name).mkdir(parents=True, exist_ok=True)
             write_json(folder / name / f"{kind}.json", value)
         return folder / "run-seed0"
+
+
+def shifted(by):
+    """A planted violation: sequence log-probabilities that are off, as at another temperature."""
+
+    def change(results):
+        for found in results["sets"].values():
+            for prompt in found["prompts"]:
+                prompt["log_pi"] = [value - by for value in prompt["log_pi"]]
+
+    return change
+
+
+def row(simulated, folder, name, where, seed=0, change=lambda run: None):
+    """The row of that name, of a run that `simulated(rng)` describes."""
+    rng = np.random.default_rng([seed, 7])
+    (run,) = read_runs([simulated(rng).write(rng, folder, change=change)])
+    (found,) = [r for r in predictions(run) if r.name == name and r.set == where]
+    return found
+
+
+def verdicts(simulated, folder, name, where, **options):
+    """The verdicts of that row over several seeds."""
+    return {
+        str(row(simulated, folder / str(seed), name, where, seed=seed, **options).verdict) for seed in SEEDS
+    }

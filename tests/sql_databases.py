@@ -11,6 +11,7 @@ INSERT INTO item VALUES
   (1, 'pen', 0.1, 10, x'00ff'), (2, 'ink', 0.2, NULL, NULL), (3, 'pen', NULL, 10, x''),
   (4, 'crêpe 🦆', 1.5, 0, NULL);
 CREATE TABLE empty(id INTEGER);
+CREATE INDEX by_name ON item(name);
 CREATE VIEW cheap AS SELECT name FROM item WHERE price < 1;
 """
 
@@ -41,7 +42,9 @@ def bird_folder(root: Path) -> Path:
         make_database(root / split / f"{split}_databases" / "shop" / "shop.sqlite")
     row = {"db_id": "shop", "question": "How many pens?", "evidence": "a pen is named 'pen'"}
     query = "SELECT COUNT(*) FROM item WHERE name = 'pen'"
-    write_json(root / "train" / "train.json", [row | {"SQL": query}, row | {"SQL": "SELECT 1", "evidence": ""}])
+    write_json(
+        root / "train" / "train.json", [row | {"SQL": query}, row | {"SQL": "SELECT 1", "evidence": ""}]
+    )
     dev = {"question_id": 0, "question": "Names?", "SQL": "SELECT name FROM item", "difficulty": "simple"}
     write_json(root / "dev" / "dev.json", [row | dev])
     return root

@@ -10,6 +10,8 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 from full_scale.rehearsal import RehearsalBuffer, Row
 from full_scale.trainer import DPHConfig, DPHTrainer
 
+TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
+"""TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""
 PROMPTS = [f"p{i}" for i in range(8)]
 SETTINGS = {
     "per_device_train_batch_size": 4,

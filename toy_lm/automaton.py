@@ -14,28 +14,31 @@ from dph_theory.arrays import fail
 class ValidityAutomaton:
     """A complete deterministic automaton: state, symbol -> transitions[state, symbol].
 
-    A word is valid iff it leads from `initial` to an accepting state. transitions (states, symbols), accepting
-    (states,), alphabet one character a symbol. Raises ValueError for anything that is no such automaton.
+    A word is valid iff it leads from `initial` to an accepting state. transitions, integers (states, symbols);
+    accepting, booleans (states,); alphabet, one character a symbol. ValueError for what is no such automaton.
     """
 
-    transitions: Int[np.ndarray, "states symbols"]
+    transitions: np.ndarray
     initial: int
-    accepting: Bool[np.ndarray, " states"]
+    accepting: np.ndarray
     alphabet: tuple[str, ...]
 
     def __post_init__(self) -> None:
         checked_alphabet(self.alphabet)
-        table, states = self.transitions, len(self.accepting)
+        table, accepting = np.asarray(self.transitions), np.asarray(self.accepting)
+        states = len(accepting)
         if table.shape != (states, len(self.alphabet)) or states == 0:
             allowed = f"({states}, {len(self.alphabet)}): one row a state of accepting, one column a symbol"
             raise fail("transitions.shape", table.shape, allowed)
+        if table.dtype.kind not in "iu" or accepting.dtype != bool:
+            raise fail("dtype", (table.dtype, accepting.dtype), "integer transitions, boolean accepting")
         outside = (table < 0) | (table >= states)
         if outside.any():
             raise fail("transitions", int(table[outside][0]), f"a state, 0 to {states - 1}")
         if not 0 <= self.initial < states:
             raise fail("initial", self.initial, f"a state, 0 to {states - 1}")
         # Shared by everything computed from it, so it may not change behind their backs.
-        for name, array in (("transitions", table.astype(np.int64)), ("accepting", self.accepting.copy())):
+        for name, array in (("transitions", table.astype(np.int64)), ("accepting", accepting.copy())):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -49,7 +52,7 @@ class ValidityAutomaton:
         """The size of the alphabet."""
         return len(self.alphabet)
 
-    def accepts(self, words: Int[np.ndarray, "*words length"]) -> Bool[np.ndarray, "*words"]:
+    def accepts(self, words: Int[np.ndarray, "*words length"]) -> Bool[np.ndarray, "*words"] | np.bool_:
         """Whether each word, symbols along the last axis, is valid; ValueError for unknown symbols."""
         words = checked_words("words", words, self.symbols)
         state = np.full(words.shape[:-1], self.initial)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from automata.base.exceptions import AutomatonException
+from automata.base.exceptions import AutomatonException, RegexException
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
@@ -16,13 +16,13 @@ from .automaton import ValidityAutomaton, checked_alphabet, checked_length
 def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
     r"""The words that a regular expression matches as a whole.
 
-    The syntax is that of automata-lib: `*`, `+`, `?`, `{m,n}`, `|`, `&`, `^`, `.`, `[a-z]`; a backslash takes a
-    symbol literally, as in `\(`. Raises ValueError for other patterns, or symbols outside the alphabet.
+    The syntax is automata-lib's: `*`, `+`, `?`, `{m,n}`, `|`, `&`, `^`, `.`, `[a-z]`; a backslash
+    takes a symbol literally, as in `\(`. Raises ValueError for other patterns or symbols.
     """
     alphabet = checked_alphabet(alphabet)
     try:
         automaton = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=set(alphabet))).to_complete()
-    except AutomatonException as error:
+    except (AutomatonException, RegexException) as error:
         raise fail("pattern", pattern, f"a regular expression over {alphabet} ({error})") from error
     number = {state: index for index, state in enumerate(automaton.states)}
     table = [[number[automaton.transitions[state][symbol]] for symbol in alphabet] for state in number]

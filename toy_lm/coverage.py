@@ -9,7 +9,7 @@ from dph_theory.arrays import fail
 from . import semiring
 from .automaton import ValidityAutomaton
 from .markov import MarkovLM, agreed_length, single
-from .powers import Powers
+from .weights import Powers
 
 SAME = 1e-9
 """Log-ratios of prefixes that differ by less count as equal when prefixes are merged."""
@@ -24,14 +24,14 @@ def coverage(
     fraction: float = 0.5,
     at_most: int = 2**20,
 ) -> float:
-    """p_*{y : pi(y | Y1) >= fraction p_*(y)}: the share of p_* that the policy's valid part still does justice.
+    """p_*{y : pi(y | Y1) >= fraction p_*(y)}: the share of p_* to which the policy's valid part does justice.
 
-    A word counts if it has at least the fraction of its due among the valid. 1 for the base, the filtered and
-    every tilted model, whatever the validity; p_*(y) for a policy all of whose valid words are one likely y; 0
-    for a policy without valid words. Prefixes are extended until the least or the greatest ratio of their continuations decides, those
-    alike in (state, context, ratio) together: a few at a time where ratios repeat, as in a homogeneous model.
+    A word counts if it has at least the fraction of its due among the valid. 1 for the base and all its
+    filtered and tilted models, whatever their validity; 0 for a policy without valid words. Prefixes are
+    extended until the least or the greatest ratio of their continuations decides; those alike in (state,
+    context, ratio) go together, so that few remain where ratios repeat, as in a homogeneous model.
     Raises ValueError if more than `at_most` stay undecided at once, for a fraction not above 0, for batches,
-    or if the base gives no valid word mass.
+    or if the base gives no valid word mass. Source: ours.
     """
     if not 0 < fraction < math.inf:
         raise fail("fraction", fraction, "a finite number above 0")

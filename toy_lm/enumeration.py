@@ -1,7 +1,7 @@
 """The slow reference: every word of a length, for Markov models and for any torch autoregressive model."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -20,10 +20,13 @@ from .product import Law
 MOST_WORDS = 2**20
 
 
+@runtime_checkable
 class NextLogits(Protocol):
-    """An autoregressive model: int64 prefixes (batch, t), t >= 0, give the next symbol's logits (batch, V)."""
+    """An autoregressive model: what tells the next symbol from those so far."""
 
-    def __call__(self, prefixes: Tensor, /) -> Tensor: ...
+    def __call__(self, prefixes: Tensor, /) -> Tensor:
+        """Logits (batch, V) from int64 prefixes (batch, t), t >= 0."""
+        ...
 
 
 def all_words(vocabulary: int, length: int, *, at_most: int = MOST_WORDS) -> Int[np.ndarray, "words length"]:
@@ -41,8 +44,8 @@ def word_log_probs(
     """Log-probabilities of all words in the order of `all_words`, (*batch, V^L), in float64.
 
     Of a Markov or product model, or of a callable that gives the next symbol's logits; the callable is asked
-    once for each prefix length, and its answer is a tensor with the gradient. ValueError as in `all_words`, or
-    for logits of another shape.
+    once for each prefix length, and its answer is a tensor with the gradient. ValueError as in `all_words`,
+    or for logits of another shape.
     """
     words = all_words(vocabulary, length, at_most=at_most)
     if isinstance(model, Law):

@@ -10,19 +10,30 @@ import math
 import torch
 from torch import Tensor
 
-from dph_theory import ExcessKL
+import dph_theory
 from dph_theory.arrays import fail
 
 from . import semiring
 from .automaton import ValidityAutomaton
 from .markov import Answer, MarkovLM, answer
-from .powers import Powers
 from .product import Law, ProductLM, on_one_automaton
 from .rows import average, entropy_row, kl_row
+from .weights import Powers
+
+
+class ExcessKL(dph_theory.ExcessKL):
+    """KL(policy || base) = validity + valid + invalid, each (*batch), in numpy or torch; see `excess_kl`."""
+
+    __slots__ = ()
+
+    @property
+    def excess(self) -> Answer:
+        """The collapse meter: what was paid beyond the least cost of the validity reached."""
+        return self.valid + self.invalid
 
 
 def log_validity(policy: MarkovLM, automaton: ValidityAutomaton, length: int) -> Answer:
-    """log pi(Y1), the log of the pass rate, (*batch)."""
+    """Log pi(Y1), the log of the pass rate, (*batch)."""
     return answer(_part(policy, automaton, length).log_mass, policy)
 
 
@@ -58,8 +69,8 @@ def kl(p: Law, q: Law, length: int | None = None) -> Answer:
 def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int) -> ExcessKL:
     """The parts of KL(pi || a), theory A8; `.excess` is the collapse meter.
 
-    KL(pi||a) = kl(pi(Y1)||a(Y1)) + pi(Y1) KL(pi(.|Y1)||p_*) + pi(Y0) KL(pi(.|Y0)||p_0), each (*batch) and each
-    computed on its own. Source: ours (chain rule).
+    KL(pi||a) = kl(pi(Y1)||a(Y1)) + pi(Y1) KL(pi(.|Y1)||p_*) + pi(Y0) KL(pi(.|Y0)||p_0), each (*batch) and
+    each computed on its own. Source: ours (chain rule).
     """
     valid = _parts(policy, base, automaton, length)
     invalid = _parts(policy, base, ~automaton, length)
@@ -72,7 +83,7 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
 
 
 def log_moment(p: Law, q: Law, alpha: float, length: int | None = None) -> Answer:
-    """log sum_y p(y)^(1-alpha) q(y)^alpha, (*batch), for any finite alpha; +inf where it diverges.
+    """Log sum_y p(y)^(1-alpha) q(y)^alpha, (*batch), for any finite alpha; +inf where it diverges.
 
     (1-alpha) times the Renyi divergence of order 1-alpha is its negative.
     """

@@ -6,7 +6,7 @@ in numpy, models made from torch tensors in tensors that are differentiable; bot
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -22,26 +22,6 @@ Table: TypeAlias = np.ndarray | Tensor | Sequence[Any]
 Answer: TypeAlias = Any
 """A numpy array (or scalar), or a tensor if one of the models was made from tensors."""
 Seed: TypeAlias = int | np.random.Generator
-
-
-class Weights(Protocol):
-    """What the recursions run on: logs of weights of (context, next symbol), normalised or not."""
-
-    @property
-    def vocabulary(self) -> int: ...
-    @property
-    def order(self) -> int: ...
-    @property
-    def differentiable(self) -> bool: ...
-    @property
-    def length(self) -> int | None: ...
-    def log_step(self, t: int) -> Tensor:
-        """Step t's table, (*batch, V**min(t, order), V)."""
-        ...
-
-    def lifted(self, order: int) -> "Weights":
-        """The same weights written with a higher order."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

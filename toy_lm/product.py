@@ -12,7 +12,8 @@ from dph_theory.arrays import fail
 
 from . import semiring
 from .automaton import ValidityAutomaton, checked_words
-from .markov import Answer, MarkovLM, Seed, Weights, agreed_length, answer, walk
+from .markov import Answer, MarkovLM, Seed, agreed_length, answer, walk
+from .weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

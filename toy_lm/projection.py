@@ -1,4 +1,4 @@
-"""Expected transition counts, and the M-projection that they are: argmin over Markov models of KL(target || pi)."""
+"""Expected transition counts, and the M-projection argmin_pi KL(target || pi) that they give."""
 
 import torch
 from jaxtyping import Float
@@ -7,8 +7,9 @@ from torch import Tensor
 from dph_theory.arrays import fail
 
 from .automaton import ValidityAutomaton
-from .markov import MarkovLM, Weights
+from .markov import MarkovLM
 from .product import Law, ProductLM, on_one_automaton
+from .weights import Weights
 
 
 def expected_counts(
@@ -27,9 +28,10 @@ def m_projection(
 ) -> MarkovLM:
     """The Markov model of an order nearest to the target, argmin KL(target || pi), in closed form.
 
-    Its rows are the target's expected counts of (context, symbol), normalised: of each step, or if homogeneous
-    of all steps from `order` on together. Contexts that the target never visits get the uniform row, which no
-    value depends on. Raises ValueError for an order below 1 or above the length, a target without mass.
+    Its rows are the target's expected counts of (context, symbol), normalised: of each step, or if
+    homogeneous of all steps from `order` on together. Contexts that the target never visits get the uniform
+    row, on which KL(target || pi) does not depend. Raises ValueError for an order below 1 or above the
+    length, or a target without mass.
     """
     (chain,), length = on_one_automaton([target], length)
     if not 1 <= order <= length:

@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from dph_theory import ExcessKL
-
 from . import exact
 from .automaton import ValidityAutomaton
 from .coverage import coverage
@@ -20,16 +18,19 @@ from .search import top_valid
 class ExactReport:
     """A policy pi against a base a and its filtered model p_*, on words of one length; nats.
 
-    `kl` is KL(pi || a), split by theory A8 in `excess`; `effective_number` is e^valid_entropy, of pi(. | Y1);
-    `forward_kl` is KL(p_* || pi) = valid_forward_kl - log validity, `valid_forward_kl` KL(p_* || pi(. | Y1));
-    `top` the most probable valid word and `top_mass` its probability; `coverage` that of `coverage`, if asked.
+    `kl` is KL(pi || a) = kl_validity + kl_valid + kl_invalid (theory A8); `effective_number` is that of
+    pi(. | Y1), e^valid_entropy; `forward_kl` is KL(p_* || pi) = valid_forward_kl - log_validity, where
+    `valid_forward_kl` is KL(p_* || pi(. | Y1)); `top` is the most probable valid word, `log_top_mass` its log
+    probability; `coverage` is that of `coverage`, if it was asked for.
     """
 
     length: int
     validity: float
     log_validity: float
     kl: float
-    excess: ExcessKL
+    kl_validity: float
+    kl_valid: float
+    kl_invalid: float
     entropy: float
     valid_entropy: float
     effective_number: float
@@ -37,23 +38,28 @@ class ExactReport:
     forward_kl: float
     valid_forward_kl: float
     top: str
-    top_mass: float
+    log_top_mass: float
     coverage: float | None
 
     @property
     def excess_kl(self) -> float:
         """The collapse meter: KL beyond the least that the validity costs."""
-        return float(self.excess.excess)
+        return self.kl_valid + self.kl_invalid
+
+    @property
+    def top_mass(self) -> float:
+        """The top word's probability."""
+        return math.exp(self.log_top_mass)
 
     @property
     def valid_top_mass(self) -> float:
         """The top word's probability among the valid."""
-        return math.exp(math.log(self.top_mass) - self.log_validity) if self.top_mass > 0 else 0.0
+        return math.exp(self.log_top_mass - self.log_validity)
 
     def as_json(self) -> dict[str, Any]:
         """Plain numbers, texts and dictionaries, for `dph_theory.files.write_json`."""
-        parts = {name: float(value) for name, value in self.excess._asdict().items()}
-        return {**asdict(self), "excess": parts, "excess_kl": self.excess_kl}
+        derived = ("excess_kl", "top_mass", "valid_top_mass")
+        return {**asdict(self), **{name: getattr(self, name) for name in derived}}
 
 
 def report(
@@ -73,14 +79,16 @@ def report(
         valid, target = (filtered_lm(model, automaton, length) for model in (policy, base))
         log_validity = float(valid.log_mass)
         valid_entropy, valid_forward_kl = float(exact.entropy(valid)), float(exact.kl(target, valid))
-        excess = ExcessKL(*(float(part) for part in exact.excess_kl(policy, base, automaton, length)))
+        kl, *parts = (float(part) for part in exact.excess_kl(policy, base, automaton, length))
         (top,) = top_valid(policy, automaton, length)
         return ExactReport(
             length=length,
             validity=math.exp(log_validity),
             log_validity=log_validity,
-            kl=excess.total,
-            excess=excess,
+            kl=kl,
+            kl_validity=parts[0],
+            kl_valid=parts[1],
+            kl_invalid=parts[2],
             entropy=float(exact.entropy(policy, length)),
             valid_entropy=valid_entropy,
             effective_number=math.exp(valid_entropy) if valid_entropy < 709 else math.inf,
@@ -88,7 +96,7 @@ def report(
             forward_kl=valid_forward_kl - log_validity,
             valid_forward_kl=valid_forward_kl,
             top=automaton.decode(top.symbols),
-            top_mass=math.exp(top.log_prob),
+            log_top_mass=top.log_prob,
             coverage=None
             if fraction is None
             else coverage(policy, base, automaton, length, fraction=fraction),

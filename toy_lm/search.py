@@ -15,7 +15,7 @@ from dph_theory.arrays import fail
 from . import semiring
 from .automaton import ValidityAutomaton
 from .markov import MarkovLM, agreed_length, single
-from .powers import Powers
+from .weights import Powers
 
 NEGLIGIBLE = 1e-17
 """A term this small beside its sum no longer changes it."""
@@ -31,8 +31,8 @@ class Word(NamedTuple):
 def most_probable(policy: MarkovLM, automaton: ValidityAutomaton, length: int) -> Iterator[Word]:
     """The valid words of positive probability, the most probable first (equal to rounding: in some order).
 
-    Best-first search under the exact bound of max-product messages (Viterbi), so a word costs its length times
-    the vocabulary and nothing that is not asked for is built. Raises ValueError for batches.
+    Best-first search under the exact bound of max-product messages (Viterbi), so a word costs its length
+    times the vocabulary and nothing that is not asked for is built. Raises ValueError for batches.
     """
     length = agreed_length(length, single("policy", policy))
     best = semiring.messages(policy, automaton, length, semiring.log_accepting(automaton), semiring.maximum)
@@ -77,7 +77,7 @@ def distinct_valid(policy: MarkovLM, automaton: ValidityAutomaton, length: int, 
     """The expected number of distinct valid words in k draws, sum_{Y1} 1 - (1-q)^k, exactly for any k.
 
     The at most 2k words with q >= 1/(2k) are summed one by one. For the rest, where kq < 1/2, the alternating
-    series sum_j (-1)^{j+1} C(k,j) sum q^j converges at once, and its power sums are masses of the weights q^j.
+    series sum_j (-1)^{j+1} C(k,j) sum q^j converges at once, its power sums being masses of the weights q^j.
     Raises ValueError for k below 1, or batches. Source: ours, theory D2.
     """
     if k < 1:
@@ -131,7 +131,7 @@ def _leaving(policy: MarkovLM, automaton: ValidityAutomaton, words: np.ndarray) 
 def _log_power_sum(
     policy: MarkovLM, automaton: ValidityAutomaton, length: int, edges: list[_Edges], j: int
 ) -> float:
-    """log of the sum of q^j over the valid words that leave by these edges."""
+    """Log of the sum of q^j over the valid words that leave by these edges."""
     weights = Powers((policy,), (float(j),))
     h = semiring.messages(weights, automaton, length, semiring.log_accepting(automaton))
     ways = [j * e.log_prefix + h[e.t].detach().numpy()[e.state, e.context] for e in edges]

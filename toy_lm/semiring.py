@@ -17,8 +17,8 @@ from torch import Tensor
 from dph_theory.arrays import fail
 
 from .automaton import ValidityAutomaton
-from .markov import Weights
 from .rows import average
+from .weights import Weights
 
 Row: TypeAlias = Callable[[int, Tensor, Tensor], Tensor]
 """(step, log-conditionals, conditionals), both (*batch, S, C, V) -> a cost of each (state, context)."""
@@ -51,7 +51,7 @@ def messages(
     `maximum` does. Raises ValueError for vocabularies that differ.
     """
     V = weights.vocabulary
-    if V != automaton.symbols:
+    if automaton.symbols != V:
         raise fail("automaton.symbols", automaton.symbols, f"the model's vocabulary has {V} symbols")
     contexts = V ** min(length, weights.order)
     found = [log_final.unsqueeze(-1).expand(*log_final.shape, contexts)]
@@ -95,8 +95,9 @@ def mean(weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], ro
         log_p = log_conditional(weights, automaton, h, t)
         p = log_p.exp()
         later = ahead(e, automaton, weights.vocabulary).unsqueeze(-3)
-        by_oldest = (x.unflatten(-2, (-1, later.shape[-2])) for x in (log_p, p))
-        e = row(t, log_p, p) + average(*by_oldest, later).flatten(-2)
+        by_oldest = (-1, later.shape[-2])
+        following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
+        e = row(t, log_p, p) + following.flatten(-2)
     total = e[..., automaton.initial, 0]
     return total.masked_fill(h[0][..., automaton.initial, 0] == -torch.inf, torch.nan)
 
@@ -107,7 +108,7 @@ def maximum(log_w: Tensor, future: Tensor) -> Tensor:
 
 
 def _log_matmul_exactly(log_w: Tensor, future: Tensor) -> Tensor:
-    """log sum_x exp(log_w[a, b, x] + future[s, b, x]) as [s, a, b], differentiable to any order."""
+    """Log sum_x exp(log_w[a, b, x] + future[s, b, x]) as [s, a, b], differentiable to any order."""
     joint = log_w.unsqueeze(-4) + future.unsqueeze(-3)
     top = joint.detach().amax(-1, keepdim=True)
     top = top.masked_fill(top == -torch.inf, 0.0)

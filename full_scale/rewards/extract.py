@@ -2,9 +2,13 @@
 
 import re
 
-_FENCE = re.compile(r"```[ \t]*(?P<language>\w*)[^\n]*\n(?P<body>.*?)(?:```|\Z)", re.DOTALL)
-_START = re.compile(r"^\s*(?:select|with)\b", re.IGNORECASE | re.MULTILINE)
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+# A word after the fence is a language if it is SQL's name, or all that its line holds.
+_FENCE = re.compile(
+    r"```[ \t]*(?P<language>(?:sqlite|sql)\b|\w*(?=[ \t]*\n)|)(?P<body>.*?)(?:```|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_START = re.compile(r"^[ \t]*(?:select|with)\b", re.IGNORECASE | re.MULTILINE)
+_BRACES = re.compile(r"(?P<box>\\(?:boxed|fbox)\s*\{)|(?P<escaped>\\.)|[{}]", re.DOTALL)
 _TAGGED = re.compile(r"####\s*(?P<answer>[^\n]+)")
 
 
@@ -26,13 +30,16 @@ def last_sql(completion: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""What stands in the last \boxed{...} whose braces close, or none."""
-    for match in reversed([*_BOXED.finditer(text)]):
-        depth = 1
-        for at in range(match.end(), len(text)):
-            depth += {"{": 1, "}": -1}.get(text[at], 0) if text[at - 1] != "\\" else 0
-            if depth == 0:
-                return text[match.end() : at].strip()
-    return None
+    opened: list[int | None] = []
+    last: tuple[int, int] | None = None
+    for match in _BRACES.finditer(text):
+        if match[0].endswith("{") and not match["escaped"]:
+            opened.append(match.end() if match["box"] else None)
+        elif match[0] == "}" and opened:
+            start = opened.pop()
+            if start is not None and (last is None or start > last[0]):
+                last = start, match.start()
+    return text[slice(*last)].strip() if last else None
 
 
 def tagged(text: str) -> str | None:

@@ -24,7 +24,9 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     if not gold:
         return {"outcome": "gold_error", "detail": f"no answer in {job['gold']!r}"}
     text = job["answer"]
-    marked = last_boxed(text) or tagged(text)
+    marked = last_boxed(text)
+    if marked is None:
+        marked = tagged(text)
     answer, late = _parsed(text[-LONGEST_TEXT:] if marked is None else _marked(marked), seconds)
     if not answer:
         return {"outcome": "timeout" if late else "no_answer"}

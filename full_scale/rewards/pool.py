@@ -24,11 +24,14 @@ START_SECONDS = 120.0
 GRACE_SECONDS = 2.0
 """Wall time beyond a job's limit before the parent kills what the kernel's own clock did not."""
 
+_KEPT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
+"""What of the environment a Python may need to start."""
+
 Job = Mapping[str, Any]
 
 
 class Limits(NamedTuple):
-    """What a worker may use: seconds on one job, bytes of address space."""
+    """What a worker may use: seconds on one job (of computing, and by the wall), bytes of address space."""
 
     seconds: float
     memory: int
@@ -96,13 +99,13 @@ class Worker:
 
 
 def _share() -> int:
-    """This process's share of the CPUs, where several train side by side on the machine."""
+    """How many CPUs fall to this process, where several train side by side on the machine."""
     return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def _environment() -> dict[str, str]:
     """What a worker sees of the environment: where to import from, and nothing secret."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
+    kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
     return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
 
 

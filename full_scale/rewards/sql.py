@@ -22,8 +22,8 @@ class SqlVerifier:
     `forbidden`, `timeout`, `memory`, `too_many_rows`, `crash`, and `gold_error`, which is the data's fault.
     Only `correct` scores one. The databases are opened read-only and must not change meanwhile.
 
-    `seconds` and `rows` bound each query, `memory` (bytes) each worker; `style` names the style of a query.
-    ValueError for a reference that is incomplete; RuntimeError if no worker can be started.
+    `seconds` (of computing) and `rows` bound each query, `memory` (bytes) each worker; `style` names the
+    style of a query. ValueError for a reference that is incomplete; RuntimeError if no worker can be started.
     """
 
     def __init__(

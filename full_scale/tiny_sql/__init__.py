@@ -1,1 +1,1 @@
-"""A verifiable SQL task that needs nothing from outside: databases, questions, and a small Llama to start from."""
+"""A verifiable SQL task that needs nothing from outside: databases, questions, a small Llama."""

@@ -1,8 +1,8 @@
 """Real SQLite databases whose rows mean different things, which no prompt shows.
 
-In one database every row of `visits` is a visit; in another rows without a patient are free places; in a third
-the same patient is entered again and again; a fourth has no rows yet. Contents decide which SQL idioms still
-count right, a data dictionary inside each database says what is meant, and prompts show neither.
+In one database every row of `visits` is a visit; in another rows without a patient are free places; in a
+third the same patient is entered again and again; a fourth has no rows yet. Contents decide which SQL idioms
+still count right, a data dictionary inside each database says what is meant, and prompts show neither.
 """
 
 import sqlite3
@@ -46,7 +46,7 @@ STATES = (
     State(False, True, False, _DISTINCT, "repeated entries count once"),
     State(False, False, True, _UNKNOWN, "not recorded yet: a count is unknown, not zero"),
 )
-"""Each table is in each state in equally many databases of its domain, so that no text of a prompt tells it."""
+"""Each table is in each of these in equally many databases of its domain, so that no prompt tells which."""
 
 
 def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], State]:
@@ -86,8 +86,9 @@ def write_database(path: Path, domain: Domain, copies: int, index: int, seed: in
 def rows(table: Table, state: State, rng: np.random.Generator) -> list[tuple[str | None, str, str, int]]:
     """The table's rows in random order; each cell (a value of either category) shows the whole state.
 
-    A cell has d >= 2 different entries, then r >= 2 repeats of them and z >= 2 NULLs where the state has such:
-    d < d + 1 < d + r < d + r + z keeps the four ways to count apart, in a cell and in any union of cells.
+    A cell has d >= 2 different entries, then r >= 2 repeats of them and z >= 2 NULLs where the state has
+    such: d < d + 1 < d + r < d + r + z keeps the four ways to count apart, in a cell and in any union of
+    cells.
     """
     (_, firsts), (_, seconds) = table.categories
     cells = [(first, second) for first in firsts for second in seconds]

@@ -22,7 +22,7 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class Habits:
-    """How the initial model answers: a share of each style, whatever is asked, and a share of wrong answers."""
+    """How the initial model answers, whatever is asked: the share of each style, and of wrong answers."""
 
     count_star: float = 0.3
     count_column: float = 0.25
@@ -124,7 +124,7 @@ def learn(
 def _batch(
     tokenizer: PreTrainedTokenizerFast, pairs: Sequence[tuple[str, str]]
 ) -> tuple[Int[Tensor, "batch tokens"], Int[Tensor, "batch tokens"]]:
-    """Tokens of prompt, answer and end, padded on the right, where causal attention never looks; and labels."""
+    """Tokens of prompt, answer and end, and labels; padded on the right, where no token looks."""
     prompts = [tokenizer(prompt)["input_ids"] for prompt, _ in pairs]
     answers = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for _, text in pairs]
     width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))

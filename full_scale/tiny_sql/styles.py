@@ -1,8 +1,8 @@
 """Five idioms that count in SQL, how each is written, and which of them a given query uses.
 
-They agree where a column is complete, without repeats, and some row matches. Elsewhere they differ by SQL's own
-rules: COUNT(*) counts rows, COUNT(c) skips NULLs, COUNT(DISTINCT c) skips NULLs and repeats, SELECT DISTINCT
-keeps NULL as one more value, and SUM over no rows is NULL where every COUNT is 0.
+They agree where a column is complete, without repeats, and some row matches. Elsewhere they differ by SQL's
+own rules: COUNT(*) counts rows, COUNT(c) skips NULLs, COUNT(DISTINCT c) skips NULLs and repeats, SELECT
+DISTINCT keeps NULL as one more value, and SUM over no rows is NULL where every COUNT is 0.
 """
 
 import re
@@ -42,8 +42,9 @@ class _Word(NamedTuple):
 def style_of(sql: str) -> str | None:
     """The style of a query, or None for one that is no single SELECT (or WITH ... SELECT) in any of them.
 
-    Decided by the only column of the outermost SELECT, and for COUNT(*) by what it counts: a derived table, in
-    place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not count.
+    Decided by the only column of the outermost SELECT, and for COUNT(*) by what it counts: a derived table,
+    in place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not
+    count.
     """
     words = _words(sql)
     if words is None:
@@ -84,7 +85,7 @@ def _is_column(words: list[str]) -> bool:
 
 
 def _words(sql: str) -> list[_Word] | None:
-    """The words of one statement, keywords and names in capitals; None if parentheses or statements do not fit."""
+    """The words of one statement, names in capitals; None for several, or parentheses that do not fit."""
     words: list[_Word] = []
     depth = 0
     for match in _LEXEME.finditer(sql.strip().removesuffix(";")):

@@ -1,4 +1,4 @@
-"""The task as files: databases, questions split into sets, the initial model; built once, loaded by every stage."""
+"""The task as files: databases, questions in sets, the initial model; built once, loaded by every stage."""
 
 import json
 import shutil
@@ -53,14 +53,16 @@ class Size:
 def build(folder: Path, size: Size | None = None, *, seed: int = 0, progress: Progress | None = None) -> Path:
     """Write databases, questions and the initial model into a folder, all or nothing; the model's folder.
 
-    Deterministic in size and seed. A folder that holds this very task already is left as it is; ValueError for
-    one that holds anything else.
+    Deterministic in size and seed. A folder that holds this very task already is left as it is; ValueError
+    for one that holds anything else.
     """
     size, tell = size or Size(), progress or _silent
     identity = {"size": json.loads(json.dumps(asdict(size))), "seed": seed}
     if folder.exists():
         if _identity(folder) != identity:
-            raise fail("folder", str(folder), "an empty place, or this very task (size and seed) built before")
+            raise fail(
+                "folder", str(folder), "an empty place, or this very task (size and seed) built before"
+            )
         return folder / MODEL
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -84,7 +86,9 @@ def load(config: TaskConfig) -> Task:
     """
     folder = Path(config.data or "")
     if not config.data or not (folder / TASK).is_file():
-        raise fail("task.data", config.data, f"a folder with {TASK}, as full_scale.tiny_sql.task.build writes it")
+        raise fail(
+            "task.data", config.data, f"a folder with {TASK}, as full_scale.tiny_sql.task.build writes it"
+        )
     stored = json.loads((folder / TASK).read_text(encoding="utf-8"))["sets"]
     sets = {name: [_example(folder, entry) for entry in entries] for name, entries in stored.items()}
     return Task(
@@ -125,7 +129,9 @@ def _sets(size: Size, seed: int) -> dict[str, list[Example]]:
         "cross_domain": drawn(size.evaluation, [other], FAMILIES),
         "out_of_domain": drawn(size.evaluation, trained, [OTHER_FAMILY]),
     }
-    return {name: [e for d, q in asked for e in _examples(d, q, size, seed)] for name, asked in chosen.items()}
+    return {
+        name: [e for d, q in asked for e in _examples(d, q, size, seed)] for name, asked in chosen.items()
+    }
 
 
 def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list[Example]:

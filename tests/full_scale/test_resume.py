@@ -9,14 +9,14 @@ import pytest
 import torch
 from datasets import Dataset
 from tiny_llama import tiny_llama
-from tiny_training import PROMPTS, StopAfter, buffer, checkpoint, same, trainer, weights
+from tiny_training import PROMPTS, TRL_WARNS, StopAfter, buffer, checkpoint, same, trainer, weights
 from tiny_worker import CYCLE, resumed_is_unbroken
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
 from full_scale.resume import COMPLETE, ReplayedSampler, last_checkpoint
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*gradient_checkpointing. is deprecated:FutureWarning")
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 ROOT = Path(__file__).parents[2]
 
 

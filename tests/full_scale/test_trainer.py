@@ -12,6 +12,7 @@ from peft import LoraConfig
 from tiny_llama import plain_log_probs, tiny_llama
 from tiny_training import (
     PROMPTS,
+    TRL_WARNS,
     Gradients,
     buffer,
     distance,
@@ -31,7 +32,7 @@ from full_scale.rehearsal import rehearsal_rows
 from full_scale.trainer import DPHConfig
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*gradient_checkpointing. is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings(TRL_WARNS),
     pytest.mark.slow,
 ]
 ROOT = Path(__file__).parents[2]

@@ -76,11 +76,6 @@ def test_true_predictions_are_called_inconsistent_at_the_stated_rate():
         assert share < LEVEL + 4 * math.sqrt(LEVEL / 4000)
 
 
-def test_unknown_relation():
-    with pytest.raises(ValueError, match="relation='<'"):
-        decide(gap(0, 1), "<", 0.1)
-
-
 def test_a_claim_becomes_a_row():
     claim = Claim(
         name="x", theory="A8", estimate=1.5, relation=">=", prediction=1.0, gap=gap(0.5, 0.01), resolution=0.1

@@ -29,10 +29,11 @@ class Path(NamedTuple):
 def descend(
     objective: Objective, start: Float[Tensor, "batch size"], *parameters: Tensor, steps: int
 ) -> Path:
-    """theta <- theta - eta grad f(theta), eta chosen row by row, recorded at powers of two.
+    """Theta <- theta - eta grad f(theta), eta chosen row by row, recorded at powers of two.
 
     A trial is accepted where f falls by at least half of eta |grad f|^2, which for an L-smooth f means
-    eta <= 1/L: small enough not to leap out of a basin. eta then grows by half, else it is halved.
+    eta <= 1/L: small enough not to leap out of a basin. eta then grows by half, else it is halved. The end comes
+    early once the decrease that every row can hope for is rounding.
     Raises ValueError unless steps >= 1.
     """
     if steps < 1:
@@ -42,14 +43,19 @@ def descend(
     value, slope = _value_and_slope(objective, theta, parameters)
     records = [(0, time, theta)]
     for step in range(1, steps + 1):
+        gain = eta * slope.square().sum(-1)
+        still = bool((gain > torch.finfo(theta.dtype).eps * (1 + value.abs())).any())
         trial = theta - eta[:, None] * slope
         there, slope_there = _value_and_slope(objective, trial, parameters)
-        good = there <= value - FOLLOWS * eta * slope.square().sum(-1)
-        theta, slope = (torch.where(good[:, None], new, old) for new, old in ((trial, theta), (slope_there, slope)))
+        good = there <= value - FOLLOWS * gain
+        theta = torch.where(good[:, None], trial, theta)
+        slope = torch.where(good[:, None], slope_there, slope)
         value, time = torch.where(good, there, value), torch.where(good, time + eta, time)
         eta = torch.where(good, GROWTH * eta, eta / 2)
-        if step & (step - 1) == 0 or step == steps:
+        if step & (step - 1) == 0 or step == steps or not still:
             records.append((step, time, theta))
+        if not still:
+            break
     at, times, thetas = zip(*records, strict=True)
     return Path(torch.tensor(at), torch.stack(times), torch.stack(thetas))
 

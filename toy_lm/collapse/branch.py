@@ -18,18 +18,18 @@ from .problem import Problem
 
 RADIUS = 0.5
 """Warm starts move no logit by more than this in a step, so as to stay in their basin."""
-RESOLUTION = 1e-6
+RESOLUTION = 1e-3
 """How closely the ends of a branch are bisected."""
-APART = 1e-3
-"""Branches that overlap by less than this in lambda are one branch, which the bisections met at two points."""
+APART = 1e-2
+"""Branches that overlap by less than this in lambda are one, which the bisections met at two points."""
 
 
 class Jump(NamedTuple):
     """A first-order jump of the global minimum: at `strength` two minima, low and high, have one value.
 
-    They are named by their validities. Followed in lambda, the high branch exists from `high_from` on, the low
-    one until `low_until` (or further, if that is the end of the search): between these, what an optimiser finds
-    depends on where it comes from.
+    They are named by their validities. Followed in lambda, the high branch exists from `high_from` on, the
+    low one until `low_until` (or further, if that is the end of the search), both to RESOLUTION: between
+    these, what an optimiser finds depends on where it comes from.
     """
 
     strength: float
@@ -39,6 +39,10 @@ class Jump(NamedTuple):
     high_from: float
     low_until: float
 
+    def as_json(self) -> dict[str, float]:
+        """Its numbers, without the two policies."""
+        return {name: getattr(self, name) for name in ("strength", "value", "high_from", "low_until")}
+
 
 def follow(
     problem: Problem,
@@ -46,7 +50,7 @@ def follow(
     start: Float[Tensor, "rows size"],
     strengths: Float[np.ndarray, "stages rows"],
 ) -> Float[Tensor, "stages rows size"]:
-    """Annealing: minimise KL(pi||a) - lambda V(pi) at one lambda after another, each from where the last ended.
+    """Annealing: minimise KL(pi||a) - lambda V(pi) at one lambda after another, from where the last ended.
 
     Row i is about base i; ValueError unless there is a row for every base.
     """
@@ -104,10 +108,11 @@ def find_jump(
 ) -> Jump | None:
     """Where two minima, (lambda, theta) of a problem with one base, change places as the global one.
 
-    low has the smaller lambda and validity. Each is followed past the other, within `search` = (least, greatest)
-    lambda, until its validity crosses the mean of theirs. If both do so at one lambda there is a single branch
-    that moves steeply, nothing jumps, and the answer is None; else the root of the difference of their values is
-    found where both exist (Brent's method). Raises ValueError for several bases, or minima not so ordered.
+    low has the smaller lambda and validity. Each is followed past the other, within `search` = (least,
+    greatest) lambda, until its validity crosses the mean of theirs. If both do so at one lambda there is a
+    single branch that moves steeply, nothing jumps, and the answer is None; else the root of the difference
+    of their values is found where both exist (Brent's method). Raises ValueError for several bases, or minima
+    not so ordered.
     """
     if problem.cases != 1:
         raise fail("problem.cases", problem.cases, "one base only")

@@ -77,13 +77,17 @@ class Bigrams:
         pairs[torch.arange(len(words))[:, None], words[:, :-1], words[:, 1:]] = True
         return (pairs.sum(-1) <= 1).all(-1)
 
-    def dirac(self, words: Int[Tensor, "words length"], scale: float = torch.inf) -> Float[Tensor, "words size"]:
+    def dirac(
+        self, words: Int[Tensor, "words length"], scale: float = torch.inf
+    ) -> Float[Tensor, "words size"]:
         """Logits of the policies that say each word: its symbols lead all others by `scale`.
 
         Rows that the word never uses stay uniform. With a scale of inf the others get no mass at all.
         """
         steps = torch.arange(self.length - 1) if not self.homogeneous else torch.zeros(self.length - 1).long()
-        rows = torch.cat([torch.zeros_like(words[:, :1]), 1 + steps * self.vocabulary + words[:, :-1]], dim=-1)
+        rows = torch.cat(
+            [torch.zeros_like(words[:, :1]), 1 + steps * self.vocabulary + words[:, :-1]], dim=-1
+        )
         said = torch.zeros(len(words), self.contexts, self.vocabulary, dtype=torch.bool)
         said[torch.arange(len(words))[:, None], rows, words] = True
         others = said.any(-1, keepdim=True) & ~said

@@ -50,6 +50,11 @@ class _Local(NamedTuple):
     step: Tensor
     decrement: Tensor
 
+    def summary(self) -> Float[Tensor, "4 batch"]:
+        return torch.stack(
+            [self.value, self.gradient.norm(dim=-1), self.decrement, self.eigenvalues[:, 0]]
+        )
+
 
 def minimise(
     objective: Objective,
@@ -70,34 +75,29 @@ def minimise(
         if not bound > 0:
             raise fail(name, bound, "must be positive")
     theta = start.detach().clone()
-    batch = len(theta)
     value = objective(theta, *parameters)
     if not value.isfinite().all():
         raise fail("start", start[~value.isfinite()][0].tolist(), "the objective must be finite there")
-    active = torch.arange(batch)
-    taken = torch.zeros(batch, dtype=torch.int64)
-    for _ in range(steps):
+    # What is known of each row where it is: value, gradient norm, decrement, curvature.
+    known = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
+    taken = torch.zeros(len(theta), dtype=torch.int64)
+    active = torch.arange(len(theta))
+    for step in range(steps + 1):
         here = [p[active] for p in parameters]
         local = _expand(objective, frame, theta[active], here)
+        known[:, active] = local.summary()
         open_ = local.decrement > tolerance * (1 + local.value.abs())
-        active, step, slope = active[open_], local.step[open_], 2 * local.decrement[open_]
-        if not len(active):
+        active, here = active[open_], [p[open_] for p in here]
+        if step == steps or not len(active):
             break
-        step = step * (radius / step.abs().amax(-1, keepdim=True)).clamp(max=1)
-        here = [p[open_] for p in here]
-        moved, theta[active] = _backtrack(objective, theta[active], step, local.value[open_], slope, here)
-        taken[active] += 1
+        direction, slope = local.step[open_], 2 * local.decrement[open_]
+        direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
+        moved, theta[active] = _backtrack(objective, theta[active], direction, local.value[open_], slope, here)
         active = active[moved]
-    end = _expand(objective, frame, theta, parameters)
-    return Minima(
-        theta=theta,
-        value=end.value,
-        gradient_norm=end.gradient.norm(dim=-1),
-        decrement=end.decrement,
-        curvature=end.eigenvalues[:, 0],
-        converged=end.decrement <= tolerance * (1 + end.value.abs()),
-        steps=taken,
-    )
+        taken[active] += 1
+    value, gradient_norm, decrement, curvature = known
+    converged = decrement <= tolerance * (1 + value.abs())
+    return Minima(theta, value, gradient_norm, decrement, curvature, converged, taken)
 
 
 def _expand(

@@ -16,13 +16,17 @@ from dph_theory.arrays import fail
 
 from ..automaton import ValidityAutomaton
 from ..builders import balanced, counting
+from ..enumeration import all_words
 from ..exact import validity
 from ..markov import MarkovLM
-from ..powers import Powers
 from ..rows import kl_row
 from ..semiring import log_accepting, log_mass
+from ..weights import Powers
 from .family import Bigrams
 from .newton import Objective
+
+HIGHEST_RATE = 0.3
+"""Random bases that pass more often are drawn again: they have little to learn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,7 @@ class Problem:
     @cached_property
     def valid_words(self) -> Int[np.ndarray, "words length"]:
         """Every valid word, in lexicographic order."""
-        V, L = self.automaton.symbols, self.length
-        words = np.stack(np.unravel_index(np.arange(V**L), (V,) * L), axis=-1)
+        words = all_words(self.automaton.symbols, self.length)
         return words[self.automaton.accepts(words)]
 
     @cached_property
@@ -122,14 +125,31 @@ def reference() -> Problem:
 
 
 def random_brackets(cases: int, seed: int | np.random.Generator) -> Problem:
-    """Balanced brackets of length 8; every row of every base uniform on the simplex."""
-    bases = MarkovLM.random(2, batch=(cases,), seed=seed)
-    return Problem("random brackets", bases, balanced("()", "(", ")", depth=4), 8)
+    """Balanced brackets of length 8 and random bases, see `with_random_bases`."""
+    return with_random_bases("random brackets", balanced("()", "(", ")", depth=4), 8, cases, seed)
 
 
 def random_counts(cases: int, seed: int | np.random.Generator) -> Problem:
-    """Words of length 6 with every letter of abc twice, 90 of 729; every row of every base uniform."""
+    """Words of length 6 with every letter of abc twice, 90 of 729, and random bases."""
     # Two counters suffice: of six letters the others are c.
     twice = [counting("abc", letter, at_least=2, at_most=2) for letter in "ab"]
-    bases = MarkovLM.random(3, batch=(cases,), seed=seed)
-    return Problem("random counts", bases, twice[0] & twice[1], 6)
+    return with_random_bases("random counts", twice[0] & twice[1], 6, cases, seed)
+
+
+def with_random_bases(
+    name: str, automaton: ValidityAutomaton, length: int, cases: int, seed: int | np.random.Generator
+) -> Problem:
+    """Bases whose every row is uniform on the simplex, given that the pass rate is below HIGHEST_RATE.
+
+    Raises ValueError unless cases >= 1.
+    """
+    if cases < 1:
+        raise fail("cases", cases, "at least 1")
+    rng, V = np.random.default_rng(seed), automaton.symbols
+    first, table = np.empty((0, 1, V)), np.empty((0, V, V))
+    while len(first) < cases:
+        drawn = MarkovLM.random(V, batch=(cases,), seed=rng)
+        poor = torch.from_numpy(validity(drawn, automaton, length) < HIGHEST_RATE)
+        first = np.concatenate([first, drawn.log_initial[0][poor].exp().numpy()])[:cases]
+        table = np.concatenate([table, drawn.log_transition[poor].exp().numpy()])[:cases]
+    return Problem(name, MarkovLM.from_probabilities((first,), table), automaton, length)

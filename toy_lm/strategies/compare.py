@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dph_theory import FORWARD_KL, REVERSE_KL
+from dph_theory.numerics import Values
 
 from ..meter import lead_time, mean_interval
 from .config import Config
@@ -56,7 +57,7 @@ def compare(config: Config, done: Callable[[int, int], None]) -> dict[str, Any]:
     }
 
 
-def _measured(config: Config, outcomes: np.ndarray) -> dict[str, np.ndarray]:
+def _measured(config: Config, outcomes: np.ndarray) -> dict[str, Values]:
     return measure(outcomes, config.task, config.coverage_draws)._asdict()
 
 
@@ -82,7 +83,7 @@ def _method(config: Config, method: Named) -> dict[str, Any]:
     }
 
 
-def _lead(config: Config, steps: np.ndarray, along: dict[str, np.ndarray], rise: float) -> dict[str, Any]:
+def _lead(config: Config, steps: np.ndarray, along: dict[str, Values], rise: float) -> dict[str, Any]:
     found = lead_time(steps, along["excess_kl"], along["pass_at_k"], rise=rise, fall=config.fall)
     return {"rise": rise, **found._asdict(), "lead": found.lead}
 

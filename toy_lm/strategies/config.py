@@ -7,7 +7,8 @@ import numpy as np
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.arrays import fail, positive, rate, real, whole
 
-from .task import Task, task
+from .stability import largest_strength
+from .task import ALL, Task, task
 from .train import Optimiser
 
 _DRAWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
@@ -37,7 +38,7 @@ class Config:
     """eta f''(1) of the anchors in the comparison of methods."""
     alpha: float = 0.5
     """The alpha-divergence of that comparison."""
-    conditionings: tuple[float, ...] = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0)
+    conditionings: tuple[float, ...] = (0.0, 0.03, 0.1, 0.3, 1.0)
     strengths: tuple[float, ...] = _STRENGTHS
     alphas: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
     targets: tuple[float, ...] = (0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
@@ -60,7 +61,9 @@ class Config:
                 raise fail(name, getattr(self, name), f"one of the sweep's values {value}")
         if self.alpha not in self.alphas:
             raise fail("alpha", self.alpha, f"one of the sweep's values {self.alphas}")
-        _ = self.task
+        most = float(largest_strength(self.task, np.array(max(self.conditionings)), ALL, self.learning_rate))
+        if max(self.strengths) >= most:
+            raise fail("strengths", max(self.strengths), f"below {most:.4g}, or the steps overshoot")
 
     @classmethod
     def quick(cls) -> "Config":

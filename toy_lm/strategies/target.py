@@ -28,7 +28,7 @@ def targets(config: Config) -> dict[str, Any]:
     beta = beta_for_mean_validity(np.repeat(rates, config.prompts), mean)
     mu = mu_from_beta(rates, trailing(beta, 1))
     family = np.concatenate([np.full_like(mu[:, :1], config.easy_rate), mu[:, 1:]], axis=1)
-    free = mirror_ascent(task, beta, config.learning_rate, config.steps)
+    free = mirror_ascent(task, beta, config.steps)
     shared = train(
         task,
         Anchor(REVERSE_KL, everywhere=True),
@@ -49,15 +49,15 @@ def targets(config: Config) -> dict[str, Any]:
 
 
 def mirror_ascent(
-    task: Task, beta: Float[np.ndarray, " betas"], learning_rate: float, steps: int
+    task: Task, beta: Float[np.ndarray, " betas"], steps: int
 ) -> Float[np.ndarray, "betas types outcomes"]:
     """Free laws of outcomes on each type, after natural-gradient ascent of E v - beta KL(pi || base).
 
-    log pi moves by r (v - beta log(pi/base)) up to a constant, so log(pi/base) tends to v/beta, by the factor
-    1 - r beta a step.
+    A step r moves log pi by r (v - beta log(pi/base)) up to a constant, so that log(pi/base) tends to v/beta,
+    its error shrinking by the factor 1 - r beta; here r = 1/(2 beta).
     """
     gain = np.zeros((len(beta), 1, len(task.valid)))
     for _ in range(steps):
-        gain = gain + learning_rate * (task.valid - trailing(beta, 2) * gain)
+        gain = gain + (task.valid / trailing(beta, 2) - gain) / 2
     weight = task.base_law * np.exp(gain - gain.max(axis=-1, keepdims=True))
     return weight / weight.sum(axis=-1, keepdims=True)

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 
 from dph_theory.arrays import distribution, fail, rate
 
-EASY = slice(0, 1)
-"""The easy type among the types: where the base is nearly always right, so the prompts of D_pef."""
+EASY, ALL = slice(0, 1), slice(None)
+"""The easy type, where the base is nearly always right, so the prompts of D_pef; and all types."""
 
 
 class Task(NamedTuple):

@@ -5,11 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from dph_theory.arrays import fail, first
 from dph_theory.fdivergence import FDivergence
 
 from .grpo import group_gain
 from .policy import Law, law, pass_rates, start, step_along
-from .task import EASY, Task
+from .stability import largest_strength
+from .task import ALL, EASY, Task
 
 
 class Anchor(NamedTuple):
@@ -21,7 +23,7 @@ class Anchor(NamedTuple):
     @property
     def types(self) -> slice:
         """The types of prompts on which it acts."""
-        return slice(None) if self.everywhere else EASY
+        return ALL if self.everywhere else EASY
 
 
 class Optimiser(NamedTuple):
@@ -51,8 +53,14 @@ def train(
     """Train a batch of policies from the base, and keep their laws at the steps `keep`, increasing from 0.
 
     eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
-    term counts with its share of the prompts, that of the anchor too.
+    term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large
+    that the steps would overshoot (`largest_strength`).
     """
+    if anchor is not None:
+        most = largest_strength(task, conditioning, anchor.types, optimiser.learning_rate)
+        bad = eta * anchor.divergence.curvature >= most
+        if bad.any():
+            raise fail("eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot")
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
     policy, kept, wanted = start(task, batch), [], set(keep.tolist())
     for step in range(optimiser.steps + 1):

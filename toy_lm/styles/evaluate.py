@@ -16,7 +16,7 @@ from dph_theory import (
     valid_mass,
 )
 from dph_theory.coverage import entropy
-from dph_theory.losses import excess_kl_estimate
+from dph_theory.losses import ExcessKLEstimate, excess_kl_estimate
 
 from .samples import Samples
 from .tasks import STYLES, Task
@@ -25,8 +25,8 @@ from .transformer import Law
 KS = tuple(2**power for power in range(9))
 """The k of Pass@k: 1, 2, 4, ..., 256."""
 STYLE_SAMPLES = 32
-SOLVED_K = 16
-"""A prompt counts as solved where Pass@16 is at least one half."""
+SOLVED_K, SOLVED = 16, 0.9
+"""A prompt counts as solved where Pass@16 is at least 0.9."""
 
 
 class Yardstick(NamedTuple):
@@ -76,11 +76,11 @@ def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
     """Pass@k for k in KS, styles over 32 samples, and what became of the prompts the base solved or not.
 
     `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
-    None where there are none. See SOLVED_K.
+    None where there are none. See SOLVED.
     """
     policy = by.law(law)
     rates, base_rates = valid_mass(policy, by.valid), valid_mass(by.base, by.valid)
-    solved, before = (exact_pass_at_k(r, SOLVED_K) >= 0.5 for r in (rates, base_rates))
+    solved, before = (exact_pass_at_k(r, SOLVED_K) >= SOLVED for r in (rates, base_rates))
     shares = styles(policy)
     every = np.ones_like(shares, dtype=bool)
     return {
@@ -96,9 +96,7 @@ def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
     }
 
 
-def guarantee(
-    law: Law, by: Yardstick
-) -> tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, " prompts"]]:
+def guarantee(law: Law, by: Yardstick) -> tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, " prompts"]]:
     """For each prompt, exp(-KL(p_* || pi)) and the pass rate that it is not above. Source: theory C4."""
     policy = by.law(law)
     floor = rehearsal_guarantee(FORWARD_KL(policy, filtered(by.base, by.valid)))
@@ -110,17 +108,14 @@ def styles(policy: Float[np.ndarray, "prompts outcomes"]) -> Float[np.ndarray, "
     return policy.reshape(len(policy), STYLES, -1).sum(axis=2)
 
 
-def _meter(samples: Samples, by: Yardstick) -> Any:
+def _meter(samples: Samples, by: Yardstick) -> ExcessKLEstimate:
     """The sampled meter; the samples come in groups, in an order of prompts of their own."""
     size = len(samples.valid) // len(by.prompts)
-    groups = [
-        column.unflatten(0, (-1, size))
-        for column in (samples.valid, samples.log_old.sum(dim=1), samples.log_ref.sum(dim=1))
-    ]
+    log_pi, log_ref, valid = samples.in_groups(size)
     place = torch.empty(int(by.prompts.max()) + 1, dtype=torch.long)
     place[by.prompts] = torch.arange(len(by.prompts))
     rates = torch.from_numpy(valid_mass(by.base, by.valid))[place[samples.prompts[::size]]]
-    return excess_kl_estimate(*groups, rates)
+    return excess_kl_estimate(valid, log_pi, log_ref, rates)
 
 
 def _share(flags: Bool[np.ndarray, " prompts"]) -> float | None:

@@ -1,4 +1,4 @@
-"""Runs: one training measured from start to end, many of them on several processors, stored as they finish."""
+"""Runs: a training measured from start to end, and many of them, stored as they finish."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ from .evaluate import at_the_end, on_the_way, yardstick
 from .samples import presample
 from .tasks import Task, make_task
 from .train import Settings, pretrain, train
-from .transformer import Transformer, exact_law
-from .variants import Variant
+from .transformer import Transformer, exact_law, pass_rates
+from .variants import Variant, coefficient
 
 KIND = "toy.styles.run"
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training to make: everything that determines its numbers. `every` so many updates it is measured."""
+    """Everything that determines a training's numbers; it is measured after every `every` updates."""
 
     variant: Variant
     seed: int
@@ -77,6 +77,7 @@ def run_one(job: Job) -> dict[str, Any]:
         splits = {"train": task.train, "held_out": task.held_out}
         measures = {name: yardstick(reference, task, prompts) for name, prompts in splits.items()}
         kept = yardstick(reference, task, rehearsed.prompts)
+        rates = pass_rates(reference, task)[task.train].numpy()
         curve = []
         for update, law, samples in train(
             base, task, job.variant, job.settings, updates=job.updates, seed=job.seed
@@ -85,6 +86,7 @@ def run_one(job: Job) -> dict[str, Any]:
                 point = on_the_way(law, samples, measures["train"], kept)
                 curve.append({"update": update} | point)
         results = {
+            "coefficient": coefficient(job.variant.method(rates)),
             "rehearsed_prompts": len(rehearsed.prompts),
             "rehearsed_samples": len(rehearsed.samples.valid),
             "curve": {name: [point[name] for point in curve] for name in curve[0]},

@@ -15,7 +15,7 @@ from .transformer import Law
 
 
 class Samples(NamedTuple):
-    """Responses, one a row: the prompt's index, log-probabilities when drawn and under the base, the verdict."""
+    """Responses, one a row: to which prompt, log-probabilities when drawn and under the base, the verdict."""
 
     prompts: Int[Tensor, " rows"]
     responses: Int[Tensor, "rows 3"]
@@ -26,6 +26,13 @@ class Samples(NamedTuple):
     def at(self, rows: Tensor) -> "Samples":
         """The rows of an index or a mask."""
         return Samples(*(column[rows] for column in self))
+
+    def in_groups(
+        self, size: int
+    ) -> tuple[Float[Tensor, "groups size"], Float[Tensor, "groups size"], Bool[Tensor, "groups size"]]:
+        """Log pi and log base of whole responses, and the verdicts, for rows in groups of one prompt."""
+        old, ref = (column.sum(dim=1).unflatten(0, (-1, size)) for column in (self.log_old, self.log_ref))
+        return old, ref, self.valid.unflatten(0, (-1, size))
 
 
 class Rehearsed(NamedTuple):

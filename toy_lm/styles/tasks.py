@@ -17,7 +17,7 @@ from dph_theory.arrays import fail, probability, whole
 
 STYLES, DIGITS = 5, 10
 OUTCOMES = STYLES * DIGITS * DIGITS
-"""All responses, the wrong ones included; response (style, tens, ones) has index 100 style + 10 tens + ones."""
+"""All responses, the wrong ones too; (style, tens, ones) has index 100 style + 10 tens + ones."""
 OPERANDS = 16
 
 
@@ -33,7 +33,7 @@ class Task:
 
 
 def make_task(seed: int, *, easy: float = 0.4, held_out: float = 0.25) -> Task:
-    """The task of a seed over all OPERANDS^2 prompts: shares `easy` and `held_out` of them, to the nearest one.
+    """The task of a seed over all OPERANDS^2 prompts, shares `easy` and `held_out` of them rounded.
 
     Raises ValueError for a negative seed, shares outside [0, 1], or no prompt left to train on.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dph_theory.arrays import fail, positive, whole
@@ -159,23 +159,20 @@ def judge(
     samples: Samples, rates: Float[Tensor, " prompts"], method: Method, variant: Variant, group: int
 ) -> tuple[Float[Tensor, " rows"], Bool[Tensor, " rows"]]:
     """Each sample's advantage in its group, and whether dynamic sampling keeps it."""
-    rewards = samples.valid.double()
+    log_pi, log_ref, valid = samples.in_groups(group)
+    rewards = valid.double()
     if variant.alpha is not None:
-        log_pi, log_ref = samples.log_old.sum(dim=1), samples.log_ref.sum(dim=1)
-        log_rates = rates[samples.prompts].log()
-        grouped = [column.unflatten(0, (-1, group)) for column in (log_pi, log_ref, samples.valid)]
-        by_group = log_rates.unflatten(0, (-1, group))[:, 0]
-        rewards = alpha_dpg_rewards(*grouped, by_group, variant.alpha).flatten()
+        log_rates = rates[samples.prompts[::group]].log()
+        rewards = alpha_dpg_rewards(log_pi, log_ref, valid, log_rates, variant.alpha)
     penalty, exploration = method.penalty, method.exploration
     if penalty is not None and penalty.form == "reward":
-        every = torch.ones_like(samples.log_old, dtype=torch.bool)
-        costs = kl_penalty(penalty.estimator, samples.log_old, samples.log_ref, every, form="reward")
-        rewards = rewards - penalty.coefficient * costs.sum(dim=1)
-    grouped_rewards = rewards.unflatten(0, (-1, group))
+        every = torch.ones_like(valid)
+        costs = kl_penalty(penalty.estimator, log_pi, log_ref, every, form="reward")
+        rewards = rewards - penalty.coefficient * costs
     advantages = group_advantages(
-        grouped_rewards, normalise=exploration.normalise, leave_one_out=exploration.leave_one_out
+        rewards, normalise=exploration.normalise, leave_one_out=exploration.leave_one_out
     )
-    kept = informative_groups(grouped_rewards) | (not exploration.dynamic_sampling)
+    kept = informative_groups(rewards) | (not exploration.dynamic_sampling)
     return advantages.flatten(), kept.repeat_interleave(group)
 
 

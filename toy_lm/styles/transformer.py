@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from .tasks import DIGITS, OPERANDS, STYLES, Task
 
@@ -57,7 +57,7 @@ class Block(nn.Module):
         """The residual stream after the block."""
         packed = self.query_key_value(self.before_attention(x)).unflatten(-1, (3, self.heads, -1))
         query, key, value = packed.permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))
         return x + self.perceptron(self.before_perceptron(x))
 
@@ -79,7 +79,11 @@ class Law(NamedTuple):
     ) -> Float[Tensor, "batch 3"]:
         """The token log-probabilities of responses to the prompts of these indices."""
         style, tens, ones = responses.unbind(dim=1)
-        terms = self.style[prompts, style], self.tens[prompts, style, tens], self.ones[prompts, style, tens, ones]
+        terms = (
+            self.style[prompts, style],
+            self.tens[prompts, style, tens],
+            self.ones[prompts, style, tens, ones],
+        )
         return torch.stack(terms, dim=1)
 
 
@@ -122,7 +126,7 @@ def pass_rates(law: Law, task: Task) -> Float[Tensor, " prompts"]:
 
 
 def _opened(prompts: Int[Tensor, "batch 2"]) -> Int[Tensor, "batch 3"]:
-    return F.pad(prompts, (0, 1), value=_EQUALS)
+    return functional.pad(prompts, (0, 1), value=_EQUALS)
 
 
 def _tree() -> tuple[Int[Tensor, " prefixes"], Int[Tensor, " places"], Bool[Tensor, "places places"]]:

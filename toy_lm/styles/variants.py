@@ -11,7 +11,7 @@ from dph_theory.losses import METHODS, Exploration, Method, Penalty
 from dph_theory.references import Source
 
 PLACES = ("explored", "rehearsed", "all")
-"""Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on fresh ones of all prompts."""
+"""Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
 
 # The objectives below fix their optimum by the reward's own scale, so the advantage is the plain
 # difference to the group's other members, which leaves the expected gradient as it is.
@@ -87,3 +87,10 @@ class Variant:
         if method.penalty is not None:
             return replace(method, penalty=replace(method.penalty, coefficient=strength))
         return method
+
+
+def coefficient(method: Method) -> float | None:
+    """What multiplies the method's anchor in the loss, or in the reward; None without an anchor."""
+    if method.rehearsal is not None:
+        return method.rehearsal.eta
+    return None if method.penalty is None else method.penalty.coefficient

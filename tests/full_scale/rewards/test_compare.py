@@ -2,11 +2,14 @@ import itertools
 import random
 
 import pytest
-from full_scale.rewards.compare import is_ordered, same_multiset, same_set
 from hypothesis import given
 from hypothesis import strategies as st
 
-VALUES = st.none() | st.integers(-3, 3) | st.sampled_from([0.5, 0.1, 2.0, float("inf")]) | st.sampled_from("ab")
+from full_scale.rewards.compare import is_ordered, same_multiset, same_set
+
+VALUES = (
+    st.none() | st.integers(-3, 3) | st.sampled_from([0.5, 0.1, 2.0, float("inf")]) | st.sampled_from("ab")
+)
 ROWS = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[VALUES] * width), max_size=5))
 
 

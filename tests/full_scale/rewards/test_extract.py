@@ -1,7 +1,10 @@
+import time
+
 import pytest
-from full_scale.rewards.extract import last_boxed, last_sql, tagged
 from hypothesis import given
 from hypothesis import strategies as st
+
+from full_scale.rewards.extract import last_boxed, last_sql, tagged
 
 
 @pytest.mark.parametrize(
@@ -16,6 +19,10 @@ from hypothesis import strategies as st
         ("```sql\nSELECT 1\n```\n```python\nprint(2)\n```", "SELECT 1"),
         ("```sql\nSELECT 1\n```\n```sql\n\n```", "SELECT 1"),
         ("```sql\nSELECT 1", "SELECT 1"),
+        ("Use ```sql SELECT 1``` or ``` SELECT 2 ```", "SELECT 1"),
+        ("``` sql\nSELECT 1```", "SELECT 1"),
+        ("Use ```SELECT 1```.", "SELECT 1"),
+        ("```sqlx\nSELECT 1\n```", None),
         ("SELECT 1", "SELECT 1"),
         ("  with a as (select 1)\nselect * from a\n", "with a as (select 1)\nselect * from a"),
         ("The answer:\nSELECT 1\nFROM t", "SELECT 1\nFROM t"),
@@ -54,6 +61,9 @@ def test_a_fenced_query_is_found_whole(query):
         (r"\boxed{1} then \boxed{never closed", "1"),
         (r"\boxed{\boxed{3}}", "3"),
         (r"\boxed{}", ""),
+        (r"\boxed{a \\ b \\}", r"a \\ b \\"),
+        (r"} { \boxed{1} }", "1"),
+        (r"{\boxed{1", None),
         ("boxed{1}", None),
         ("", None),
     ],
@@ -62,8 +72,17 @@ def test_the_last_box(text, answer):
     assert last_boxed(text) == answer
 
 
+@pytest.mark.parametrize("unit", ["```", "```\n", "\n", " \n", "select", "####", "\\boxed{", "{", "\\"])
+def test_no_text_takes_long(unit):
+    begun = time.process_time()
+    for find in (last_sql, last_boxed, tagged):
+        find(unit * 20_000)
+    assert time.process_time() - begun < 1
+
+
 @pytest.mark.parametrize(
-    ("text", "answer"), [("so\n#### 1,000", "1,000"), ("#### 1\n#### -2.5 \n", "-2.5"), ("### 3", None), ("####\n", None)]
+    ("text", "answer"),
+    [("so\n#### 1,000", "1,000"), ("#### 1\n#### -2.5 \n", "-2.5"), ("### 3", None), ("####\n", None)],
 )
 def test_the_tagged_answer(text, answer):
     assert tagged(text) == answer

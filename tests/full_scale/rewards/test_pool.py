@@ -3,6 +3,7 @@ import threading
 import time
 
 import pytest
+
 from full_scale.rewards.pool import Limits, Pool
 
 JUDGE = "pool_judges:behave"

@@ -3,8 +3,9 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from full_scale.rewards.sandbox import HOT_JOURNAL, QueryLimits, Ran, connect, run
 from sql_databases import make_database
+
+from full_scale.rewards.sandbox import HOT_JOURNAL, QueryLimits, Ran, connect, run
 
 LIMITS = QueryLimits(seconds=5.0, rows=100)
 
@@ -70,7 +71,9 @@ def test_a_missing_database_is_an_error_and_stays_missing(tmp_path):
     assert not (tmp_path / "no.sqlite").exists()
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but long enough for a header" * 50, b"SQLite format 3\x00"])
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but long enough for a header" * 50, b"SQLite format 3\x00"]
+)
 def test_a_corrupt_database_is_an_error(tmp_path, content):
     database = tmp_path / "d.sqlite"
     database.write_bytes(content)

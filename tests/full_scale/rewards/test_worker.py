@@ -26,7 +26,14 @@ def test_a_long_detail_is_cut():
 
 
 def started(judge, seconds):
-    command = [sys.executable, "-m", "full_scale.rewards.worker", f"pool_judges:{judge}", str(2**28), str(seconds)]
+    command = [
+        sys.executable,
+        "-m",
+        "full_scale.rewards.worker",
+        f"pool_judges:{judge}",
+        str(2**28),
+        str(seconds),
+    ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 

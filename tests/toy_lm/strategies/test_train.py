@@ -81,9 +81,9 @@ def test_a_batch_trains_as_each_alone():
     batch = train(TASK, anchor, eta, g, short, keep)
     assert batch.outcomes.shape == (3, 2, 3, 6, 10)
     for i, j in np.ndindex(2, 3):
-        alone = train(TASK, anchor, eta[j], g[i, 0], short, keep)
-        np.testing.assert_allclose(batch.outcomes[:, i, j], alone.outcomes, rtol=1e-12)
-        np.testing.assert_allclose(batch.skill[:, i, j], alone.skill, rtol=1e-12)
+        alone = train(TASK, anchor, eta[j : j + 1], g[i], short, keep)
+        np.testing.assert_allclose(batch.outcomes[:, i, j], alone.outcomes[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(batch.skill[:, i, j], alone.skill[:, 0], rtol=1e-12)
 
 
 def test_a_batch_of_tasks_trains_as_each_alone():

@@ -1,12 +1,44 @@
-"""Products of powers of Markov weights, as in sum_y p(y)^a q(y)^b."""
+"""What the recursions run on: log-weights of (context, next symbol), and products of powers of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from .markov import Weights
+
+@runtime_checkable
+class Weights(Protocol):
+    """Logs of weights of (context, next symbol), normalised (a Markov model) or not."""
+
+    @property
+    def vocabulary(self) -> int:
+        """The number V of symbols."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """The number of symbols in a full context."""
+        ...
+
+    @property
+    def length(self) -> int | None:
+        """The only word length they serve, if there is one."""
+        ...
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether answers are tensors."""
+        ...
+
+    def log_step(self, t: int) -> Tensor:
+        """Step t's table, (*batch, V**min(t, order), V)."""
+        ...
+
+    def lifted(self, order: int) -> "Weights":
+        """The same weights written with a higher order."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

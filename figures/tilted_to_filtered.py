@@ -1,0 +1,97 @@
+"""From the base to the filtered model as beta falls: three distances go to zero, one is infinite (A6)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Drawing
+
+from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
+
+from . import style
+from .figure import Figure
+
+
+def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The tilted models at some beta, and their distances to p_* along beta."""
+    base, valid = np.asarray(config["base"]), np.asarray(config["valid"], dtype=bool)
+    betas = np.geomspace(*config["betas"], config["points"])
+    target, along = filtered(base, valid), tilted(base, valid, betas)
+    return {
+        "base": base.tolist(),
+        "valid": valid.tolist(),
+        "filtered": target.tolist(),
+        "shown": [{"beta": beta, "p": tilted(base, valid, beta).tolist()} for beta in config["shown"]],
+        "betas": betas.tolist(),
+        "total_variation": TOTAL_VARIATION(along, target).tolist(),
+        # KL(p_* || p_b) is the forward KL of the policy p_b from the reference p_*.
+        "forward": FORWARD_KL(along, target).tolist(),
+        "reverse": [float(kl) if np.isfinite(kl) else str(kl) for kl in REVERSE_KL(along, target)],
+    }
+
+
+def findings(results: Mapping[str, Any]) -> list[str]:
+    """Where the distances end."""
+    infinite = sum(kl == "inf" for kl in results["reverse"])
+    return [
+        f"At beta = {results['betas'][0]:g} the total variation is {results['total_variation'][0]:.2g} and "
+        f"KL(p_* || p_b) is {results['forward'][0]:.2g}; KL(p_b || p_*) is infinite at {infinite} of "
+        f"{len(results['reverse'])} values of beta."
+    ]
+
+
+def draw(record: Mapping[str, Any]) -> Drawing:
+    """Left: the laws as bars; right: their distances to the filtered model."""
+    results = record["results"]
+    drawing, (left, right) = style.new(ncols=2, width_ratios=(1.4, 1))
+    outcomes = np.arange(len(results["base"]))
+    series = [(r"base $a$", results["base"], style.GREY)]
+    shades = (style.SKY, style.BLUE, style.GREEN)
+    for shown, shade in zip(results["shown"], shades, strict=False):
+        series.append((rf"$p_\beta$, $\beta = {shown['beta']:g}$", shown["p"], shade))
+    series.append((r"filtered $p_*$", results["filtered"], style.BLACK))
+    width = 0.8 / len(series)
+    for index, (name, law, color) in enumerate(series):
+        left.bar(outcomes + (index - (len(series) - 1) / 2) * width, law, width, color=color, label=name)
+    valid = results["valid"]
+    left.set_xticks(outcomes, ["valid" if v else "invalid" for v in valid])
+    left.set(xlabel="outcome", ylabel="probability", title="The laws")
+    left.legend()
+    right.plot(
+        results["betas"], results["total_variation"], color=style.GREEN, label=r"$\mathrm{TV}(p_\beta, p_*)$"
+    )
+    right.plot(
+        results["betas"], results["forward"], "--", color=style.BLUE, label=r"$\mathrm{KL}(p_*\,\|\,p_\beta)$"
+    )
+    right.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel=r"distance to $p_*$")
+    right.set_title("The distances")
+    if all(kl == "inf" for kl in results["reverse"]):
+        right.text(
+            0.04, 0.93, r"$\mathrm{KL}(p_\beta\,\|\,p_*) = \infty$ at every $\beta$", transform=right.transAxes,
+            color=style.VERMILLION, va="top",
+        )  # fmt: skip
+    right.legend(loc="lower right")
+    return drawing
+
+
+FIGURE = Figure(
+    name="tilted_to_filtered",
+    title="The tilted model approaches the filtered one, but not in reverse KL",
+    caption=(
+        "Left: as beta falls, KL control moves the base's mass onto the valid outcomes and keeps their "
+        "proportions. Right: total variation and KL(p_* || p_b) to the filtered model vanish, while "
+        "KL(p_b || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be the target of a "
+        "reverse KL. All values are exact."
+    ),
+    compute=compute,
+    draw=draw,
+    findings=findings,
+    config={
+        "base": (0.15, 0.1, 0.05, 0.4, 0.3),
+        "valid": (1, 1, 1, 0, 0),
+        "shown": (1.0, 0.4, 0.2),
+        "betas": (0.06, 3.0),
+        "points": 120,
+    },
+    quick={"points": 12},
+)

@@ -1,0 +1,102 @@
+"""The stages as an entry point calls them: what a recipe names is loaded, the stage is run, all is closed."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from dph_theory.arrays import fail
+
+from .config import ModelConfig, Recipe
+from .data import load_task
+from .evaluate import evaluate
+from .folders import Folders
+from .measurements import read_record
+from .presample import presample
+from .presampled import Presampled
+from .protocol import Task
+from .train import KIND, train
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+# One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
+transformers.utils.logging.disable_progress_bar()
+warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
+
+
+def presample_stage(recipe: Recipe, progress: Progress) -> Presampled:
+    """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
+    _one_process("presample")
+    with _task(recipe) as task:
+        model, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
+        return presample(recipe, task, model, tokenizer, progress=progress)
+
+
+def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
+    """Train by the recipe, on the pre-sampling that runs under its output share."""
+    with _task(recipe) as task:
+        return train(recipe, task, Presampled.load(Folders.of(recipe).presample), progress=progress)
+
+
+def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> dict[str, Any]:
+    """Evaluate the initial model, unless that is done, then the trained one; the record of the last."""
+    _one_process("evaluate")
+    folders = Folders.of(recipe)
+    if not base_only:
+        read_record(folders.training, KIND)
+    with _task(recipe) as task:
+        initial, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
+        shared: Any = {"initial": initial, "presampled": Presampled.load(folders.presample)}
+        shared |= {"progress": progress}
+        base = folders.base()
+        if base_only or not base.evaluation.is_file():
+            found = evaluate(recipe, task, initial, tokenizer, folders=base, **shared)
+        if not base_only:
+            trained = load_model(recipe.model, folders.model)
+            found = evaluate(recipe, task, trained, tokenizer, folders=folders, **shared)
+    return found
+
+
+def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
+    """The initial model, or the one in a folder, ready to sample on the device at hand; safetensors only."""
+    path = config.path if folder is None else str(folder)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=config.dtype,
+            attn_implementation=config.attention,
+            use_safetensors=True,
+            trust_remote_code=False,
+        )
+    except OSError as error:
+        raise fail("model.path", path, f"a folder or hub name with safetensors weights ({error})") from error
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+
+def load_tokenizer(config: ModelConfig) -> Any:
+    """The initial model's tokenizer, which trained models share."""
+    try:
+        return AutoTokenizer.from_pretrained(config.path, padding_side="left", trust_remote_code=False)
+    except OSError as error:
+        raise fail("model.path", config.path, f"a folder or hub name with a tokenizer ({error})") from error
+
+
+@contextmanager
+def _task(recipe: Recipe) -> Iterator[Task]:
+    task = load_task(recipe.task)
+    try:
+        yield task
+    finally:
+        task.verifier.close()
+
+
+def _one_process(stage: str) -> None:
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        allowed = f"1: {stage} runs in one process; only train runs in several"
+        raise fail("WORLD_SIZE", os.environ["WORLD_SIZE"], allowed)

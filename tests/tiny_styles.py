@@ -1,0 +1,60 @@
+"""A base small enough to be trained in a test, and results made up to test what is said of them."""
+
+from functools import cache
+
+from toy_lm.styles.samples import presample
+from toy_lm.styles.tasks import make_task
+from toy_lm.styles.train import Settings, pretrain
+from toy_lm.styles.transformer import exact_law
+
+SETTINGS = Settings(
+    width=16, base_pass=0.2, base_rate=1e-2, base_rows=64, group=4, presamples=1, stored=4, anchor_rows=16
+)
+
+
+@cache
+def base():
+    """The task of seed 0, a base for it, and the base's law."""
+    task = make_task(0)
+    model = pretrain(task, SETTINGS, seed=0)
+    return task, model, exact_law(model, task.prompts)
+
+
+def rehearsed():
+    """The small base's D_pef."""
+    task, _, law = base()
+    return presample(law, task, presamples=SETTINGS.presamples, stored=SETTINGS.stored, seed=0)
+
+
+def end(first, sixteenth, last, entropy=1.5, retention=1.0, exploration=None):
+    """What `at_the_end` gives, with Pass@k for k = 1, 16 and 256 only."""
+    return {
+        "pass@k": [first, sixteenth, last],
+        "style_entropy": entropy,
+        "distinct_styles": 4.0,
+        "excess": 0.1,
+        "retention": retention,
+        "exploration": exploration,
+    }
+
+
+def made_up(**runs):
+    """Results with one base at (0.4, 0.9, 1) and one run a name: its end, or its end and its curve."""
+    base = {"seed": 0, "train": end(0.4, 0.9, 1.0), "held_out": end(0.4, 0.9, 1.0)}
+    curve = {
+        "update": [0, 10, 20],
+        "pass@16": [0.9, 0.9, 0.9],
+        "excess": [0.0, 0.0, 0.0],
+        "guarantee": [0.9, 0.9, 0.9],
+        "rehearsed_pass": [0.95, 0.95, 0.95],
+        "guarantee_margin": [0.01, 0.01, 0.01],
+    }
+    entries = []
+    for name, what in runs.items():
+        entry = {
+            "label": name, "name": name, "seed": 0, "updates": 20, "groups": ["main"],
+            "mu": None, "strength": None, "place": "explored",
+        }  # fmt: skip
+        entry |= what | {"curve": curve | what.get("curve", {})}
+        entries.append(entry | {"end": {"train": what["end"], "held_out": what.get("held_out", what["end"])}})
+    return {"k": [1, 16, 256], "bases": [base], "runs": entries}

@@ -1,0 +1,27 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from toy_strategies import small_record
+
+from toy_lm.strategies import tables
+
+
+def test_the_tables_show_the_record_s_numbers():
+    record = small_record()
+    # Where coverage never fell there is no lead.
+    record["results"]["meter"][0].update(fell=0, warned_before=0, median_lead=None, shortest_lead=None)
+    shown = tables(record)
+    assert [table.row_count for table in shown] == [10, 6, 1, 4]
+    console = Console(width=150, record=True, file=StringIO())
+    for table in shown:
+        console.print(table)
+    text = console.export_text()
+    assert f"{record['results']['base']['pass_at_k']:.3f}" in text
+    assert "0 of 0        │ -           │ -" in text
+    assert f"{record['results']['targets']['beta'][0]:.4f}" in text
+
+
+def test_another_record_is_refused():
+    with pytest.raises(ValueError, match=r"record.kind='toy.styles'"):
+        tables({**small_record(), "kind": "toy.styles"})

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+import torch
+from tiny_styles import base, rehearsed
+
+from toy_lm.styles.evaluate import KS, at_the_end, guarantee, on_the_way, styles, yardstick
+from toy_lm.styles.samples import draw, stream
+from toy_lm.styles.transformer import Law
+
+
+def measures():
+    task, _, law = base()
+    return yardstick(law, task, task.train), yardstick(law, task, rehearsed().prompts)
+
+
+def committed(law, sharpness):
+    """The law with its styles sharpened, a collapse of the kind that training brings."""
+    style = (sharpness * law.style).log_softmax(dim=-1)
+    return Law(style, law.tens, law.ones)
+
+
+def groups(law, reference=None, size=8):
+    task, _, base_law = base()
+    order = task.train.flip(0).repeat_interleave(size)
+    return draw(law, base_law, task, order, stream(0, "groups"))
+
+
+def test_the_base_measured_against_itself():
+    _, _, law = base()
+    train, kept = measures()
+    end, point = at_the_end(law, train), on_the_way(law, groups(law), train, kept)
+    assert end["retention"] == 1
+    assert end["exploration"] == 0
+    assert end["base_solved"] + end["base_unsolved"] == 192
+    assert abs(point["excess"]) < 1e-14
+    assert abs(point["kl"]) < 1e-14
+    # E_{p_*} log(p_*/a) = -log A1: the guarantee is met with equality by the base itself.
+    assert point["guarantee"] == pytest.approx(point["rehearsed_pass"], abs=1e-13)
+
+
+def test_pass_at_k_is_the_mean_over_prompts():
+    task, _, law = base()
+    train, _ = measures()
+    rates = (law.joint().exp() * task.valid).sum(dim=1)[task.train].numpy()
+    expected = [np.mean(1 - (1 - rates) ** k) for k in KS]
+    np.testing.assert_allclose(at_the_end(law, train)["pass@k"], expected, atol=1e-13)
+    assert expected == sorted(expected)
+
+
+def test_styles_over_32_samples_agree_with_drawing_them():
+    task, _, law = base()
+    train, _ = measures()
+    end = at_the_end(law, train)
+    drawn = groups(law, size=32).responses[:, 0].view(-1, 32)
+    present = (drawn[:, :, None] == torch.arange(5)).any(dim=1).double().sum(dim=1)
+    # Means over 192 prompts.
+    assert end["distinct_styles"] == pytest.approx(present.mean().item(), abs=0.15)
+    counts = torch.bincount(drawn.flatten(), minlength=5) / 192
+    np.testing.assert_allclose(end["style_histogram"], counts, atol=0.6)
+    assert sum(end["style_histogram"]) == pytest.approx(32, abs=1e-12)
+
+
+def test_a_collapse_shows_in_every_measure():
+    _, _, law = base()
+    train, kept = measures()
+    before, after = (on_the_way(of, groups(of), train, kept) for of in (law, committed(law, 8.0)))
+    assert after["style_entropy"] < 0.5 < before["style_entropy"]
+    assert after["pass@16"] < before["pass@16"] - 0.05
+    assert after["excess"] > before["excess"] + 0.5
+    assert after["guarantee"] < after["rehearsed_pass"] - 0.1
+    ends = [at_the_end(of, train) for of in (law, committed(law, 8.0))]
+    assert ends[1]["distinct_styles"] < ends[0]["distinct_styles"] - 1
+
+
+def test_the_sampled_meter_estimates_the_exact_one():
+    _, _, law = base()
+    train, kept = measures()
+    policy = committed(law, 4.0)
+    point = on_the_way(policy, groups(policy, size=64), train, kept)
+    assert abs(point["excess_estimate"] - point["excess"]) < 4 * point["excess_estimate_error"]
+    assert point["excess"] > 20 * point["excess_estimate_error"]
+
+
+@pytest.mark.parametrize("sharpness", [0.0, 0.5, 2.0, 5.0])
+def test_the_guarantee_holds_prompt_by_prompt(sharpness):
+    _, kept = measures()
+    floor, passed = guarantee(committed(base()[2], sharpness), kept)
+    assert (floor <= passed + 1e-14).all()
+    assert (floor < passed - 1e-3).any()
+
+
+def test_retention_and_exploration_count_prompts():
+    task, _, law = base()
+    train, _ = measures()
+    solved = at_the_end(law, train)
+    assert solved["base_unsolved"] > 0
+    # A policy that answers every prompt with certainty, one accepted response each.
+    task_first = task.valid.float().argmax(dim=1)
+    style, tens, ones = (torch.full_like(part, -1e4) for part in law)
+    rows = torch.arange(256)
+    path = (rows, task_first // 100, task_first // 10 % 10, task_first % 10)
+    style[path[:2]], tens[path[:3]], ones[path] = 0.0, 0.0, 0.0
+    perfect = Law(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
+    end = at_the_end(perfect, train)
+    assert (end["retention"], end["exploration"], end["pass@k"][0]) == (1.0, 1.0, 1.0)
+    assert end["style_entropy"] == 0
+
+
+def test_where_the_base_solves_all_there_is_nothing_to_explore():
+    task, _, law = base()
+    by = yardstick(law, task, task.train)
+    everything = by._replace(valid=np.ones_like(by.valid) & (np.arange(500) != 0))
+    assert at_the_end(law, everything)["exploration"] is None
+
+
+def test_styles_sum_over_digits():
+    train, _ = measures()
+    policy = train.law(base()[2])
+    np.testing.assert_allclose(styles(policy)[:, 2], policy[:, 200:300].sum(axis=1), atol=1e-15)

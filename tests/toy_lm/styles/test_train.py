@@ -1,0 +1,214 @@
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from tiny_styles import SETTINGS, base, rehearsed
+
+from dph_theory.losses import METHODS, alpha_dpg_rewards, group_advantages
+from toy_lm.styles import train as training
+from toy_lm.styles.samples import draw, stream
+from toy_lm.styles.train import Settings, descend, judge, objective, pretrain, train
+from toy_lm.styles.transformer import exact_law, pass_rates, token_log_probs
+from toy_lm.styles.variants import Variant
+
+
+def last(variant, updates=8, seed=0):
+    task, model, _ = base()
+    *_, snapshot = train(model, task, variant, SETTINGS, updates=updates, seed=seed)
+    return snapshot.law.joint()
+
+
+def explored():
+    """A policy a few updates away from the base, samples of the base, and their advantages under DAPO."""
+    task, model, law = base()
+    policy = copy.deepcopy(model)
+    with torch.no_grad():
+        for p in policy.parameters():
+            p.add_(0.02 * torch.randn(p.shape, generator=stream(0, "perturb")))
+    samples = draw(law, law, task, task.train[:40].repeat_interleave(4), stream(0, "explore"))
+    advantages, kept = judge(samples, pass_rates(law, task), METHODS["DAPO"], Variant("DAPO"), 4)
+    return policy, samples, advantages, kept
+
+
+def gradient(loss, model):
+    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
+
+
+def by_hand(policy, samples, advantages, kept):
+    """DAPO's surrogate written out, and the log-probabilities it is made of."""
+    log_pi = token_log_probs(policy, base()[0].prompts[samples.prompts], samples.responses).double()
+    ratio = (log_pi - samples.log_old).exp()
+    gain = torch.minimum(ratio * advantages[:, None], ratio.clamp(0.8, 1.28) * advantages[:, None])
+    return -gain[kept].mean(), log_pi
+
+
+def test_the_objective_without_an_anchor_is_the_clipped_surrogate():
+    policy, samples, advantages, kept = explored()
+    assert 0 < kept.sum() < len(kept)
+    loss = objective(policy, base()[0], METHODS["DAPO"], samples, advantages, kept, None)
+    expected, log_pi = by_hand(policy, samples, advantages, kept)
+    ratio = (log_pi - samples.log_old).exp()
+    assert ((ratio < 0.8) | (ratio > 1.28)).any()  # the clip acts
+    torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
+    torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
+
+
+def test_rehearsal_adds_eta_times_minus_log_u_on_the_stored_samples():
+    policy, samples, advantages, kept = explored()
+    stored = rehearsed().samples
+    method = Variant("DPH-F", strength=0.3).method([0.5])
+    loss = objective(policy, base()[0], method, samples, advantages, kept, stored)
+    exploration, _ = by_hand(policy, samples, advantages, kept)
+    log_pi = token_log_probs(policy, base()[0].prompts[stored.prompts], stored.responses).double()
+    expected = exploration - 0.3 * (log_pi - stored.log_ref).mean()
+    torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
+    torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
+
+
+def test_the_rkl_baseline_adds_k3_on_the_samples_kept():
+    policy, samples, advantages, kept = explored()
+    loss = objective(
+        policy, base()[0], Variant("RKL", strength=0.5).method([0.5]), samples, advantages, kept, None
+    )
+    exploration, log_pi = by_hand(policy, samples, advantages, kept)
+    behind = samples.log_ref - log_pi
+    expected = exploration + 0.5 * (behind.exp() - 1 - behind)[kept].mean()
+    torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
+    torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
+
+
+def test_reverse_kl_on_samples_of_the_policy_has_the_exact_gradient_in_expectation():
+    policy, samples, advantages, kept = explored()
+    task, _, law = base()
+    rows = task.train[:2].repeat_interleave(40_000)
+    anchors = draw(exact_law(policy, task.prompts), law, task, rows, stream(0, "anchor"))
+    method = Variant("reverse", strength=1.0).method([0.5])
+    none = torch.zeros_like(kept)
+    sampled = gradient(objective(policy, task, method, samples, advantages, none, anchors), policy)
+    tokens = torch.arange(500)
+    responses = torch.stack([tokens // 100, tokens // 10 % 10, tokens % 10], dim=1).repeat(2, 1)
+    prompts = task.train[:2].repeat_interleave(500)
+    log_pi = token_log_probs(policy, task.prompts[prompts], responses).double().sum(dim=1)
+    exact = (log_pi.exp() * (log_pi - law.joint()[task.train[:2]].flatten())).sum() / 2
+    # The loss is a mean over three tokens. The samples' error is a few per cent at this size.
+    expected = gradient(exact / 3, policy)
+    assert (sampled - expected).norm() < 0.05 * expected.norm()
+
+
+def test_strength_zero_is_exploration_alone_bit_for_bit():
+    plain = last(Variant("DAPO"))
+    for name in ("DPH-F", "DPH-JS", "DPH-alpha", "reverse", "RKL"):
+        assert torch.equal(last(Variant(name, strength=0.0)), plain), name
+    assert not torch.equal(last(Variant("DPH-F", strength=0.01)), plain)
+
+
+def test_a_training_repeats_and_its_seed_matters():
+    assert torch.equal(last(Variant("DPH-F", strength=0.3)), last(Variant("DPH-F", strength=0.3)))
+    assert not torch.equal(last(Variant("DAPO")), last(Variant("DAPO"), seed=1))
+
+
+def test_the_base_is_left_alone_and_the_first_snapshot_is_its_law():
+    task, model, law = base()
+    before = copy.deepcopy(model.state_dict())
+    first, *_ = train(model, task, Variant("DAPO"), SETTINGS, updates=4, seed=0)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert torch.equal(first.law.joint(), law.joint())
+
+
+def test_rewards_of_kl_control_are_verdicts_minus_beta_times_the_log_ratio():
+    task, _, law = base()
+    _, samples, _, _ = explored()
+    samples = samples._replace(log_ref=samples.log_ref - 0.1 * torch.arange(len(samples.valid))[:, None])
+    variant = Variant("KL control", mu=0.6)
+    rates = pass_rates(law, task)
+    method = variant.method(rates.numpy())
+    advantages, kept = judge(samples, rates, method, variant, 4)
+    costs = (samples.log_old - samples.log_ref).sum(dim=1)
+    rewards = (samples.valid.double() - method.penalty.coefficient * costs).view(-1, 4)
+    others = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
+    torch.testing.assert_close(advantages, (rewards - others).flatten(), atol=1e-12, rtol=0)
+    assert kept.all()
+
+
+def test_rewards_of_alpha_dpg_are_those_of_the_losses():
+    task, _, law = base()
+    _, samples, _, _ = explored()
+    variant, rates = Variant("alpha-DPG", alpha=0.5), pass_rates(law, task)
+    advantages, _ = judge(samples, rates, variant.method(rates.numpy()), variant, 4)
+    log_pi, log_ref, valid = samples.in_groups(4)
+    rewards = alpha_dpg_rewards(log_pi, log_ref, valid, rates[task.train[:40]].log(), 0.5)
+    expected = group_advantages(rewards, normalise=False, leave_one_out=True)
+    torch.testing.assert_close(advantages, expected.flatten())
+    # On the base a right sample has ratio p_*/pi = 1/A1, so rarer solutions earn more.
+    assert rewards[valid].max() > rewards[valid].min() > 0 > rewards[~valid].max() == -2
+
+
+def test_dynamic_sampling_keeps_groups_that_disagree():
+    _, samples, advantages, kept = explored()
+    valid = samples.valid.view(-1, 4)
+    assert torch.equal(kept.view(-1, 4)[:, 0], valid.any(dim=1) & ~valid.all(dim=1))
+    assert (advantages.view(-1, 4)[~kept.view(-1, 4)] == 0).all()
+
+
+def test_without_an_informative_group_nothing_moves():
+    policy, samples, advantages, kept = explored()
+    before = copy.deepcopy(policy.state_dict())
+    loss = objective(
+        policy, base()[0], METHODS["DAPO"], samples, advantages, torch.zeros_like(kept), None
+    )
+    descend(torch.optim.Adam(policy.parameters(), lr=1.0), loss, 1.0)
+    assert loss == 0
+    assert all(torch.equal(before[name], value) for name, value in policy.state_dict().items())
+
+
+def test_anchors_on_all_prompts_include_wrong_samples_and_others_than_rehearsed():
+    task, _, law = base()
+    places = {}
+    for place in ("rehearsed", "all"):
+        variant = Variant("DPH-F", place=place)
+        anchors = training.anchoring(law, task, variant.method([0.5]), variant, SETTINGS, seed=0)
+        places[place] = [anchors(law) for _ in range(10)]
+    chosen = set(rehearsed().prompts.tolist())
+    assert all(s.valid.all() and set(s.prompts.tolist()) <= chosen for s in places["rehearsed"])
+    assert not all(s.valid.all() for s in places["all"])
+    assert not all(set(s.prompts.tolist()) <= chosen for s in places["all"])
+
+
+def test_the_base_stops_where_it_should():
+    task, _, law = base()
+    passed = pass_rates(law, task)[task.train].mean()
+    assert SETTINGS.base_pass <= passed < SETTINGS.base_pass + 0.1
+    with pytest.raises(ValueError, match=r"base_pass=0\.9 is not allowed: 10 base_updates reach 0\.0"):
+        pretrain(task, replace(SETTINGS, base_pass=0.9, base_updates=10), seed=0)
+
+
+def test_pretraining_leaves_the_global_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    with pytest.raises(ValueError, match="base_pass"):
+        pretrain(base()[0], replace(SETTINGS, base_updates=1), seed=0)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"group": 1}, "group=1 is not allowed"),
+        ({"minibatches": 0}, "minibatches=0"),
+        ({"rate": 0.0}, "rate=0"),
+        ({"rate": float("inf")}, "rate=inf"),
+        ({"style_shares": (0.5, 0.5)}, "style_shares=.* 5 numbers"),
+        ({"style_shares": (0.5, 0.5, 0.0, 0.1, 0.1)}, "style_shares=0"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**settings)
+
+
+def test_half_a_round_is_refused():
+    task, model, _ = base()
+    with pytest.raises(ValueError, match="updates=6 is not allowed: whole rounds of 4"):
+        next(train(model, task, Variant("DAPO"), SETTINGS, updates=6, seed=0))

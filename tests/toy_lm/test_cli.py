@@ -1,0 +1,147 @@
+"""The command on stub experiments: what it runs, prints, writes and leaves behind."""
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from rich.table import Table
+from toy_strategies import SMALL
+
+from dph_theory.arrays import fail
+from dph_theory.record import record
+from toy_lm import strategies
+from toy_lm.cli import EXPERIMENTS, toy
+
+
+@dataclass(frozen=True)
+class Config:
+    size: str = "full"
+    methods: tuple[str, ...] = ("GRPO", "DPH-F")
+    seeds: int = 3
+
+    def __post_init__(self):
+        for name in self.methods:
+            if name not in ("GRPO", "DPH-F"):
+                raise fail("methods", name, "one of GRPO, DPH-F")
+
+    @classmethod
+    def quick(cls):
+        return cls(size="quick")
+
+
+class Stub(SimpleNamespace):
+    """An experiment that records how it was called; `raises` is what its run ends with."""
+
+    def __init__(self, name, raises=None):
+        super().__init__(name=name, raises=raises, calls=[], Config=Config)
+
+    def run(self, config, *, seed=0, progress=None, **rest):
+        self.calls.append((config, seed, rest))
+        progress("training", 0, 2)
+        progress("training", 2, 2)
+        if self.raises is not None:
+            raise self.raises
+        found = [f"{self.name} [n=1] found."]
+        return record(f"toy.{self.name}", seed=seed, config={"size": config.size}, results={}, findings=found)
+
+    def tables(self, found):
+        return [Table(f"table of {found['kind']}")]
+
+
+@pytest.fixture
+def stubs(monkeypatch):
+    made = {name: Stub(name) for name in EXPERIMENTS}
+    for name, stub in made.items():
+        monkeypatch.setitem(sys.modules, f"toy_lm.{name}", stub)
+    return made
+
+
+def call(*arguments):
+    return CliRunner().invoke(toy, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_shows_its_tables_then_its_findings_and_writes_its_record(stubs, tmp_path, name):
+    path = tmp_path / "out.json"
+    done = call(name, "--json", path, "--seed", 7, "--quick")
+    assert done.exit_code == 0, done.output
+    assert stubs[name].calls == [(Config("quick"), 7, {})]
+    assert done.stdout.index(f"table of toy.{name}") < done.stdout.index(f"{name} [n=1] found.")
+    assert "training" in done.stderr
+    written = json.loads(path.read_text())
+    assert (written["kind"], written["seed"]) == (f"toy.{name}", 7)
+    assert not any(stub.calls for other, stub in stubs.items() if other != name)
+
+
+def test_styles_takes_methods_seeds_and_a_folder_and_the_others_do_not(stubs, tmp_path):
+    done = call("styles", "--methods", "DPH-F, GRPO", "--seeds", 5, "--folder", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    assert stubs["styles"].calls == [(Config("full", ("DPH-F", "GRPO"), 5), 0, {"folder": tmp_path / "runs"})]
+    assert call("styles", "--resume", tmp_path).exit_code == 0
+    assert stubs["styles"].calls[-1][2] == {"folder": tmp_path}
+    assert call("strategies", "--seeds", 5).exit_code == 2
+
+
+def test_all_runs_every_experiment_and_writes_a_file_for_each(stubs, tmp_path):
+    done = call("all", "--json", tmp_path / "records", "--quick", "--folder", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    assert [stub.calls[0][2] for stub in stubs.values()] == [{}, {}, {"folder": tmp_path / "runs"}]
+    kinds = [json.loads((tmp_path / "records" / f"{name}.json").read_text())["kind"] for name in EXPERIMENTS]
+    assert kinds == ["toy.collapse", "toy.strategies", "toy.styles"]
+    assert call("all").exit_code == 0
+
+
+def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
+    stubs["styles"].raises = KeyboardInterrupt()
+    done = call("styles", "--json", tmp_path / "out.json")
+    assert done.exit_code == 130
+    assert "interrupted: nothing was written" in done.stdout
+    assert not (tmp_path / "out.json").exists()
+    done = call("styles", "--folder", tmp_path / "runs")
+    assert f"finished runs are kept in {tmp_path / 'runs'}: the same command goes on" in done.stdout
+    done = call("all", "--json", tmp_path / "records")
+    assert done.exit_code == 130
+    left = [str(tmp_path / "records" / f"{name}.json") for name in ("collapse", "strategies")]
+    assert f"interrupted: wrote {left[0]}, {left[1]}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fly",), "No such command 'fly'"),
+        (("collapse", "--seed", -1), "-1 is not in the range"),
+        (("styles", "--seeds", 0), "0 is not in the range"),
+        (("styles", "--methods", "PPO"), "methods='PPO' is not allowed: one of GRPO, DPH-F"),
+        (("collapse", "--json", "nowhere/out.json"), "the folder nowhere does not exist"),
+        (("all", "--json", "nowhere/records"), "the folder nowhere does not exist"),
+        (("styles", "--folder", "nowhere/runs"), "the folder nowhere does not exist"),
+    ],
+)
+def test_wrong_usage_says_what_is_allowed(stubs, arguments, message):
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not any(stub.calls for stub in stubs.values())
+
+
+def test_a_folder_of_another_configuration_is_wrong_usage_and_other_errors_are_not_hidden(stubs, tmp_path):
+    stubs["styles"].raises = ValueError("the folder holds seeds=3, not 5")
+    done = call("styles", "--folder", tmp_path)
+    assert (done.exit_code, "the folder holds seeds=3" in done.stderr) == (2, True)
+    assert isinstance(call("styles").exception, ValueError)
+
+
+def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(strategies.Config, "quick", classmethod(lambda cls: replace(SMALL, steps=2)))
+    done = call("strategies", "--quick", "--json", tmp_path / "out.json")
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert done.stdout.splitlines()[-len(found["findings"]) :] == found["findings"]
+
+
+def test_help_names_every_experiment():
+    done = call("--help")
+    assert all(name in done.stdout for name in (*EXPERIMENTS, "all"))

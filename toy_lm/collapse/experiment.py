@@ -1,0 +1,154 @@
+"""The experiment: collapse under misspecification, on a reference case and on random bases (theory A10)."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dph_theory import beta_from_mu
+from dph_theory.arrays import fail
+from dph_theory.record import record
+
+from .family import Bigrams
+from .findings import findings
+from .fits import Fits
+from .measure import target_lines
+from .optimum import starting_points
+from .problem import Problem, random_brackets, random_counts, reference
+from .rates import rates
+
+KIND = "toy.collapse"
+Progress = Callable[[str, int, int], None]
+"""(stage, stages done, stages in all), called as each stage begins and once at the end."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What is run. `starts` are random starts at each of four scales; `cases` random bases make a problem.
+
+    strengths are the lambdas = 1/beta of the reverse KL, and targets the validities mu whose beta (theory A5)
+    is tried too, in the reference case; those with `random_` are for the random problems. Gradient ascent takes
+    at most `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming the
+    field.
+    """
+
+    strengths: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 20.0)
+    alphas: tuple[float, ...] = (0.9, 0.75, 0.5, 0.3, 0.1)
+    targets: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
+    starts: int = 8
+    ascent_steps: int = 600
+    stages: int = 2
+    cases: int = 10
+    random_targets: tuple[float, ...] = (0.5, 0.9)
+    random_alphas: tuple[float, ...] = (0.75, 0.5)
+    random_starts: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("starts", "ascent_steps", "stages", "cases", "random_starts"):
+            if getattr(self, name) < 1:
+                raise fail(name, getattr(self, name), "a whole number, at least 1")
+        for name, upper in (
+            ("strengths", np.inf),
+            *((name, 1.0) for name in ("alphas", "targets", "random_targets", "random_alphas")),
+        ):
+            values = getattr(self, name)
+            if not values or any(not 0 < value < upper for value in values):
+                raise fail(name, values, f"at least one number, each above 0 and below {upper}")
+
+    @classmethod
+    def quick(cls) -> "Config":
+        """A run of seconds, with every part of the full one."""
+        return cls(
+            strengths=(1.0, 4.0, 5.0, 10.0),
+            alphas=(0.75, 0.5),
+            targets=(0.9,),
+            starts=2,
+            ascent_steps=64,
+            stages=1,
+            cases=3,
+            random_targets=(0.9,),
+            random_alphas=(0.5,),
+            random_starts=1,
+        )
+
+
+def run(config: Config | None = None, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
+    """Fit everything, and return the record of it, ready for JSON.
+
+    results: "reference", a problem, and "random", several, hold "targets" (what each base has to lose) and
+    "fits" (a line a fit). The reference also holds "paths" of gradient ascent, "branches" followed along lambda,
+    and "leaps", the pairs of lambdas between which validity leaps, with the jump if it is one; the random ones
+    hold "rates" of collapse.
+    """
+    config = config or Config()
+    rng = np.random.default_rng(seed)
+    problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]
+    found = [_shell(problem) for problem in problems]
+    runs = [(*pair, homogeneous) for pair in zip(problems, found, strict=True) for homogeneous in (True, False)]
+    for done, (problem, shell, homogeneous) in enumerate(runs):
+        family = problem.family(homogeneous=homogeneous)
+        if progress is not None:
+            progress(f"{problem.name}, {family.name}", done, len(runs))
+        add = _add_reference if shell is found[0] else _add_random
+        add(shell, problem, family, config, rng)
+    if progress is not None:
+        progress("done", len(runs), len(runs))
+    for shell in found[1:]:
+        shell["rates"] = rates(shell["fits"], shell["targets"])
+    results = {"reference": found[0], "random": found[1:]}
+    return record(
+        KIND,
+        seed=seed,
+        config=asdict(config),
+        results=results,
+        findings=findings(results),
+        packages=("numpy", "scipy", "torch"),
+    )
+
+
+def _shell(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "length": problem.length,
+        "words": problem.automaton.symbols**problem.length,
+        "valid_words": len(problem.valid_words),
+        "targets": target_lines(problem),
+        "fits": [],
+    }
+
+
+def _add_reference(
+    results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
+) -> None:
+    starts = starting_points(problem, family, config.starts, rng)
+    aimed = 1 / beta_from_mu(problem.base_rates[0], np.array(config.targets))
+    strengths = np.unique([*config.strengths, *aimed])
+    fits = Fits(problem, family, starts, strengths[None], config.ascent_steps, config.stages)
+    aims = dict(zip(aimed.tolist(), config.targets, strict=True))
+    ascents, ascent_paths = fits.ascent_lines()
+    annealed, branches = fits.annealed_lines()
+    rewarded, reward_paths = fits.reward_lines()
+    lines = [*fits.global_lines(), *ascents, *annealed]
+    results["fits"] += [line | {"mu": aims.get(line["lambda"])} for line in lines]
+    results["fits"] += [*fits.covering_lines(config.alphas), *rewarded]
+    leaps = [
+        {"family": family.name, "between": [low, high], "jump": None if jump is None else jump.as_json()}
+        for low, high, jump in fits.leaps()
+    ]
+    for name, lines in (("paths", ascent_paths + reward_paths), ("branches", branches), ("leaps", leaps)):
+        results[name] = results.get(name, []) + lines
+
+
+def _add_random(
+    results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
+) -> None:
+    starts = starting_points(problem, family, config.random_starts, rng)
+    # One target is a different lambda for every base.
+    targets = np.array(sorted(config.random_targets))
+    strengths = 1 / beta_from_mu(problem.base_rates[:, None], targets)
+    fits = Fits(problem, family, starts, strengths, config.ascent_steps, config.stages)
+    lines = [*fits.global_lines(), *fits.ascent_lines()[0], *fits.annealed_lines()[0]]
+    mus = np.tile(targets, 3 * problem.cases).tolist()
+    results["fits"] += [line | {"mu": mu} for line, mu in zip(lines, mus, strict=True)]
+    results["fits"] += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()[0]]

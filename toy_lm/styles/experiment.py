@@ -1,0 +1,157 @@
+"""The experiment: every method from the same bases, over strengths, places, lengths and seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dph_theory.arrays import fail, positive, rate, whole
+from dph_theory.record import record
+
+from .evaluate import KS
+from .findings import findings
+from .runs import Job, run_all
+from .summary import summary
+from .train import Settings
+from .variants import ALPHA_DPG, KL_CONTROL, TRAINABLE, Variant
+
+KIND = "toy.styles"
+_ANCHORED = ("RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
+"""The methods whose anchors are compared at equal strength eta f''(1)."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What is trained, and how long; the defaults are the full experiment.
+
+    `methods` start from `seeds` bases each, anchored ones at `strength` (GRPO at its published one), KL
+    control at every target in `mus`, alpha-DPG at `alpha`. On the first base alone: anchored methods at
+    `strengths`, anchors on all prompts at `place_strengths`, and `long_methods` for `long_updates`.
+    Raises ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
+    """
+
+    methods: tuple[str, ...] = tuple(TRAINABLE)
+    seeds: int = 3
+    updates: int = 240
+    every: int = 12
+    strength: float = 0.3
+    mus: tuple[float, ...] = (0.5, 0.6)
+    alpha: float = 0.5
+    strengths: tuple[float, ...] = (0.03, 0.1, 1.0)
+    place_strengths: tuple[float, ...] = (0.03, 0.3)
+    long_methods: tuple[str, ...] = ("DAPO", "DPH-F")
+    long_updates: int = 480
+    workers: int = 2
+    settings: Settings = field(default_factory=Settings)
+
+    @classmethod
+    def quick(cls) -> "Config":
+        """One base, without an anchor and with one, in a few seconds."""
+        return cls(
+            methods=("DAPO", "DPH-F"),
+            seeds=1,
+            updates=160,
+            every=16,
+            strengths=(),
+            place_strengths=(),
+            long_methods=(),
+        )
+
+    def __post_init__(self) -> None:
+        for name in ("methods", "long_methods"):
+            for method in getattr(self, name):
+                if method not in TRAINABLE:
+                    raise fail(name, method, f"some of {', '.join(TRAINABLE)}")
+        if not self.methods:
+            raise fail("methods", self.methods, f"at least one of {', '.join(TRAINABLE)}")
+        for name in ("seeds", "updates", "every", "long_updates", "workers"):
+            whole(name, getattr(self, name), at_least=1)
+        for name in ("strength", "strengths", "place_strengths", "alpha"):
+            positive(name, getattr(self, name))
+        rate("mus", self.mus)
+        size = self.settings.minibatches
+        for name in ("updates", "every", "long_updates"):
+            if getattr(self, name) % size:
+                raise fail(name, getattr(self, name), f"whole rounds of {size} minibatches")
+
+    def variants(self, method: str) -> list[Variant]:
+        """The method as the comparison has it."""
+        if method == KL_CONTROL.name:
+            return [Variant(method, mu=mu) for mu in self.mus]
+        if method == ALPHA_DPG.name:
+            return [Variant(method, alpha=self.alpha)]
+        return [Variant(method, strength=self.strength if method in _ANCHORED else None)]
+
+    def jobs(self, seed: int) -> dict[str, list[Job]]:
+        """All trainings by the question they answer; some answer several. Bases have seeds from `seed` on."""
+
+        def job(variant: Variant, seed: int = seed, updates: int = self.updates) -> Job:
+            return Job(variant, seed, updates, self.every, self.settings)
+
+        anchored = [name for name in _ANCHORED if name in self.methods]
+        placed = [name for name in anchored if name != "RKL"]
+        main = [variant for name in self.methods for variant in self.variants(name)]
+        strengths = sorted({self.strength, *self.strengths}) if self.strengths else []
+        everywhere = [Variant(n, strength=s, place="all") for n in placed for s in self.place_strengths]
+        here = [Variant(n, strength=s) for n in placed for s in self.place_strengths]
+        long = [variant for name in self.long_methods for variant in self.variants(name)]
+        return {
+            "main": [job(variant, seed + i) for i in range(self.seeds) for variant in main],
+            "strengths": [job(Variant(name, strength=s)) for name in anchored for s in strengths],
+            "places": [job(variant) for variant in (*here, *everywhere)],
+            "long": [job(variant, updates=self.long_updates) for variant in long],
+        }
+
+
+def run(
+    config: Config,
+    *,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+    folder: str | Path | None = None,
+) -> dict[str, Any]:
+    """Train everything and return the record of kind KIND.
+
+    `progress(stage, done, total)` is called as runs finish. With a folder, made if need be, finished runs are
+    kept there and not redone. Same seed, same numbers, however many workers.
+    Raises ValueError for a negative seed, and for a stored run with another configuration or other versions.
+    """
+    whole("seed", seed, at_least=0)
+    groups = config.jobs(seed)
+    # Seed by seed, so that a worker makes each base once.
+    jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
+    finished: list[Job] = []
+
+    def done(job: Job) -> None:
+        finished.append(job)
+        if progress is not None:
+            progress(job.variant.label, len(finished), len(jobs))
+
+    path = None if folder is None else Path(folder)
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+    records = run_all(jobs, workers=config.workers, folder=path, done=done)
+    results = _results(groups, records)
+    results["summary"] = summary(results)
+    return record(
+        KIND,
+        seed=seed,
+        config=asdict(config),
+        results=results,
+        findings=findings(results),
+        packages=("numpy", "scipy", "torch"),
+    )
+
+
+def _results(groups: Mapping[str, Sequence[Job]], records: Mapping[Job, Mapping[str, Any]]) -> dict[str, Any]:
+    """The bases, one a seed, and the runs, each with the questions it answers."""
+    bases: dict[int, Any] = {}
+    runs = []
+    for job, stored in records.items():
+        numbers = dict(stored["results"])
+        rehearsed = {name: numbers.pop(name) for name in ("rehearsed_prompts", "rehearsed_samples")}
+        bases[job.seed] = {"seed": job.seed, **rehearsed, **numbers.pop("base")}
+        answers = [name for name, jobs in groups.items() if job in jobs]
+        what = asdict(job.variant) | {"label": job.variant.label, "seed": job.seed, "updates": job.updates}
+        runs.append(what | {"groups": answers} | numbers)
+    return {"k": list(KS), "bases": list(bases.values()), "runs": runs}
