@@ -1,7 +1,7 @@
 """Speed of the exact engine: the full report, its growth with length, states and vocabulary, and enumeration.
 
-Every case in turn, several rounds, medians; growth as the slope of log seconds against log size over the upper
-half of the sizes. Prints the numbers and stores them, with the machine, in benchmarks/results/toy_engine.json.
+Every case in turn, several rounds, medians; growth as the slope of log seconds against log size over the
+larger sizes. Prints the numbers and stores them, with the machine, in benchmarks/results/toy_engine.json.
 These are measurements of one machine on one day: quote ratios and slopes.
 """
 
@@ -110,8 +110,8 @@ def show(found: dict[str, Any]) -> None:
     console.print(f"full report ({target}): {found['report_seconds']:.2f} s")
     console.print("slopes: " + ", ".join(f"{axis} {slope:.2f}" for axis, slope in found["slopes"].items()))
     console.print(
-        f"enumeration of {found['small']['words']} words takes {found['enumeration_over_engine']:.1f} times as "
-        f"long as the engine, largest difference {found['largest_difference']:.1e}"
+        f"enumeration of {found['small']['words']} words takes {found['enumeration_over_engine']:.1f} times "
+        f"as long as the engine, largest difference {found['largest_difference']:.1e}"
     )
 
 

@@ -9,18 +9,6 @@ from .figure import Figure
 NAMES = (
     "mu_beta",
     "tilted_to_filtered",
-    "implicit_bias",
-    "forward_reverse_fits",
-    "collapse",
-    "pass_at_k",
-    "styles",
-    "sweeps",
-    "keep_and_explore",
-    "training_curves",
-    "bounds",
-    "what_your_kl_does",
-    "published",
-    "theory_against_training",
 )
 """In the order of the report."""
 

@@ -14,7 +14,8 @@ from .figure import Figure
 
 def compute(config: Mapping[str, Any]) -> dict[str, Any]:
     """mu(beta) and kappa(mu) by base rate, and random policies against the frontier of theory A8."""
-    betas = np.geomspace(*config["betas"], config["points"])
+    low, high = config["betas"]
+    betas = np.geomspace(low, high, config["points"])
     rates = np.asarray(config["base_rates"])
     mu = mu_from_beta(rates[:, None], betas)
     grid = [np.linspace(rate, config["highest_mu"], config["points"]) for rate in rates]

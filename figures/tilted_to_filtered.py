@@ -15,7 +15,8 @@ from .figure import Figure
 def compute(config: Mapping[str, Any]) -> dict[str, Any]:
     """The tilted models at some beta, and their distances to p_* along beta."""
     base, valid = np.asarray(config["base"]), np.asarray(config["valid"], dtype=bool)
-    betas = np.geomspace(*config["betas"], config["points"])
+    low, high = config["betas"]
+    betas = np.geomspace(low, high, config["points"])
     target, along = filtered(base, valid), tilted(base, valid, betas)
     return {
         "base": base.tolist(),
@@ -64,12 +65,9 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         results["betas"], results["forward"], "--", color=style.BLUE, label=r"$\mathrm{KL}(p_*\,\|\,p_\beta)$"
     )
     right.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel=r"distance to $p_*$")
-    right.set_title("The distances")
     if all(kl == "inf" for kl in results["reverse"]):
-        right.text(
-            0.04, 0.93, r"$\mathrm{KL}(p_\beta\,\|\,p_*) = \infty$ at every $\beta$", transform=right.transAxes,
-            color=style.VERMILLION, va="top",
-        )  # fmt: skip
+        words = r"$\mathrm{KL}(p_\beta\,\|\,p_*) = \infty$ at every $\beta$"
+        right.set_title(words, color=style.VERMILLION)
     right.legend(loc="lower right")
     return drawing
 
@@ -80,8 +78,8 @@ FIGURE = Figure(
     caption=(
         "Left: as beta falls, KL control moves the base's mass onto the valid outcomes and keeps their "
         "proportions. Right: total variation and KL(p_* || p_b) to the filtered model vanish, while "
-        "KL(p_b || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be the target of a "
-        "reverse KL. All values are exact."
+        "KL(p_b || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be the target "
+        "of a reverse KL. All values are exact."
     ),
     compute=compute,
     draw=draw,

@@ -110,7 +110,9 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
         raise fail("level", exploration.level, "token: TRL's sequence ratio is the geometric mean of tokens'")
     if exploration.dual_clip is not None and exploration.dual_clip < 1 + exploration.clip_high:
         # TRL's delta holds the ratio down whatever the advantage's sign.
-        raise fail("dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}")
+        raise fail(
+            "dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}"
+        )
     losses = {"token_mean": "dapo", "sequence_mean": "grpo"}
     if exploration.reduction not in losses:
         raise fail("reduction", exploration.reduction, f"one of {', '.join(losses)}")

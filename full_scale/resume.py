@@ -72,6 +72,11 @@ class ExactResume(GRPOTrainer):
         # state.epoch is whole between epochs and has a fraction within: its floor is the epoch begun.
         return ReplayedSampler(super()._get_train_sampler(dataset), lambda: int(self.state.epoch or 0))
 
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+        # Resumed from its last checkpoint, a finished run would take one more step before it looks.
+        if self.state.global_step < self.state.max_steps:
+            super()._run_epoch(*args, **kwargs)
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # Older checkpoints go only when this one is complete: a kill in between would leave none.
         limit, self.args.save_total_limit = self.args.save_total_limit, None

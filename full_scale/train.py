@@ -18,6 +18,7 @@ from dph_theory.record import checked, record
 from .collapse import CollapseMeter
 from .config import Recipe
 from .folders import Folders
+from .generation import prompt_of
 from .hashes import model_hash, tokenizer_hash
 from .methods import Setup, setup
 from .online import OnlineTrainer
@@ -49,7 +50,7 @@ _ELSEWHERE = {
     **{
         name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
     },
-    **dict.fromkeys(("divergence", "online", "online_coefficient", "disable_tqdm"), "method.name"),
+    **dict.fromkeys(("divergence", "online", "online_coefficient"), "method.name"),
 }
 
 
@@ -151,21 +152,14 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
     return trainer
 
 
-def prompt_of(example: Example, task: Task, chat: bool) -> str | list[dict[str, str]]:
-    """An example's prompt as TRL takes it: the text itself, or messages for the chat template."""
-    if not chat:
-        return example.prompt
-    system = [{"role": "system", "content": task.system}] if task.system else []
-    return [*system, {"role": "user", "content": example.prompt}]
-
-
 def _check_sets(method: Setup, args: DPHConfig, chosen: list[Example], presampled: Any) -> None:
     if not chosen:
         raise fail(
             "D_exp", chosen, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
         )
     if method.rehearses and not len(presampled.buffer):
-        raise fail("D_pef", list(presampled.pef), "at least one prompt; none is: lower presample.threshold")
+        allowed = f"at least one row; D_pef has {len(presampled.pef)} prompts: lower presample.threshold"
+        raise fail("rehearsal rows", 0, allowed)
     prompts = args.generation_batch_size // args.num_generations
     if len(chosen) < prompts:
         raise fail(

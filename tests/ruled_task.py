@@ -1,4 +1,6 @@
-"""A task whose verifier is a rule on words, for a two-layer Llama with random weights: every verdict is known."""
+"""A task whose verifier is a rule on words, for a two-layer Llama with random weights: every verdict is
+known.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +12,9 @@ from full_scale.protocol import Example, Score, Task
 
 
 class Rule:
-    """Correct if the first word's number is below the example's bound; the style is the parity of that number."""
+    """Correct if the first word's number is below the example's bound; the style is the parity of that
+    number.
+    """
 
     def __call__(self, examples, completions):
         return [self.score(example, text) for example, text in zip(examples, completions, strict=True)]
@@ -52,4 +56,6 @@ def ruled_recipe(folder, **changes):
 
 
 def loaded(path):
-    return AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(path, padding_side="left")
+    return AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(
+        path, padding_side="left"
+    )

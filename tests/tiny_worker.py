@@ -1,4 +1,6 @@
-"""What a test runs in processes of its own: `torchrun ... tiny_worker.py FOLDER`, `python tiny_worker.py ...`."""
+"""What a test runs in processes of its own: `torchrun ... tiny_worker.py FOLDER`, `python tiny_worker.py
+...`.
+"""
 
 import json
 import os
@@ -10,7 +12,13 @@ import torch
 from tiny_training import Gradients, StopAfter, buffer, checkpoint, flat_reward, same, trainer, weights
 from transformers import TrainerCallback
 
-CYCLE = {"steps_per_generation": 4, "num_iterations": 2, "rehearsal_rows": 7, "eta": 0.1, "learning_rate": 1e-3}
+CYCLE = {
+    "steps_per_generation": 4,
+    "num_iterations": 2,
+    "rehearsal_rows": 7,
+    "eta": 0.1,
+    "learning_rate": 1e-3,
+}
 """Each generated batch serves four optimizer steps, so that most steps lie inside a cycle."""
 
 
@@ -37,7 +45,9 @@ def first_gradient(model, output, **settings):
 
 
 def resumed_is_unbroken(model, folder, stop, **settings):
-    """Whether a run stopped after a step and resumed by a new trainer ends with the unbroken run's weights."""
+    """Whether a run stopped after a step and resumed by a new trainer ends with the unbroken run's
+    weights.
+    """
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": stop, "rehearsal": buffer(), **settings}
     unbroken = trainer(model, folder / "unbroken", **settings)
     unbroken.train()
@@ -66,12 +76,16 @@ def two_processes(folder):
 
 
 def killed(folder, step):
-    """A run that saves at every second step, and is killed in the step after `step` unless that is negative."""
+    """A run that saves at every second step, and is killed in the step after `step` unless that is
+    negative.
+    """
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 2, "save_total_limit": 1, "max_steps": 6}
     from full_scale.resume import last_checkpoint
 
     last = last_checkpoint(folder / "run")
-    trained = trainer(folder / "model", folder / "run", rehearsal=buffer(), callbacks=[KillAfter(step)], **settings)
+    trained = trainer(
+        folder / "model", folder / "run", rehearsal=buffer(), callbacks=[KillAfter(step)], **settings
+    )
     trained.train(resume_from_checkpoint=None if last is None else str(last))
     torch.save(weights(trained), folder / "weights.pt")
 

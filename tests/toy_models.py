@@ -31,16 +31,17 @@ def automata(draw: st.DrawFn, symbols: int = 2, most_states: int = 4) -> Validit
     """A random complete automaton."""
     states = draw(st.integers(1, most_states))
     rng = np.random.default_rng(draw(seeds))
+    letters = tuple("abc"[:symbols])
     table = rng.integers(0, states, (states, symbols))
     with building():
-        return ValidityAutomaton(
-            table, int(rng.integers(states)), rng.random(states) < 0.5, tuple("abc"[:symbols])
-        )
+        return ValidityAutomaton(table, int(rng.integers(states)), rng.random(states) < 0.5, letters)
 
 
 @st.composite
 def models(draw: st.DrawFn, length: int, symbols: int = 2, zeros: bool = True) -> MarkovLM:
-    """A random Markov model of order 1 to 3, homogeneous or not; with zeros, some probabilities may vanish."""
+    """A random Markov model of order 1 to 3, homogeneous or not; with zeros, some probabilities may
+    vanish.
+    """
     order = draw(st.integers(1, min(3, length)))
     rng = np.random.default_rng(draw(seeds))
     homogeneous = draw(st.booleans())

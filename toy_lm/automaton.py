@@ -14,8 +14,8 @@ from dph_theory.arrays import fail
 class ValidityAutomaton:
     """A complete deterministic automaton: state, symbol -> transitions[state, symbol].
 
-    A word is valid iff it leads from `initial` to an accepting state. transitions, integers (states, symbols);
-    accepting, booleans (states,); alphabet, one character a symbol. ValueError for what is no such automaton.
+    A word is valid iff it leads from `initial` to an accepting state. transitions are integers (states,
+    symbols), accepting booleans (states,), alphabet one character a symbol; anything else is a ValueError.
     """
 
     transitions: np.ndarray

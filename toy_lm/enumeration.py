@@ -72,7 +72,7 @@ class Enumerated:
         """Every word's probability under the model, and whether the automaton accepts it."""
         log_probs = torch.as_tensor(word_log_probs(model, automaton.symbols, length))
         words = all_words(automaton.symbols, length)
-        return cls(log_probs.detach().exp().numpy(), automaton.accepts(words))
+        return cls(log_probs.detach().exp().numpy(), np.asarray(automaton.accepts(words)))
 
     def validity(self) -> Answer:
         """pi(Y1)."""

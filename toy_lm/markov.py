@@ -131,7 +131,7 @@ class MarkovLM:
             return self.log_initial[t]
         return self.log_transition if self.homogeneous else self.log_transition[..., t - self.order, :, :]
 
-    def member(self, *index: int) -> "MarkovLM":
+    def member(self, *index: Any) -> "MarkovLM":
         """One model of the batch."""
         tables = [table[index] for table in (*self.log_initial, self.log_transition)]
         return MarkovLM(tuple(tables[:-1]), tables[-1], self.differentiable)

@@ -11,7 +11,7 @@ from dph_theory.losses import excess_kl_estimate
 from full_scale.collapse import CollapseMeter
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-RATES = {prompt: rate for prompt, rate in zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True)}
+RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
 PLAIN = {"kind": GRPOTrainer, "config": GRPOConfig}
 
 

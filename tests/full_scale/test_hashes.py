@@ -9,7 +9,9 @@ from full_scale.hashes import model_hash, tokenizer_hash
 
 
 def test_equal_weights_have_equal_hashes_wherever_they_lie(tmp_path):
-    first, again, other = (tiny_llama(tmp_path / name, seed=seed) for name, seed in zip("abc", (0, 0, 1), strict=True))
+    first, again, other = (
+        tiny_llama(tmp_path / name, seed=seed) for name, seed in zip("abc", (0, 0, 1), strict=True)
+    )
     assert model_hash(first) == model_hash(str(again)) != model_hash(other)
     assert tokenizer_hash(first) == tokenizer_hash(other)
 

@@ -49,7 +49,9 @@ def test_the_definition_form_needs_no_buffer_and_says_where_it_measures():
     assert any("policy's own samples" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(("name", "field"), [("KL-control", "beta"), ("KL-control-sequence", "online_coefficient")])
+@pytest.mark.parametrize(
+    ("name", "field"), [("KL-control", "beta"), ("KL-control-sequence", "online_coefficient")]
+)
 def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
     found = setup(MethodConfig(name=name, mu=0.6), RATES)
     beta = found.arguments[field]
@@ -91,11 +93,15 @@ def test_what_a_method_has_no_place_for_is_refused(change, named):
 def test_explorations_that_trl_cannot_do_are_refused():
     for change in ({"level": "sequence"}, {"reduction": "sum"}, {"dual_clip": 1.1}):
         with pytest.raises(ValueError, match=next(iter(change))):
-            exploration_arguments(Exploration(**{"clip_low": 0.2, "clip_high": 0.2, "reduction": "token_mean", **change}))
+            exploration_arguments(
+                Exploration(**{"clip_low": 0.2, "clip_high": 0.2, "reduction": "token_mean", **change})
+            )
 
 
 def trl_loss(model, folder, arguments, batch):
-    run = trainer(model, folder, kind=GRPOTrainer, config=GRPOConfig, gradient_accumulation_steps=1, **arguments)
+    run = trainer(
+        model, folder, kind=GRPOTrainer, config=GRPOConfig, gradient_accumulation_steps=1, **arguments
+    )
     run.model.train()
     # Set by the training loop, which this test does without.
     run.current_gradient_accumulation_steps = 1
@@ -105,8 +111,9 @@ def trl_loss(model, folder, arguments, batch):
         torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1),
         batch["completion_ids"].shape[1],
     )[0]
-    noise = torch.Generator().manual_seed(0)
-    old, ref = (leaf.detach() + 0.6 * torch.randn(leaf.shape, generator=noise) for _ in range(2))
+    # Ratios to both sides of every clip, under advantages of both signs.
+    log_ratio = torch.tensor([[0.5, -0.5, 0.1, 0.25], [0.5, -0.5, 0, 0], [1.0, 0, 0, 0], [1.0, 0.1, -0.4, 0]])
+    old, ref = leaf.detach() - log_ratio, leaf.detach() + log_ratio.flip(0)
     stored = {"old_per_token_logps": old, "ref_per_token_logps": ref}
     loss = run.compute_loss(run.model, {**batch, **stored})
     return loss.item(), leaf.detach(), old, ref
@@ -143,16 +150,16 @@ def test_trls_loss_is_that_of_the_theory_on_the_same_tensors(tmp_path, explorati
         return ppo_clip_loss(log_pi, old, batch["advantages"], mask, **form).item()
 
     assert loss == pytest.approx(expected(), abs=2e-6)
-    for change in ({"clip_high": 0.9}, {"dual_clip": 9.0 if exploration.dual_clip is None else None}):
-        # No row's ratio is so large, or it is cut: the example tells the forms apart.
-        assert (loss != pytest.approx(expected(**change), abs=2e-4)) == (change != {"dual_clip": 9.0})
+    other = 1.35 if exploration.dual_clip is None else None
+    for change in ({"clip_low": 0.5}, {"clip_high": 0.9}, {"dual_clip": other}):
+        assert loss != pytest.approx(expected(**change), abs=2e-4)
 
 
 @pytest.mark.parametrize("name", ["RKL", "KL-control", "GRPO-KL"])
 def test_trls_penalty_is_that_of_the_theory_on_the_same_tensors(tmp_path, name):
     model, batch = tiny_llama(tmp_path / "model"), example_batch()
     batch["advantages"] = torch.zeros(4)
-    arguments = {key: value for key, value in setup(MethodConfig(name=name, beta=0.5)).arguments.items()}
+    arguments = dict(setup(MethodConfig(name=name, beta=0.5)).arguments.items())
     arguments.pop("two_backward")
     loss, log_pi, old, ref = trl_loss(model, tmp_path, arguments, batch)
     estimator = METHODS[name].method.penalty.estimator

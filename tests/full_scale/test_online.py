@@ -58,7 +58,7 @@ def enumerated(folders, tmp_path):
         batch = {
             "prompt_ids": torch.tensor([PROMPT] * 31),
             "prompt_mask": torch.ones(31, 1, dtype=torch.long),
-            "completion_ids": torch.tensor([(outcome + [0])[:2] for outcome in OUTCOMES]),
+            "completion_ids": torch.tensor([([*outcome, 0])[:2] for outcome in OUTCOMES]),
             "completion_mask": torch.tensor([[1, len(outcome) - 1] for outcome in OUTCOMES]),
             "num_items_in_batch": torch.tensor(61),
         }
@@ -132,7 +132,9 @@ def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
     assert agree(descended(run, samples, advantages, law), exact(run, objective))
 
 
-@pytest.mark.parametrize("settings", [{"divergence": "forward_kl"}, {"divergence": "alpha", "alpha": 0.2}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"divergence": "forward_kl"}, {"divergence": "alpha", "alpha": 0.2}], ids=str
+)
 def test_the_definition_form_descends_the_divergence_between_first_tokens(enumerated, settings):
     run, samples, _, _ = enumerated(online="definition", online_coefficient=0.7, **settings)
     # At the first token all policies stand at the same prefix: there the sum over tokens is the divergence.
@@ -197,7 +199,9 @@ def test_what_is_missing_is_named(folders, tmp_path, enumerated):
     with pytest.raises(ValueError, match="online='none'"):
         trainer(folders[0], tmp_path, kind=OnlineTrainer)
     with pytest.raises(ValueError, match="mask_truncated_completions"):
-        trainer(folders[0], tmp_path, kind=OnlineTrainer, online="definition", mask_truncated_completions=True)
+        trainer(
+            folders[0], tmp_path, kind=OnlineTrainer, online="definition", mask_truncated_completions=True
+        )
     for rates in (None, {"p0": 0.0}, {"p1": 0.5}):
         run, samples, *_ = enumerated(online="alpha_dpg", alpha=0.5, base_rates=rates)
         with pytest.raises(ValueError, match=r"base_rates\['p0'\]"):

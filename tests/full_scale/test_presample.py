@@ -42,9 +42,7 @@ def elsewhere(recipe, folder, **changes):
 def stored(recipe):
     """The bytes of everything the stage wrote, apart from where it wrote it."""
     folder = Folders.of(recipe).presample
-    files = {
-        str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     record = json.loads(files.pop("presample.json"))
     del record["config"]["output"]
     return files, record

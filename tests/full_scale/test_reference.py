@@ -20,7 +20,10 @@ def moved(run):
     with torch.no_grad():
         for name, value in run.model.named_parameters():
             if value.requires_grad and ("lora_B" in name or "lora" not in name):
-                value.add_((1.0 if "lora" in name else 0.05) * torch.randn(value.shape, generator=torch.Generator().manual_seed(len(name))))
+                value.add_(
+                    (1.0 if "lora" in name else 0.05)
+                    * torch.randn(value.shape, generator=torch.Generator().manual_seed(len(name)))
+                )
     return run
 
 
@@ -65,7 +68,10 @@ def test_what_is_there_already_is_not_computed_again(model, tmp_path):
 
 def test_tokens_of_tools_do_not_count():
     one = {"completion_mask": torch.ones(1, 3), "tool_mask": torch.tensor([[1, 0, 1]])}
-    logps = {"old_per_token_logps": torch.tensor([[1.0, 2, 4]]), "ref_per_token_logps": torch.tensor([[8.0, 16, 32]])}
+    logps = {
+        "old_per_token_logps": torch.tensor([[1.0, 2, 4]]),
+        "ref_per_token_logps": torch.tensor([[8.0, 16, 32]]),
+    }
     assert [value.item() for value in sequence_log_probs({**one, **logps})] == [5, 40]
 
 

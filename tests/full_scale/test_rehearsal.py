@@ -42,7 +42,9 @@ def test_an_empty_buffer_can_be_stored(tmp_path):
     assert len(RehearsalBuffer.load(tmp_path)) == 0
 
 
-@pytest.mark.parametrize("change", [{"example_id": "z"}, {"completion_ids": [7, 8, 8]}, {"ref_logps": [-1.0, -0.5, -0.1]}])
+@pytest.mark.parametrize(
+    "change", [{"example_id": "z"}, {"completion_ids": [7, 8, 8]}, {"ref_logps": [-1.0, -0.5, -0.1]}]
+)
 def test_the_digest_tells_any_row_apart(change):
     other = RehearsalBuffer.from_rows([ROWS[0]._replace(**change), *ROWS[1:]], {})
     assert other.digest != RehearsalBuffer.from_rows(ROWS, {}).digest

@@ -105,6 +105,17 @@ def test_logging_and_saving_may_change_and_old_checkpoints_go_when_the_new_one_i
     assert resumed.args.save_total_limit == 1
 
 
+@pytest.mark.slow
+def test_a_finished_run_resumed_takes_no_further_step(model, tmp_path):
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 5, "rehearsal": buffer(), "max_steps": 5}
+    finished = trainer(model, tmp_path, **settings)
+    finished.train()
+    again = trainer(model, tmp_path, **settings)
+    again.train(resume_from_checkpoint=checkpoint(tmp_path, 5))
+    assert again.state.global_step == 5
+    assert same(weights(finished), weights(again))
+
+
 def worker(folder, step):
     return subprocess.run(
         [sys.executable, str(ROOT / "tests" / "tiny_worker.py"), "kill", str(folder), str(step)],

@@ -9,7 +9,10 @@ class Lengths:
 
     def __call__(self, examples, completions):
         right = [e.reference["words"] == len(c.split()) for e, c in zip(examples, completions, strict=True)]
-        return [Score(ok, "correct" if ok else "wrong" if c else "no_answer") for ok, c in zip(right, completions, strict=True)]
+        return [
+            Score(ok, "correct" if ok else "wrong" if c else "no_answer")
+            for ok, c in zip(right, completions, strict=True)
+        ]
 
     def close(self):
         pass

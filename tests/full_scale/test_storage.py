@@ -6,7 +6,12 @@ from full_scale import storage
 
 def test_tensors_and_metadata_come_back_bit_for_bit(tmp_path):
     shared = torch.arange(12).reshape(3, 4)
-    tensors = {"whole": shared, "view": shared[1:], "scalar": torch.tensor(2.5), "bf16": torch.ones(2).bfloat16()}
+    tensors = {
+        "whole": shared,
+        "view": shared[1:],
+        "scalar": torch.tensor(2.5),
+        "bf16": torch.ones(2).bfloat16(),
+    }
     storage.write_tensors(tmp_path / "a.safetensors", tensors, {"step": "3"})
     found, metadata = storage.read_tensors(tmp_path / "a.safetensors")
     assert metadata == {"step": "3"}

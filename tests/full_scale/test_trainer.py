@@ -113,7 +113,14 @@ def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
 def test_the_logged_loss_is_that_of_the_theory_on_the_steps_rows(model, tmp_path, settings):
     snapshots = Snapshots()
     run = trainer(
-        model, tmp_path, eta=0.3, rehearsal=buffer(), rehearsal_rows=9, callbacks=[snapshots], max_steps=2, **settings
+        model,
+        tmp_path,
+        eta=0.3,
+        rehearsal=buffer(),
+        rehearsal_rows=9,
+        callbacks=[snapshots],
+        max_steps=2,
+        **settings,
     )
     run.train()
     policy = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
@@ -147,7 +154,9 @@ def test_the_gradient_is_that_of_all_rows_at_once_however_they_are_split(model, 
             {"gradient_checkpointing": True},
         )
     ):
-        assert distance(expected, first_gradient(model, tmp_path / str(i), **settings)) < GRADIENTS_AGREE, settings
+        assert distance(expected, first_gradient(model, tmp_path / str(i), **settings)) < GRADIENTS_AGREE, (
+            settings
+        )
     by_row = first_gradient(model, tmp_path / "rows", rehearsal_reduction="sequence_mean")
     assert distance(full_gradient(model, rows, "sequence_mean"), by_row) < GRADIENTS_AGREE
 
@@ -185,7 +194,8 @@ def test_two_processes_have_the_gradient_of_one(model, two_processes):
     said, gradients = two_processes
     assert [each["world"] for each in said] == [2, 2]
     expected = {
-        count: full_gradient(model, [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, count)]) for count in (5, 11)
+        count: full_gradient(model, [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, count)])
+        for count in (5, 11)
     }
     for name, gradient in gradients.items():
         assert distance(expected[5 if "fewer" in name else 11], gradient) < GRADIENTS_AGREE, name
@@ -247,7 +257,11 @@ def test_lora_trains_the_adapter_alone_from_u_equal_to_one(model, tmp_path):
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
     assert all("lora" in name for name in changed)
-    assert run.state.log_history[0]["rehearsal/log_u_max_abs"] < 1e-5 < run.state.log_history[3]["rehearsal/log_u_max_abs"]
+    assert (
+        run.state.log_history[0]["rehearsal/log_u_max_abs"]
+        < 1e-5
+        < run.state.log_history[3]["rehearsal/log_u_max_abs"]
+    )
 
 
 def test_bfloat16_weights_and_autocast(model, tmp_path):
@@ -262,7 +276,9 @@ def test_bfloat16_weights_and_autocast(model, tmp_path):
 
 
 def test_evaluation_does_not_rehearse(model, tmp_path):
-    run = trainer(model, tmp_path, eta=0.1, rehearsal=buffer(), rehearsal_rows=9, per_device_eval_batch_size=4)
+    run = trainer(
+        model, tmp_path, eta=0.1, rehearsal=buffer(), rehearsal_rows=9, per_device_eval_batch_size=4
+    )
     run.evaluate(eval_dataset=run.train_dataset.select(range(2)))
     assert not any("rehearsal" in name for log in run.state.log_history for name in log)
 

@@ -23,7 +23,10 @@ class Engine:
     def generate(self, prompts, parameters, *, use_tqdm):
         self.asked = (prompts, parameters, use_tqdm)
         Engine.last = self
-        rows = [[[*prompt["prompt_token_ids"], i, 1] for i in range(p.n)] for prompt, p in zip(prompts, parameters)]
+        rows = [
+            [[*prompt["prompt_token_ids"], i, 1] for i in range(p.n)]
+            for prompt, p in zip(prompts, parameters, strict=False)
+        ]
         return [SimpleNamespace(outputs=[SimpleNamespace(token_ids=ids) for ids in group]) for group in rows]
 
 
@@ -64,7 +67,9 @@ def test_one_engine_with_what_was_asked(pair, vllm):
     }
     _, parameters, shown = Engine.last.asked
     assert not shown
-    assert [(p.n, p.temperature, p.top_p, p.top_k, p.max_tokens) for p in parameters] == [(3, 0.7, 0.9, -1, 5)] * 2
+    assert [(p.n, p.temperature, p.top_p, p.top_k, p.max_tokens) for p in parameters] == [
+        (3, 0.7, 0.9, -1, 5)
+    ] * 2
     assert parameters[0].seed != parameters[1].seed
     assert parameters[0].stop_token_ids == [1]
 

@@ -52,12 +52,12 @@ def test_counts_are_the_language(automaton):
 @given(automata(), automata())
 @settings(max_examples=25)
 def test_products_and_complement_are_those_of_languages(left, right):
-    for both, l, r in zip(language(left & right), language(left), language(right), strict=True):
-        assert (both == (l & r)).all()
-    for either, l, r in zip(language(left | right), language(left), language(right), strict=True):
-        assert (either == (l | r)).all()
-    for outside, l in zip(language(~left), language(left), strict=True):
-        assert (outside == ~l).all()
+    for both, one, other in zip(language(left & right), language(left), language(right), strict=True):
+        assert (both == (one & other)).all()
+    for either, one, other in zip(language(left | right), language(left), language(right), strict=True):
+        assert (either == (one | other)).all()
+    for outside, one in zip(language(~left), language(left), strict=True):
+        assert (outside == ~one).all()
 
 
 @given(automata(symbols=2, most_states=7))
@@ -88,9 +88,9 @@ def test_equal_languages_have_equal_minimal_automata(automaton, random):
 
 def test_an_automaton_that_tells_nothing_apart_is_an_error():
     DYCK.require_informative(8)
-    with pytest.raises(ValueError, match="length=7 .* accepts none"):
+    with pytest.raises(ValueError, match=r"length=7 .* accepts none"):
         DYCK.require_informative(7)
-    with pytest.raises(ValueError, match="length=7 .* accepts all"):
+    with pytest.raises(ValueError, match=r"length=7 .* accepts all"):
         (~DYCK).require_informative(7)
 
 

@@ -1,4 +1,4 @@
-"""Every exact quantity against enumeration; orders mixed; zero probabilities; gradients; the worked example."""
+"""Every exact quantity against enumeration, orders mixed, zeros included; gradients; the Dyck words."""
 
 import numpy as np
 import pytest

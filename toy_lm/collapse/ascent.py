@@ -32,7 +32,8 @@ def descend(
     """Theta <- theta - eta grad f(theta), eta chosen row by row, recorded at powers of two.
 
     A trial is accepted where f falls by at least half of eta |grad f|^2, which for an L-smooth f means
-    eta <= 1/L: small enough not to leap out of a basin. eta then grows by half, else it is halved. The end comes
+    eta <= 1/L: small enough not to leap out of a basin. eta then grows by half, else it is halved. The end
+    comes
     early once the decrease that every row can hope for is rounding.
     Raises ValueError unless steps >= 1.
     """

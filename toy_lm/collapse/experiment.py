@@ -28,12 +28,12 @@ class Config:
     """What is run. `starts` are random starts at each of four scales; `cases` random bases make a problem.
 
     strengths are the lambdas = 1/beta of the reverse KL, and targets the validities mu whose beta (theory A5)
-    is tried too, in the reference case; those with `random_` are for the random problems. Gradient ascent takes
-    at most `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming the
-    field.
+    is tried too, in the reference case; those with `random_` are for the random problems. Gradient ascent
+    takes at most `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming
+    the field.
     """
 
-    strengths: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 20.0)
+    strengths: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
     alphas: tuple[float, ...] = (0.9, 0.75, 0.5, 0.3, 0.1)
     targets: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
     starts: int = 8
@@ -60,7 +60,7 @@ class Config:
     def quick(cls) -> "Config":
         """A run of seconds, with every part of the full one."""
         return cls(
-            strengths=(1.0, 4.0, 5.0, 10.0),
+            strengths=(1.0, 4.0, 4.5, 10.0),
             alphas=(0.75, 0.5),
             targets=(0.9,),
             starts=2,
@@ -77,15 +77,17 @@ def run(config: Config | None = None, *, seed: int = 0, progress: Progress | Non
     """Fit everything, and return the record of it, ready for JSON.
 
     results: "reference", a problem, and "random", several, hold "targets" (what each base has to lose) and
-    "fits" (a line a fit). The reference also holds "paths" of gradient ascent, "branches" followed along lambda,
-    and "leaps", the pairs of lambdas between which validity leaps, with the jump if it is one; the random ones
-    hold "rates" of collapse.
+    "fits" (a line a fit). The reference also holds "paths" of gradient ascent, "branches" followed along
+    lambda, and "leaps", the pairs of lambdas between which validity leaps, with the jump if it is one; the
+    random ones hold "rates" of collapse.
     """
     config = config or Config()
     rng = np.random.default_rng(seed)
     problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]
     found = [_shell(problem) for problem in problems]
-    runs = [(*pair, homogeneous) for pair in zip(problems, found, strict=True) for homogeneous in (True, False)]
+    runs = [
+        (*pair, homogeneous) for pair in zip(problems, found, strict=True) for homogeneous in (True, False)
+    ]
     for done, (problem, shell, homogeneous) in enumerate(runs):
         family = problem.family(homogeneous=homogeneous)
         if progress is not None:

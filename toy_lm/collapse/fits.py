@@ -118,7 +118,9 @@ class Fits:
         return [x | setting for x in lines], self._path_lines(path, self._every, [setting] * len(self._every))
 
     def leaps(self) -> list[tuple[float, float, Jump | None]]:
-        """For a problem with one base: the pairs of strengths across which validity leaps, and the jump if any."""
+        """For a problem with one base: the pairs of strengths across which validity leaps, and the jump
+        if any.
+        """
         found, strengths = self.optima.theta, self.strengths[0]
         validity = [line["validity"] for line in measure(self.problem, self.family, found, self.case)]
         search = (0.0, float(strengths[-1]))

@@ -29,8 +29,8 @@ def measure(
 
     validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
     effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}; overlap, 1 - TV(pi(.|Y1), p_*);
-    forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess (theory A8) with
-    the parts from valid and invalid words; collapsed, see COLLAPSED. Nats throughout.
+    forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess (theory A8)
+    with the parts from valid and invalid words; collapsed, see COLLAPSED. Nats throughout.
     """
     live, base = family.policy(theta.detach()), problem.base(case)
     policy = MarkovLM(live.log_initial, live.log_transition)
@@ -63,7 +63,7 @@ def measure(
 
 
 def target_lines(problem: Problem) -> list[Row]:
-    """What there is to keep: of each base its pass rate, and entropy, effective number and top word of p_*."""
+    """What there is to keep: each base's pass rate; entropy, effective number and top word of its p_*."""
     effective = effective_number(problem.targets)
     return [
         {

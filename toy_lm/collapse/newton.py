@@ -51,9 +51,7 @@ class _Local(NamedTuple):
     decrement: Tensor
 
     def summary(self) -> Float[Tensor, "4 batch"]:
-        return torch.stack(
-            [self.value, self.gradient.norm(dim=-1), self.decrement, self.eigenvalues[:, 0]]
-        )
+        return torch.stack([self.value, self.gradient.norm(dim=-1), self.decrement, self.eigenvalues[:, 0]])
 
 
 def minimise(
@@ -92,7 +90,9 @@ def minimise(
             break
         direction, slope = local.step[open_], 2 * local.decrement[open_]
         direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
-        moved, theta[active] = _backtrack(objective, theta[active], direction, local.value[open_], slope, here)
+        moved, theta[active] = _backtrack(
+            objective, theta[active], direction, local.value[open_], slope, here
+        )
         active = active[moved]
         taken[active] += 1
     value, gradient_norm, decrement, curvature = known

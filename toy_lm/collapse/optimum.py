@@ -28,8 +28,10 @@ SOFTENING = 1e-3
 class Optimum(NamedTuple):
     """The best minimum found for each row, and its certificate.
 
-    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap` above it
-    lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in units of
+    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap`
+    above it
+    lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in
+    units of
     the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no policy with
     positive probabilities was better, and theta is the Dirac itself.
     """
@@ -58,7 +60,8 @@ class Optimum(NamedTuple):
 def starting_points(
     problem: Problem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
-    """`count` random starts at every one of SCALES, the base, the M-projection of p_*, and nearly the best Dirac.
+    """`count` random starts at every one of SCALES, the base, the M-projection of p_*, and nearly the
+    best Dirac.
 
     The random ones are the same for every base. Raises ValueError unless count >= 1.
     """
@@ -82,7 +85,8 @@ def best_dirac(problem: Problem, family: Bigrams, scale: float = torch.inf) -> F
     """Of each base the family's valid Dirac on the word that the base likes best, as in `Bigrams.dirac`.
 
     No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both
-    decrease in a(y), and an invalid one is worse than the base. Raises ValueError if no valid word is in reach.
+    decrease in a(y), and an invalid one is worse than the base. Raises ValueError if no valid word is in
+    reach.
     """
     words = torch.from_numpy(problem.valid_words)
     reached = family.contains_dirac(words)

@@ -13,8 +13,8 @@ KEYS = ("family", "objective", "method", "mu", "alpha")
 def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     """One line a way of fitting: over the bases whose p_* is not one word itself, how many collapsed.
 
-    The means of validity, coverage, excess KL and of the effective number as a share of p_*'s go with it, and for
-    the reverse KL how many reached the global minimum and how many minima were met from at least two starts.
+    The means of validity, coverage, excess KL and of the effective number as a share of p_*'s go with it, and
+    for the reverse KL how many reached the global minimum, and how many of these were met from two starts.
     """
     effective = {line["case"]: line["effective"] for line in targets if line["top_share"] <= COLLAPSED}
     groups: dict[tuple[object, ...], list[Row]] = {}

@@ -67,14 +67,14 @@ class Config:
 
     @classmethod
     def quick(cls) -> "Config":
-        """The same task, half the steps, and thin sweeps."""
+        """The same task, fewer steps, and thin sweeps."""
         return cls(
             conditionings=(0.0, 0.1, 1.0),
             strengths=(0.01, 0.1, 1.0, 10.0),
             alphas=(0.5,),
             targets=(0.55, 0.75),
             random_tasks=20,
-            steps=1000,
+            steps=800,
         )
 
     @property

@@ -1,5 +1,7 @@
 """The exact expectation of the group-normalised policy gradient, in closed form over a group's successes."""
 
+from functools import cache
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import comb
@@ -20,7 +22,13 @@ def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:
     Raises ValueError for other rates, or groups of fewer than 2. Source: ours; the advantage: shao2024grpo.
     """
     p, size = probability("rates", rates)[..., None], int(whole("group", group, at_least=2))
+    c, deviation = _mixed(size)
+    return np.asarray((deviation * p ** (c - 1) * (1 - p) ** (size - c - 1)).sum(axis=-1))
+
+
+@cache
+def _mixed(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The success counts of groups whose rewards differ, and C(G,c) sqrt(m(1-m)) at each."""
     c = np.arange(1, size)
     m = c / size
-    terms = comb(size, c) * np.sqrt(m * (1 - m)) * p ** (c - 1) * (1 - p) ** (size - c - 1)
-    return np.asarray(terms.sum(axis=-1))
+    return c, comb(size, c) * np.sqrt(m * (1 - m))

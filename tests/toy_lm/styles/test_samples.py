@@ -12,7 +12,7 @@ def sampled(rows, seed=0):
 
 
 def test_samples_follow_the_enumerated_law():
-    task, _, law = base()
+    _task, _, law = base()
     rows = torch.full((20_000,), 37)
     responses = sampled(rows).responses
     counts = torch.bincount(responses @ torch.tensor([100, 10, 1]), minlength=500).numpy()

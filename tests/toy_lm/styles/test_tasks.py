@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toy_lm.styles.tasks import OUTCOMES, STYLES, make_task, tokens_of
@@ -36,6 +36,7 @@ def test_every_prompt_is_trained_on_or_held_out(task):
     assert torch.equal(torch.cat([task.train, task.held_out]).sort().values, torch.arange(256))
 
 
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**31), easy=st.floats(0, 1), held_out=st.floats(0, 0.99))
 def test_shares_are_met_to_the_nearest_prompt(seed, easy, held_out):
     task = make_task(seed, easy=easy, held_out=held_out)

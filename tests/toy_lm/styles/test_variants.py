@@ -66,7 +66,10 @@ def test_places_are_said_even_when_not_asked():
     ("arguments", "message"),
     [
         ({"name": "PPO"}, "name='PPO' is not allowed: one of GRPO, DAPO"),
-        ({"name": "DPH-F", "place": "explored"}, "place='explored' is not allowed: for DPH-F one of rehearsed"),
+        (
+            {"name": "DPH-F", "place": "explored"},
+            "place='explored' is not allowed: for DPH-F one of rehearsed",
+        ),
         ({"name": "RKL", "place": "all"}, "for RKL one of explored"),
         ({"name": "DAPO", "strength": 0.1}, "strength=0.1 is not allowed: for DAPO None"),
         ({"name": "RKL", "strength": -0.1}, "at least 0"),

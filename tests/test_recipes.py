@@ -1,0 +1,91 @@
+"""Every packaged recipe loads, names fields that exist, and holds the published numbers."""
+
+import dataclasses
+
+import pytest
+import yaml
+from accelerate.commands.config.config_args import ClusterConfig
+from trl import GRPOConfig
+
+from full_scale.config import RECIPES, load_recipe, recipe_names
+from full_scale.methods import METHODS, setup
+from full_scale.train import resolved
+
+FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
+NAMES = recipe_names()
+METHODS_ASKED = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha", "alpha-dpg")
+FAMILIES = ("tiny-sql", "llama3.1-8b-bird", "qwen2.5-math-7b")
+ETAS = {"DPH-F": (0.01, 0.05), "DPH-alpha": (0.01, 0.05), "DPH-JS": (0.05, 0.2)}
+
+
+class NothingSampled:
+    rates, pef, exp = {}, (), ()
+
+
+def test_every_family_has_every_method():
+    assert {f"{family}-{method}" for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
+    assert "tiny-sql-kl-control" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_loads_and_is_named_as_its_file(name):
+    recipe = load_recipe(name)
+    assert recipe.name == name
+    assert recipe.method.name in METHODS
+    assert set(recipe.train) <= FIELDS | {"collapse_every"}
+    if recipe.method.mu is None:
+        arguments = resolved(recipe, NothingSampled)
+        assert arguments["learning_rate"] == recipe.train["learning_rate"]
+        assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_coefficient_is_in_the_published_range(name):
+    method = load_recipe(name).method
+    if method.name in ETAS:
+        low, high = ETAS[method.name]
+        assert low <= setup(method).arguments["eta"] <= high
+    if method.name == "DPH-alpha":
+        assert method.alpha == 0.2
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("tiny-sql")])
+def test_the_published_settings(name):
+    recipe, train = load_recipe(name), load_recipe(name).train
+    assert train["learning_rate"] == 1e-6
+    assert train["num_generations"] == 16
+    assert train["generation_batch_size"] == 128 * 16
+    assert train["per_device_train_batch_size"] * 8 * train["gradient_accumulation_steps"] == 64 * 16
+    assert train["num_train_epochs"] == 5
+    assert recipe.method.rehearsal_rows == 512
+    assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (8, 8, True)
+    assert setup(recipe.method).arguments["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
+    assert recipe.sampling.max_new_tokens == (4096 if name.startswith("llama") else 3072)
+    assert recipe.model.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_recipe_differs_from_its_family_by_its_name_and_method_alone(family):
+    plain = load_recipe(f"{family}-grpo").as_dict()
+    for method in METHODS_ASKED:
+        other = load_recipe(f"{family}-{method}").as_dict()
+        assert {key for key in plain if plain[key] != other[key]} <= {"name", "method"}
+
+
+def test_the_vllm_variant_differs_by_its_sampler_alone():
+    plain, other = (load_recipe(f"llama3.1-8b-bird-dph-f{end}").as_dict() for end in ("", "-vllm"))
+    assert other["sampling"]["backend"] == "vllm"
+    assert {key for key in plain if plain[key] != other[key]} == {"name", "sampling", "train"}
+
+
+@pytest.mark.parametrize("path", sorted((RECIPES / "launch").glob("*.yaml")), ids=lambda path: path.stem)
+def test_launch_files_are_ones_that_accelerate_reads(path):
+    stored = yaml.safe_load(path.read_text())
+    found = ClusterConfig.from_yaml_file(str(path))
+    assert found.num_processes == 8
+    assert str(found.distributed_type).rpartition(".")[2] == stored["distributed_type"]
+    assert found.mixed_precision == "bf16"
+
+
+def test_both_launches_are_there():
+    assert {path.stem for path in (RECIPES / "launch").glob("*.yaml")} == {"fsdp2", "deepspeed-zero3"}

@@ -1,0 +1,111 @@
+import json
+from dataclasses import replace
+
+import pytest
+from tiny_styles import SETTINGS
+
+from dph_theory.files import write_json
+from dph_theory.losses import METHODS
+from toy_lm.styles import Config, run, tables
+from toy_lm.styles.variants import TRAINABLE
+
+TINY = Config(
+    methods=("DAPO", "DPH-F"),
+    seeds=1,
+    updates=8,
+    every=4,
+    strengths=(0.03,),
+    place_strengths=(0.03,),
+    long_methods=("DPH-F",),
+    long_updates=12,
+    workers=1,
+    settings=SETTINGS,
+)
+
+
+def test_the_full_experiment_trains_every_method_on_three_bases():
+    jobs = Config().jobs(5)
+    main = jobs["main"]
+    assert {job.variant.name for job in main} == set(TRAINABLE) > set(METHODS)
+    assert {job.seed for job in main} == {5, 6, 7}
+    assert len(main) == len(set(main)) == 3 * 11
+    assert {job.seed for name in ("strengths", "places", "long") for job in jobs[name]} == {5}
+    assert {job.variant.strength for job in jobs["strengths"]} == {0.03, 0.1, 0.3, 1.0}
+    assert {job.variant.place for job in jobs["places"]} == {"rehearsed", "all"}
+
+
+def test_quick_is_a_part_of_it():
+    jobs = Config.quick().jobs(0)
+    assert len(jobs["main"]) == 2
+    assert not jobs["strengths"] + jobs["places"] + jobs["long"]
+
+
+def test_a_run_is_a_record_that_says_what_was_computed(tmp_path):
+    seen = []
+    made = run(TINY, seed=0, progress=lambda *step: seen.append(step), folder=tmp_path)
+    assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5]
+    assert {total for *_, total in seen} == {5} == {len(list(tmp_path.iterdir()))}
+    assert made["kind"] == "toy.styles"
+    assert made["config"]["settings"]["width"] == 16
+    labels = {run["label"]: run["groups"] for run in made["results"]["runs"] if run["updates"] == 8}
+    assert labels == {
+        "DAPO": ["main"],
+        "DPH-F 0.3": ["main", "strengths"],
+        "DPH-F 0.03": ["strengths", "places"],
+        "DPH-F 0.03 all": ["places"],
+    }
+    assert len(tables(made)) == 3
+    assert any("DPH-F 0.3 trained for 12 updates, not 8" in sentence for sentence in made["findings"])
+    write_json(tmp_path / "record.json", made)
+    assert json.loads((tmp_path / "record.json").read_text())["findings"] == made["findings"]
+    # Read back from the folder, the same record.
+    again = run(TINY, seed=0, folder=tmp_path)
+    assert again["results"] == made["results"]
+
+
+def test_a_changed_configuration_does_not_take_up_old_runs(tmp_path):
+    small = replace(TINY, methods=("DAPO",), strengths=(), place_strengths=(), long_methods=())
+    run(small, folder=tmp_path)
+    with pytest.raises(ValueError, match=r"config\.every is 4 there and 8 here"):
+        run(replace(small, every=8), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"methods": ("PPO",)}, "methods='PPO' is not allowed: some of GRPO, DAPO, RKL"),
+        ({"methods": ()}, r"methods=\(\) is not allowed: at least one"),
+        ({"long_methods": ("SFT",)}, "long_methods='SFT'"),
+        ({"seeds": 0}, "seeds=0"),
+        ({"workers": 0}, "workers=0"),
+        ({"updates": 6}, "updates=6 is not allowed: whole rounds of 4"),
+        ({"every": 3}, "every=3"),
+        ({"strength": 0.0}, "strength=0"),
+        ({"strengths": (0.1, -1.0)}, "strengths=-1"),
+        ({"mus": (0.5, 1.0)}, "mus=1"),
+        ({"alpha": -0.5}, "alpha=-0.5"),
+    ],
+)
+def test_bad_configurations_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Config(**arguments)
+
+
+def test_a_bad_seed_is_named():
+    with pytest.raises(ValueError, match="seed=-1"):
+        run(TINY, seed=-1)
+
+
+@pytest.mark.slow
+def test_without_an_anchor_styles_collapse_and_with_rehearsal_they_do_not():
+    config = replace(Config.quick(), seeds=3, every=160)
+    results = run(config, seed=0)["results"]
+    for seed, base in enumerate(results["bases"]):
+        ends = {run["name"]: run["end"]["train"] for run in results["runs"] if run["seed"] == seed}
+        at_16 = {name: end["pass@k"][4] for name, end in (ends | {"base": base["train"]}).items()}
+        entropy = {name: end["style_entropy"] for name, end in (ends | {"base": base["train"]}).items()}
+        assert entropy["DAPO"] < 0.8 * entropy["base"]
+        assert entropy["DPH-F"] > 0.9 * entropy["base"]
+        assert at_16["DAPO"] < at_16["base"] - 0.04
+        assert at_16["DPH-F"] > at_16["base"] - 0.03
+        assert min(ends[name]["pass@k"][0] for name in ends) > base["train"]["pass@k"][0]

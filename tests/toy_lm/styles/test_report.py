@@ -1,0 +1,49 @@
+import pytest
+from rich.console import Console
+from tiny_styles import end, made_up
+
+from dph_theory.record import record
+from toy_lm.styles.report import tables
+from toy_lm.styles.summary import summary
+
+
+def printed(**runs):
+    results = made_up(**runs)
+    results["summary"] = summary(results)
+    made = record("toy.styles", seed=0, config={}, results=results, findings=())
+    found, console = tables(made), Console(width=250)
+    with console.capture() as text:
+        for table in found:
+            console.print(table)
+    return found, text.get()
+
+
+def test_a_table_for_each_split_and_one_for_what_was_swept():
+    run = {"end": end(0.512, 0.934, 1.0)}
+    assert len(printed(A=run)[0]) == 2
+    found, text = printed(A=run, B=run | {"groups": ["strengths"], "strength": 0.123})
+    assert len(found) == 3
+    assert [table.row_count for table in found] == [2, 2, 1]
+    assert "0.512" in text
+    assert "held-out prompts" in text
+
+
+def test_what_is_unknown_is_a_dash_and_one_seed_has_no_interval():
+    row = next(line for line in printed(A={"end": end(0.5, 0.9, 1.0)})[1].splitlines() if " A " in line)
+    assert " - " in row
+    assert "+-" not in row
+
+
+def test_intervals_are_printed_over_seeds():
+    results = made_up(A={"end": end(0.5, 0.9, 1.0)})
+    results["runs"].append(results["runs"][0] | {"seed": 1})
+    results["summary"] = summary(results)
+    console = Console(width=250)
+    with console.capture() as text:
+        console.print(tables(record("toy.styles", seed=0, config={}, results=results, findings=()))[0])
+    assert "0.500 +- 0.000" in text.get()
+
+
+def test_another_kind_of_record_is_refused():
+    with pytest.raises(ValueError, match="only 'toy.styles'"):
+        tables(record("toy.collapse", seed=0, config={}, results={}, findings=()))
