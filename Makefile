@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test bench clean
+.PHONY: reproduce test test-slow bench clean
 
 reproduce: $(READY)  ## verify every theorem
 	$(BIN)/dph verify
@@ -12,7 +12,10 @@ test: $(READY)  ## style, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m 'not slow'
+
+test-slow: $(READY)  ## the tests that train, kill and resume
+	$(BIN)/python -m pytest -n auto -m slow
 
 bench: $(READY)  ## speed: verification, the losses against the naive formulas, the audit's catalogue
 	$(BIN)/python benchmarks/verification.py

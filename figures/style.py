@@ -41,7 +41,7 @@ DIVERGENCES: dict[str, dict[str, Any]] = {
 }
 """A divergence looks like the method that is known for it."""
 
-_RC = {
+_RC: Any = {
     "font.size": 8,
     "axes.titlesize": 8.5,
     "axes.labelsize": 8,

@@ -36,7 +36,6 @@ class CollapseMeter:
         if every < 1:
             raise fail("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every = dict(base_rates), key, every
-        self._batches = 0
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
@@ -53,10 +52,10 @@ class CollapseMeter:
 
         def generate_and_measure(inputs: Any) -> dict[str, Any]:
             samples = generate(inputs)
-            if trainer.model.training:
-                if self._batches % self.every == 0:
-                    self._measure(trainer, recorded, online.with_log_probs(samples))
-                self._batches += 1
+            # Counted by TRL's own steps, which a resumed run takes up where they were.
+            batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
+            if trainer.model.training and batch % self.every == 0:
+                self._measure(trainer, recorded, online.with_log_probs(samples))
             return samples
 
         trainer._generate_and_score_completions = generate_and_measure

@@ -56,8 +56,9 @@ def _control(name: str, estimator: str, form: str) -> Method:
 
 
 def _alpha_dpg(name: str) -> Method:
-    plain = {"normalise": False, "leave_one_out": True, "dynamic_sampling": False}
-    exploration = replace(LOSSES["DAPO"].exploration, **plain)
+    exploration = replace(
+        LOSSES["DAPO"].exploration, normalise=False, leave_one_out=True, dynamic_sampling=False
+    )
     return Method(name, exploration, None, None, Source("kruszewski2026whatever"))
 
 

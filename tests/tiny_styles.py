@@ -8,7 +8,15 @@ from toy_lm.styles.train import Settings, pretrain
 from toy_lm.styles.transformer import exact_law
 
 SETTINGS = Settings(
-    width=16, base_pass=0.2, base_rate=1e-2, base_rows=64, group=4, presamples=1, stored=4, anchor_rows=16
+    width=16,
+    base_pass=0.2,
+    base_rate=1e-2,
+    base_rows=64,
+    group=4,
+    presamples=1,
+    stored=4,
+    anchor_rows=16,
+    check=40,
 )
 
 

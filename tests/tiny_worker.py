@@ -1,6 +1,4 @@
-"""What a test runs in processes of its own: `torchrun ... tiny_worker.py FOLDER`, `python tiny_worker.py
-...`.
-"""
+"""What tests run in processes of their own: `tiny_worker.py two FOLDER`, `tiny_worker.py kill FOLDER STEP`."""
 
 import json
 import os
@@ -11,6 +9,10 @@ from pathlib import Path
 import torch
 from tiny_training import Gradients, StopAfter, buffer, checkpoint, flat_reward, same, trainer, weights
 from transformers import TrainerCallback
+
+from full_scale.collapse import CollapseMeter
+from full_scale.online import OnlineTrainer
+from full_scale.resume import last_checkpoint
 
 CYCLE = {
     "steps_per_generation": 4,
@@ -45,9 +47,7 @@ def first_gradient(model, output, **settings):
 
 
 def resumed_is_unbroken(model, folder, stop, **settings):
-    """Whether a run stopped after a step and resumed by a new trainer ends with the unbroken run's
-    weights.
-    """
+    """Whether a run stopped after a step and resumed by a new trainer ends as the unbroken run."""
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": stop, "rehearsal": buffer(), **settings}
     unbroken = trainer(model, folder / "unbroken", **settings)
     unbroken.train()
@@ -56,6 +56,28 @@ def resumed_is_unbroken(model, folder, stop, **settings):
     resumed.train(resume_from_checkpoint=checkpoint(folder / "stopped", stop))
     rewards = [[h.get("reward") for h in t.state.log_history] for t in (unbroken, resumed)]
     return same(weights(unbroken), weights(resumed)) and rewards[0] == rewards[1]
+
+
+class SequenceKL(OnlineTrainer):
+    """Notes whether, at beta = 0, its advantages are TRL's, which are centred by all of the group."""
+
+    agreed = True
+
+    def _sequence_kl(self, samples):
+        found = super()._sequence_kl(samples)
+        self.agreed &= torch.allclose(found.float(), samples["advantages"] * 4 / 3, atol=1e-6)
+        return found
+
+
+def groups_across_processes(model, output):
+    """Whether groups of four, two on each process, are put together: their advantages, their measurement."""
+    settings = {"online": "sequence_kl", "scale_rewards": "none", "per_device_train_batch_size": 2}
+    run = trainer(model, output, kind=SequenceKL, max_steps=3, **settings)
+    CollapseMeter({f"p{i}": 0.4 for i in range(8)}).attach(run, run.reference)
+    run.train()
+    logs = [log for log in run.state.log_history if "loss" in log]
+    measured = [abs(log["collapse/validity"] - log["reward"]) < 1e-6 for log in logs]
+    return run.agreed and len(measured) == 3 and all(measured)
 
 
 def two_processes(folder):
@@ -69,19 +91,16 @@ def two_processes(folder):
         ),
     }
     exact = resumed_is_unbroken(model, folder / "resume", 5, max_steps=7)
+    groups = groups_across_processes(model, folder / "groups")
     world, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
-    (folder / f"said-{rank}.json").write_text(json.dumps({"world": world, "exact": exact}))
+    (folder / f"said-{rank}.json").write_text(json.dumps({"world": world, "exact": exact, "groups": groups}))
     if rank == 0:
         torch.save(gradients, folder / "gradients.pt")
 
 
 def killed(folder, step):
-    """A run that saves at every second step, and is killed in the step after `step` unless that is
-    negative.
-    """
+    """A run that saves at every second step and is killed in the step after `step`, unless negative."""
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 2, "save_total_limit": 1, "max_steps": 6}
-    from full_scale.resume import last_checkpoint
-
     last = last_checkpoint(folder / "run")
     trained = trainer(
         folder / "model", folder / "run", rehearsal=buffer(), callbacks=[KillAfter(step)], **settings

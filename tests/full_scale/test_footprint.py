@@ -1,5 +1,6 @@
 import pytest
 from tiny_llama import tiny_llama
+from tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from full_scale.config import ModelConfig
@@ -31,6 +32,7 @@ def test_parameters_are_counted_without_weights(folder):
     (folder / "away").rename(folder / "model.safetensors")
 
 
+@pytest.mark.filterwarnings(TRL_WARNS)
 def test_an_adapter_trains_few(folder):
     lora = {"r": 2, "target_modules": ["q_proj"]}
     shape = model_shape(ModelConfig(path=str(folder), lora=lora))
@@ -98,9 +100,8 @@ def test_rehearsal_rows_and_checkpoints():
     apart = footprint(LLAMA_8B, rows | {"two_backward": True}, dtype="bfloat16", world_size=8)
     assert apart.activations == plain.activations
     for name in ("activation_checkpointing", "gradient_checkpointing"):
-        assert (
-            footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16").activations > plain.activations
-        )
+        kept = footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16", world_size=8)
+        assert kept.activations > 10 * plain.activations
 
 
 def test_the_total_is_the_larger_of_generation_and_step():

@@ -159,7 +159,7 @@ def test_trls_loss_is_that_of_the_theory_on_the_same_tensors(tmp_path, explorati
 def test_trls_penalty_is_that_of_the_theory_on_the_same_tensors(tmp_path, name):
     model, batch = tiny_llama(tmp_path / "model"), example_batch()
     batch["advantages"] = torch.zeros(4)
-    arguments = dict(setup(MethodConfig(name=name, beta=0.5)).arguments.items())
+    arguments = dict(setup(MethodConfig(name=name, beta=0.5)).arguments)
     arguments.pop("two_backward")
     loss, log_pi, old, ref = trl_loss(model, tmp_path, arguments, batch)
     estimator = METHODS[name].method.penalty.estimator

@@ -58,7 +58,7 @@ def enumerated(folders, tmp_path):
         batch = {
             "prompt_ids": torch.tensor([PROMPT] * 31),
             "prompt_mask": torch.ones(31, 1, dtype=torch.long),
-            "completion_ids": torch.tensor([([*outcome, 0])[:2] for outcome in OUTCOMES]),
+            "completion_ids": torch.tensor([[*outcome, 0][:2] for outcome in OUTCOMES]),
             "completion_mask": torch.tensor([[1, len(outcome) - 1] for outcome in OUTCOMES]),
             "num_items_in_batch": torch.tensor(61),
         }

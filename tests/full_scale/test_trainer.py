@@ -205,6 +205,10 @@ def test_two_processes_resume_bit_for_bit_in_the_second_epoch_inside_a_cycle(two
     assert [each["exact"] for each in two_processes[0]] == [True, True]
 
 
+def test_two_processes_put_the_groups_that_they_share_together(two_processes):
+    assert [each["groups"] for each in two_processes[0]] == [True, True]
+
+
 def test_eta_scales_the_gradient_and_adds_to_the_explorations(model, tmp_path):
     def gradient(name, **settings):
         seen = Gradients()

@@ -1,4 +1,4 @@
-"""Collapse under misspecification: what each objective selects in a restricted family (theory A10)."""
+"""Collapse of restricted model families: global optima of KL control, and mass-covering fits (theory A10)."""
 
 from .experiment import Config as Config
 from .experiment import run as run

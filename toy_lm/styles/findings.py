@@ -8,6 +8,8 @@ import numpy as np
 from .summary import FALL, Run, of_group, pass_at
 
 Results = Mapping[str, Any]
+RISE = 0.02
+"""How far Pass@1 must rise to count as learning."""
 
 
 def findings(results: Results) -> list[str]:
@@ -21,15 +23,15 @@ def _trade(results: Results) -> Iterable[str]:
     base, *methods = (_Scores(results, label, "train") for label in results["summary"]["methods"])
     seeds = len(results["bases"])
     yield f"On training prompts the base has {base.words} (mean of {seeds} seed{'s' * (seeds > 1)})."
-    better = [m for m in methods if m.first > base.first]
+    better = [m for m in methods if m.first > base.first + RISE]
     groups = {
-        f"Pass@1 rises and Pass@16 falls by more than {FALL:g} with": [
+        f"Pass@1 rises by more than {RISE:g} and Pass@16 falls by more than {FALL:g} with": [
             m for m in better if m.sixteenth < base.sixteenth - FALL
         ],
-        f"Pass@1 rises and Pass@16 stays within {FALL:g} of the base's, or above, with": [
+        f"Pass@1 rises by more than {RISE:g} and Pass@16 falls by no more than {FALL:g} with": [
             m for m in better if m.sixteenth >= base.sixteenth - FALL
         ],
-        "Pass@1 does not rise with": [m for m in methods if m.first <= base.first],
+        f"Pass@1 rises by no more than {RISE:g} with": [m for m in methods if m not in better],
     }
     for words, those in groups.items():
         if those:

@@ -1,6 +1,7 @@
 """Runs: a training measured from start to end, and many of them, stored as they finish."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -58,9 +59,7 @@ def run_all(
     records = {job: stored for job in jobs if folder and (stored := read(folder / job.name, job))}
     for job in records:
         done(job)
-    for job, made in _made([job for job in jobs if job not in records], workers):
-        if folder:
-            write_json(folder / job.name, made)
+    for job, made in _made([job for job in jobs if job not in records], workers, folder):
         records[job] = made
         done(job)
     return {job: records[job] for job in jobs}
@@ -124,18 +123,32 @@ def _differences(name: str, stored: Any, wanted: Any) -> Iterator[str]:
         yield f"{name} is {stored!r} there and {wanted!r} here"
 
 
-def _made(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
+def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tuple[Job, dict[str, Any]]]:
     if workers == 1 or len(jobs) < 2:
-        yield from ((job, run_one(job)) for job in jobs)
+        yield from ((job, _make(job, folder)) for job in jobs)
         return
     # Fresh processes: a forked one may inherit torch's locks in the middle of something.
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
+    )
     try:
-        futures = {pool.submit(run_one, job): job for job in jobs}
+        futures = {pool.submit(_make, job, folder): job for job in jobs}
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """On an interrupt the parent cancels what has not begun; what has is finished and stored."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _make(job: Job, folder: Path | None) -> dict[str, Any]:
+    made = run_one(job)
+    if folder:
+        write_json(folder / job.name, made)
+    return made
 
 
 @lru_cache(maxsize=1)

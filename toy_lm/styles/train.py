@@ -124,8 +124,8 @@ def train(
         groups = torch.arange(len(samples.valid)).unflatten(0, (-1, settings.group))
         for step, part in enumerate(groups.tensor_split(settings.minibatches), start=update + 1):
             rows = part.flatten()
-            explored = samples.at(rows)
-            loss = objective(model, task, method, explored, advantages[rows], kept[rows], anchors(law))
+            rows = rows[kept[rows]]
+            loss = objective(model, task, method, samples.at(rows), advantages[rows], anchors(law))
             # Adam's first steps have full length whatever the gradient, and would wreck the base.
             optimiser.param_groups[0]["lr"] = settings.rate * min(1, step / settings.warm_up)
             descend(optimiser, loss, settings.clip_norm)
@@ -166,8 +166,7 @@ def judge(
         rewards = alpha_dpg_rewards(log_pi, log_ref, valid, log_rates, variant.alpha)
     penalty, exploration = method.penalty, method.exploration
     if penalty is not None and penalty.form == "reward":
-        every = torch.ones_like(valid)
-        costs = kl_penalty(penalty.estimator, log_pi, log_ref, every, form="reward")
+        costs = kl_penalty(penalty.estimator, log_pi, log_ref, _every(log_pi), form="reward")
         rewards = rewards - penalty.coefficient * costs
     advantages = group_advantages(
         rewards, normalise=exploration.normalise, leave_one_out=exploration.leave_one_out
@@ -182,7 +181,6 @@ def objective(
     method: Method,
     explored: Samples,
     advantages: Float[Tensor, " rows"],
-    kept: Bool[Tensor, " rows"],
     anchors: Samples | None,
 ) -> Float[Tensor, ""]:
     """The loss of one update: the clipped surrogate plus the method's anchor, all from `dph_theory.losses`.
@@ -190,24 +188,22 @@ def objective(
     The anchor is a rehearsal or a penalty on samples of its own, or a penalty on the samples explored.
     """
     loss = torch.zeros((), dtype=torch.float64)
-    # Without a single informative group there is nothing to explore from.
-    if kept.any():
+    # Dynamic sampling may have left nothing to explore from.
+    if len(advantages):
         log_pi = token_log_probs(model, task.prompts[explored.prompts], explored.responses)
-        counted = kept[:, None].expand_as(log_pi)
-        loss = _exploration(method, log_pi, explored, advantages, counted)
+        loss = _exploration(method, log_pi, explored, advantages)
         if anchors is None:
-            loss = _penalised(loss, method, log_pi, explored, counted)
+            loss = _penalised(loss, method, log_pi, explored)
     if anchors is None:
         return loss
     log_pi = token_log_probs(model, task.prompts[anchors.prompts], anchors.responses)
-    every = torch.ones_like(log_pi, dtype=torch.bool)
     if method.rehearsal is None:
-        return _penalised(loss, method, log_pi, anchors, every)
+        return _penalised(loss, method, log_pi, anchors)
     how = method.rehearsal
     rehearsal = generator_loss(
         how.divergence,
         log_pi - anchors.log_ref,
-        every,
+        _every(log_pi),
         level=how.level,
         reduction=how.reduction,
         gauge=how.gauge,
@@ -215,15 +211,13 @@ def objective(
     return dph_loss(loss, rehearsal, how.eta)
 
 
-def _exploration(
-    method: Method, log_pi: Tensor, explored: Samples, advantages: Tensor, counted: Tensor
-) -> Float[Tensor, ""]:
+def _exploration(method: Method, log_pi: Tensor, explored: Samples, advantages: Tensor) -> Float[Tensor, ""]:
     how = method.exploration
     return ppo_clip_loss(
         log_pi,
         explored.log_old,
         advantages,
-        counted,
+        _every(log_pi),
         clip_low=how.clip_low,
         clip_high=how.clip_high,
         level=how.level,
@@ -232,9 +226,7 @@ def _exploration(
     )
 
 
-def _penalised(
-    loss: Tensor, method: Method, log_pi: Tensor, samples: Samples, counted: Tensor
-) -> Float[Tensor, ""]:
+def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
     """The loss plus the method's penalty, if it has one that is a loss."""
     penalty = method.penalty
     if penalty is None or penalty.form != "loss":
@@ -244,11 +236,16 @@ def _penalised(
         penalty.estimator,
         log_pi,
         samples.log_ref,
-        counted,
+        _every(log_pi),
         log_old=log_old,
         reduction=method.exploration.reduction,
     )
     return dph_loss(loss, cost, penalty.coefficient)
+
+
+def _every(log_pi: Tensor) -> Bool[Tensor, "batch tokens"]:
+    """Every token counts: all responses are of one length."""
+    return torch.ones_like(log_pi, dtype=torch.bool)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor, clip_norm: float) -> None:

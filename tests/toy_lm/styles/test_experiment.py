@@ -28,7 +28,7 @@ def test_the_full_experiment_trains_every_method_on_three_bases():
     main = jobs["main"]
     assert {job.variant.name for job in main} == set(TRAINABLE) > set(METHODS)
     assert {job.seed for job in main} == {5, 6, 7}
-    assert len(main) == len(set(main)) == 3 * 11
+    assert len(main) == len(set(main)) == 3 * 10
     assert {job.seed for name in ("strengths", "places", "long") for job in jobs[name]} == {5}
     assert {job.variant.strength for job in jobs["strengths"]} == {0.03, 0.1, 0.3, 1.0}
     assert {job.variant.place for job in jobs["places"]} == {"rehearsed", "all"}

@@ -18,18 +18,19 @@ GOOD, COLLAPSED, IDLE = end(0.55, 0.92, 1.0), end(0.6, 0.7, 0.95, entropy=0.3), 
 
 def test_methods_are_told_apart_by_what_they_pay():
     sentences = said(A={"end": GOOD}, B={"end": COLLAPSED}, C={"end": IDLE})
-    assert about(sentences, "falls by more than 0.05 with") == [
-        "Pass@1 rises and Pass@16 falls by more than 0.05 with B (Pass@1 0.600, Pass@16 0.700, style entropy 0.30)."
+    assert about(sentences, "Pass@16 falls by more than 0.05 with") == [
+        "Pass@1 rises by more than 0.02 and Pass@16 falls by more than 0.05 with B "
+        "(Pass@1 0.600, Pass@16 0.700, style entropy 0.30)."
     ]
-    assert "with A (" in about(sentences, "stays within 0.05")[0]
-    assert "with C (" in about(sentences, "does not rise")[0]
+    assert "with A (" in about(sentences, "Pass@16 falls by no more than 0.05")[0]
+    assert "with C (" in about(sentences, "Pass@1 rises by no more than")[0]
 
 
 def test_the_sentences_change_with_the_numbers():
     other = said(A={"end": COLLAPSED}, B={"end": GOOD}, C={"end": GOOD})
     assert "with A (" in about(other, "falls by more than")[0]
-    assert "with B (" in about(other, "stays within 0.05")[0]
-    assert not about(other, "does not rise")
+    assert "with B (" in about(other, "Pass@16 falls by no more than 0.05")[0]
+    assert not about(other, "Pass@1 rises by no more than")
 
 
 def test_held_out_prompts_are_judged_against_the_base():

@@ -45,5 +45,5 @@ def test_intervals_are_printed_over_seeds():
 
 
 def test_another_kind_of_record_is_refused():
-    with pytest.raises(ValueError, match="only 'toy.styles'"):
+    with pytest.raises(ValueError, match=r"only 'toy\.styles'"):
         tables(record("toy.collapse", seed=0, config={}, results={}, findings=()))

@@ -20,7 +20,7 @@ def last(variant, updates=8, seed=0):
 
 
 def explored():
-    """A policy a few updates away from the base, samples of the base, and their advantages under DAPO."""
+    """A policy some way from the base, samples of the base, DAPO's advantages, and the rows that it keeps."""
     task, model, law = base()
     policy = copy.deepcopy(model)
     with torch.no_grad():
@@ -35,6 +35,10 @@ def gradient(loss, model):
     return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
 
 
+def loss_of(method, policy, samples, advantages, kept, anchors=None):
+    return objective(policy, base()[0], method, samples.at(kept), advantages[kept], anchors)
+
+
 def by_hand(policy, samples, advantages, kept):
     """DAPO's surrogate written out, and the log-probabilities it is made of."""
     log_pi = token_log_probs(policy, base()[0].prompts[samples.prompts], samples.responses).double()
@@ -46,7 +50,7 @@ def by_hand(policy, samples, advantages, kept):
 def test_the_objective_without_an_anchor_is_the_clipped_surrogate():
     policy, samples, advantages, kept = explored()
     assert 0 < kept.sum() < len(kept)
-    loss = objective(policy, base()[0], METHODS["DAPO"], samples, advantages, kept, None)
+    loss = loss_of(METHODS["DAPO"], policy, samples, advantages, kept)
     expected, log_pi = by_hand(policy, samples, advantages, kept)
     ratio = (log_pi - samples.log_old).exp()
     assert ((ratio < 0.8) | (ratio > 1.28)).any()  # the clip acts
@@ -58,7 +62,7 @@ def test_rehearsal_adds_eta_times_minus_log_u_on_the_stored_samples():
     policy, samples, advantages, kept = explored()
     stored = rehearsed().samples
     method = Variant("DPH-F", strength=0.3).method([0.5])
-    loss = objective(policy, base()[0], method, samples, advantages, kept, stored)
+    loss = loss_of(method, policy, samples, advantages, kept, stored)
     exploration, _ = by_hand(policy, samples, advantages, kept)
     log_pi = token_log_probs(policy, base()[0].prompts[stored.prompts], stored.responses).double()
     expected = exploration - 0.3 * (log_pi - stored.log_ref).mean()
@@ -68,9 +72,7 @@ def test_rehearsal_adds_eta_times_minus_log_u_on_the_stored_samples():
 
 def test_the_rkl_baseline_adds_k3_on_the_samples_kept():
     policy, samples, advantages, kept = explored()
-    loss = objective(
-        policy, base()[0], Variant("RKL", strength=0.5).method([0.5]), samples, advantages, kept, None
-    )
+    loss = loss_of(Variant("RKL", strength=0.5).method([0.5]), policy, samples, advantages, kept)
     exploration, log_pi = by_hand(policy, samples, advantages, kept)
     behind = samples.log_ref - log_pi
     expected = exploration + 0.5 * (behind.exp() - 1 - behind)[kept].mean()
@@ -85,7 +87,7 @@ def test_reverse_kl_on_samples_of_the_policy_has_the_exact_gradient_in_expectati
     anchors = draw(exact_law(policy, task.prompts), law, task, rows, stream(0, "anchor"))
     method = Variant("reverse", strength=1.0).method([0.5])
     none = torch.zeros_like(kept)
-    sampled = gradient(objective(policy, task, method, samples, advantages, none, anchors), policy)
+    sampled = gradient(loss_of(method, policy, samples, advantages, none, anchors), policy)
     tokens = torch.arange(500)
     responses = torch.stack([tokens // 100, tokens // 10 % 10, tokens % 10], dim=1).repeat(2, 1)
     prompts = task.train[:2].repeat_interleave(500)
@@ -154,7 +156,7 @@ def test_dynamic_sampling_keeps_groups_that_disagree():
 def test_without_an_informative_group_nothing_moves():
     policy, samples, advantages, kept = explored()
     before = copy.deepcopy(policy.state_dict())
-    loss = objective(policy, base()[0], METHODS["DAPO"], samples, advantages, torch.zeros_like(kept), None)
+    loss = loss_of(METHODS["DAPO"], policy, samples, advantages, torch.zeros_like(kept))
     descend(torch.optim.Adam(policy.parameters(), lr=1.0), loss, 1.0)
     assert loss == 0
     assert all(torch.equal(before[name], value) for name, value in policy.state_dict().items())

@@ -1,0 +1,151 @@
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from simulated_runs import Simulated, kl_control
+
+import full_scale.demo
+import full_scale.stages
+from full_scale import cli
+
+TINY = ("--config", "tiny-sql-grpo")
+
+
+def invoke(command, *arguments, **options):
+    return CliRunner().invoke(command, list(arguments), **options)
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    """Puts something in place of a stage."""
+
+    def put(name, value):
+        monkeypatch.setattr(full_scale.stages, name, value)
+
+    return put
+
+
+def raising(error):
+    def stage(*arguments, **options):
+        raise error
+
+    return stage
+
+
+@pytest.mark.parametrize("command", [cli.presample_command, cli.train_command, cli.evaluate_command])
+def test_a_recipe_is_needed(command):
+    found = invoke(command)
+    assert found.exit_code == 2
+    assert "--config" in found.output
+
+
+def test_an_unknown_recipe_names_those_there_are(stage):
+    stage("presample_stage", raising(AssertionError))
+    found = invoke(cli.presample_command, "--config", "tiny-sql-gpro")
+    assert found.exit_code == 2
+    assert "tiny-sql-grpo" in found.output
+
+
+@pytest.mark.parametrize("override", ["sampling.temprature=1", "nothing", "presample.k=0"])
+def test_wrong_overrides_end_in_words(stage, override):
+    stage("train_stage", raising(AssertionError))
+    found = invoke(cli.train_command, *TINY, override)
+    assert found.exit_code == 2
+    assert "error: " in found.output
+
+
+def test_overrides_reach_the_stage(stage):
+    seen = []
+    stage("train_stage", lambda recipe, progress: seen.append(recipe) or {"findings": ["it went [well]"]})
+    found = invoke(cli.train_command, *TINY, "seed=3", "train.learning_rate=1e-6")
+    assert found.exit_code == 0, found.output
+    assert (seen[0].seed, seen[0].train["learning_rate"]) == (3, 1e-6)
+    assert "it went [well]" in found.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "the last checkpoint is kept"),
+        (ValueError("D_pef=[] is not allowed"), 2, "error: D_pef=[] is not allowed"),
+        (RuntimeError("found trl 9"), 2, "error: found trl 9"),
+        (OSError(28, "No space left on device"), 2, "No space left on device"),
+    ],
+)
+def test_how_a_stage_ends(stage, error, code, words):
+    stage("train_stage", raising(error))
+    found = invoke(cli.train_command, *TINY)
+    assert found.exit_code == code
+    assert words in found.output
+
+
+def test_what_is_no_users_fault_is_not_hidden(stage):
+    stage("train_stage", raising(ZeroDivisionError()))
+    assert isinstance(invoke(cli.train_command, *TINY).exception, ZeroDivisionError)
+
+
+def test_only_the_first_process_prints(stage):
+    stage("train_stage", lambda recipe, progress: progress("train", 1, 2) or {"findings": ["done"]})
+    assert "done" in invoke(cli.train_command, *TINY).output
+    assert invoke(cli.train_command, *TINY, env={"RANK": "1"}).output == ""
+
+
+def test_progress_shows_every_stage(stage):
+    def train(recipe, progress):
+        for done in (1, 2):
+            progress("sampling", done, 2)
+        return {"findings": []}
+
+    stage("train_stage", train)
+    assert "2/2" in invoke(cli.train_command, *TINY).output
+
+
+@pytest.mark.parametrize("base", [False, True])
+def test_evaluate_the_base_alone(stage, base):
+    seen = []
+    stage("evaluate_stage", lambda recipe, progress, base_only: seen.append(base_only) or {"findings": []})
+    assert invoke(cli.evaluate_command, *TINY, *["--base"] * base).exit_code == 0
+    assert seen == [base]
+
+
+def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
+    where = f"output={tmp_path}"
+    found = invoke(cli.train_command, "--config", "llama3.1-8b-bird-dph-f", "--dry-run", where)
+    assert found.exit_code == 0, found.output
+    for words in ("learning_rate: 1.0e-06", "rehearsal_rows: 512", "missing: the pre-sampling"):
+        assert words in found.output
+
+
+def test_compare_prints_tables_and_writes_the_record(tmp_path):
+    rng = np.random.default_rng(0)
+    run = Simulated(kl_control(rng, 20, 0.5)).write(rng, tmp_path)
+    found = invoke(cli.compare_command, str(run), "--json", str(tmp_path / "c.json"))
+    assert found.exit_code == 0, found.output
+    assert "theory against training" in found.output
+    stored = json.loads((tmp_path / "c.json").read_text())
+    assert stored["kind"] == "full_scale.comparison"
+    assert stored["findings"][-1] in found.output
+
+
+def test_compare_with_a_file_missing(tmp_path):
+    rng = np.random.default_rng(0)
+    run = Simulated(kl_control(rng, 3, 0.5), samples=4).write(rng, tmp_path)
+    (run / "training.json").unlink()
+    found = invoke(cli.compare_command, str(run))
+    assert found.exit_code == 2
+    assert "dph train writes it" in found.output
+
+
+def test_demo_prints_one_table_and_sentences(tmp_path, monkeypatch):
+    value = {"mean": 0.5, "deviation": None}
+    result = {
+        "config": {"seeds": [0]},
+        "results": {"prompts": 3, "methods": {"base": dict.fromkeys(full_scale.demo.COLUMNS, value)}},
+        "findings": ["nothing reproduced"],
+    }
+    monkeypatch.setattr(full_scale.demo, "demo", lambda folder, **options: result)
+    found = invoke(cli.demo_command, "--quick", "--folder", str(tmp_path))
+    assert found.exit_code == 0, found.output
+    assert found.output.count("┏") == 1
+    assert "nothing reproduced" in found.output
