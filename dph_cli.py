@@ -23,15 +23,25 @@ COMMANDS = {
     "presample": _Command(
         "full_scale.cli",
         "presample_command",
-        "Measure the base model's pass rates; split the prompts.",
+        "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.",
         "full",
     ),
     "train": _Command(
-        "full_scale.cli", "train_command", "Train with DPH-RL or one of its baselines.", "full"
+        "full_scale.cli",
+        "train_command",
+        "Train by a recipe, from the last checkpoint if there is one.",
+        "full",
     ),
-    "evaluate": _Command("full_scale.cli", "evaluate_command", "Pass@k, styles, retention of a run.", "full"),
-    "compare": _Command("full_scale.cli", "compare_command", "Hold runs against the theory.", "full"),
-    "demo": _Command("full_scale.cli", "demo_command", "The whole pipeline on a small SQL task.", "full"),
+    "evaluate": _Command(
+        "full_scale.cli",
+        "evaluate_command",
+        "Greedy, Pass@k, styles, retention: of a run and its base.",
+        "full",
+    ),
+    "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
+    "demo": _Command(
+        "full_scale.cli", "demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
+    ),
 }
 
 

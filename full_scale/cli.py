@@ -33,7 +33,7 @@ def presample_command(config: str, overrides: Sequence[str]) -> None:
 
         found = presample_stage(_recipe(config, overrides), progress)
         sizes = f"{len(found.pef)} prompts in D_pef, {len(found.exp)} in D_exp"
-        console.print(f"{sizes}, {len(found.buffer)} rehearsal rows", highlight=False)
+        _say(console, [f"{sizes}, {len(found.buffer)} rehearsal rows"])
 
 
 @click.command(name="train", short_help="Train by a recipe, from the last checkpoint if there is one.")
@@ -55,8 +55,7 @@ def train_command(
             return
         from .stages import train_stage
 
-        for sentence in train_stage(recipe, progress)["findings"]:
-            console.print(sentence, highlight=False, soft_wrap=True)
+        _say(console, train_stage(recipe, progress)["findings"])
 
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
@@ -68,8 +67,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     with _stage("finished sets and batches are kept") as (console, progress):
         from .stages import evaluate_stage
 
-        for sentence in evaluate_stage(_recipe(config, overrides), progress, base_only=base)["findings"]:
-            console.print(sentence, highlight=False, soft_wrap=True)
+        _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base)["findings"])
 
 
 @click.command(name="compare", short_help="Hold trained runs against the theory.")
@@ -84,7 +82,7 @@ def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
         if json_path is not None:
             write_json(json_path, comparison)
         _print_tables(console, tables(comparison))
-        console.print(comparison["findings"][-1], highlight=False)
+        _say(console, comparison["findings"][-1:])
 
 
 @click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")
@@ -100,9 +98,9 @@ def demo_command(quick: bool, folder: Path, seeds: int | None) -> None:
 
         result = demo(folder, quick=quick, seeds=seeds, progress=progress)
         _print_tables(console, tables(result))
-        for sentence in result["findings"]:
-            console.print(f"- {sentence}", highlight=False, soft_wrap=True)
-        console.print(f"stored in {folder}/demo.json", highlight=False)
+        _say(
+            console, [*(f"- {sentence}" for sentence in result["findings"]), f"stored in {folder}/demo.json"]
+        )
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
@@ -133,11 +131,16 @@ def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]
         try:
             yield console, progress
         except KeyboardInterrupt:
-            errors.print(f"interrupted: {kept}; the same command goes on from there")
+            _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
             sys.exit(INTERRUPTED)
         except (ValueError, RuntimeError, OSError) as error:
-            errors.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+            _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
+
+
+def _say(console: Console, sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_tables(console: Console, found: Sequence[Any]) -> None:
@@ -151,8 +154,8 @@ def _print_tables(console: Console, found: Sequence[Any]) -> None:
 def _print_dry_run(console: Console, found: Any) -> None:
     import yaml
 
-    console.print("recipe:", yaml.safe_dump(dict(found.recipe), sort_keys=False), highlight=False)
-    console.print("trainer:", yaml.safe_dump(dict(found.arguments), sort_keys=False), highlight=False)
+    for title, values in (("recipe", found.recipe), ("trainer", found.arguments)):
+        _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
     steps = found.steps
     words = {
         "prompts to train on": steps.prompts,
@@ -167,10 +170,7 @@ def _print_dry_run(console: Console, found: Any) -> None:
     if found.memory is not None:
         sizes = {key: f"{size / 2**30:.3f} GiB" for key, size in found.memory.as_dict().items()}
         _print_pairs(console, f"memory a device, {found.shape.parameters:,} parameters, an estimate", sizes)
-    for entry in found.missing:
-        console.print(f"missing: {entry}", markup=False, highlight=False, soft_wrap=True)
-    if not found.missing:
-        console.print("nothing is missing")
+    _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])
 
 
 def _print_pairs(console: Console, title: str, pairs: dict[str, str]) -> None:

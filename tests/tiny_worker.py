@@ -1,4 +1,4 @@
-"""What tests run in processes of their own: `tiny_worker.py two FOLDER`, `tiny_worker.py kill FOLDER STEP`."""
+"""A process that trains, run by torchrun or killed by a test; its arguments say what."""
 
 import json
 import os

@@ -6,6 +6,7 @@ they are accurate however small. All batch over leading axes and cost O(length s
 """
 
 import math
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,10 +16,13 @@ from dph_theory.arrays import fail
 
 from . import semiring
 from .automaton import ValidityAutomaton
-from .markov import Answer, MarkovLM, answer
+from .markov import Answer, MarkovLM, agreed_length, answer
 from .product import Law, ProductLM, on_one_automaton
 from .rows import average, entropy_row, kl_row
 from .weights import Powers
+
+Pair: TypeAlias = tuple[ProductLM, ProductLM]
+"""A policy and a base, both given that the word is accepted."""
 
 
 class ExcessKL(dph_theory.ExcessKL):
@@ -72,14 +76,39 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
     KL(pi||a) = kl(pi(Y1)||a(Y1)) + pi(Y1) KL(pi(.|Y1)||p_*) + pi(Y0) KL(pi(.|Y0)||p_0), each (*batch) and
     each computed on its own. Source: ours (chain rule).
     """
-    valid = _parts(policy, base, automaton, length)
-    invalid = _parts(policy, base, ~automaton, length)
+    valid, invalid = (conditioned(policy, base, part, length) for part in (automaton, ~automaton))
+    parts = decomposed(valid, invalid, torch.stack([_kl(*valid), _kl(*invalid)], -1))
+    (left, right), _ = on_one_automaton([policy, base], length)
+    return ExcessKL(*(answer(part, policy, base) for part in (_kl(left, right), *parts)))
+
+
+def conditioned(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int) -> Pair:
+    """Policy and base given that the automaton accepts, at one order; see `ProductLM` for no mass."""
+    laws, _ = on_one_automaton([_part(law, automaton, length) for law in (policy, base)])
+    return laws[0], laws[1]
+
+
+def decomposed(valid: Pair, invalid: Pair, inside: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The terms of theory A8 from the KL inside the valid and the invalid part, inside (*batch, 2)."""
     log_mu, log_rate = (
         torch.stack([v.log_mass, i.log_mass], -1) for v, i in zip(valid, invalid, strict=True)
     )
-    parts = (kl_row(log_mu, log_mu.exp(), log_rate), _weighted_kl(*valid), _weighted_kl(*invalid))
-    (left, right), _ = on_one_automaton([policy, base], length)
-    return ExcessKL(*(answer(part, policy, base) for part in (_kl(left, right), *parts)))
+    mu = log_mu.exp()
+    # Where the policy never goes there is no KL (nan), and it counts for nothing.
+    inside = inside.nan_to_num(nan=0.0, posinf=torch.inf)
+    parts = average(log_mu.unsqueeze(-1), mu.unsqueeze(-1), inside.unsqueeze(-1))
+    return kl_row(log_mu, mu, log_rate), parts[..., 0], parts[..., 1]
+
+
+def entropy_and_kl(p: ProductLM, q: ProductLM) -> tuple[Answer, Answer]:
+    """The entropy of p and KL(p || q) in one pass, for chains over one automaton."""
+    (left, right), _ = on_one_automaton([p, q])
+
+    def rows(t: int, log_p: Tensor, p: Tensor) -> Tensor:
+        return torch.stack([entropy_row(log_p, p), kl_row(log_p, p, right.log_conditional(t))])
+
+    both = left.mean(rows)
+    return answer(both[0], left, right), answer(both[1], left, right)
 
 
 def log_moment(p: Law, q: Law, alpha: float, length: int | None = None) -> Answer:
@@ -121,20 +150,8 @@ def _cross_entropy(left: ProductLM, right: ProductLM) -> Tensor:
 
 
 def _part(policy: MarkovLM, automaton: ValidityAutomaton, length: int) -> ProductLM:
+    length = agreed_length(length, policy)
     return ProductLM.of(policy, automaton, length, semiring.log_accepting(automaton))
-
-
-def _parts(
-    policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int
-) -> tuple[ProductLM, ProductLM]:
-    laws, _ = on_one_automaton([_part(law, automaton, length) for law in (policy, base)])
-    return laws[0], laws[1]
-
-
-def _weighted_kl(policy: ProductLM, base: ProductLM) -> Tensor:
-    """The policy's mass of the part, times the KL inside; 0 where the policy never goes there."""
-    mass = policy.log_mass.exp()
-    return torch.where(mass == 0, 0.0, mass * _kl(policy, base).masked_fill(mass == 0, 0.0))
 
 
 def _log_moment(chains: list[ProductLM], exponents: tuple[float, float], length: int) -> Tensor:

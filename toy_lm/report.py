@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 
+from dph_theory.arrays import fail
+
 from . import exact
 from .automaton import ValidityAutomaton
 from .coverage import coverage
 from .markov import MarkovLM, agreed_length, single
-from .product import filtered_lm
 from .search import top_valid
 
 
@@ -76,23 +77,29 @@ def report(
     """
     length = agreed_length(length, single("policy", policy), single("base", base))
     with torch.no_grad():
-        valid, target = (filtered_lm(model, automaton, length) for model in (policy, base))
-        log_validity = float(valid.log_mass)
-        valid_entropy, valid_forward_kl = float(exact.entropy(valid)), float(exact.kl(target, valid))
-        kl, *parts = (float(part) for part in exact.excess_kl(policy, base, automaton, length))
+        valid = exact.conditioned(policy, base, automaton, length)
+        for name, law in zip(("policy", "base"), valid, strict=True):
+            if law.log_mass == -torch.inf:
+                raise fail(name, law, f"some valid word of length {length} must have positive probability")
+        invalid = exact.conditioned(policy, base, ~automaton, length)
+        log_validity = float(valid[0].log_mass)
+        valid_entropy, valid_kl = map(float, exact.entropy_and_kl(*valid))
+        target_entropy, valid_forward_kl = map(float, exact.entropy_and_kl(*reversed(valid)))
+        inside = torch.tensor([valid_kl, float(exact.kl(*invalid))], dtype=torch.float64)
+        parts = [float(part) for part in exact.decomposed(valid, invalid, inside)]
         (top,) = top_valid(policy, automaton, length)
         return ExactReport(
             length=length,
             validity=math.exp(log_validity),
             log_validity=log_validity,
-            kl=kl,
+            kl=float(exact.kl(policy, base, length)),
             kl_validity=parts[0],
             kl_valid=parts[1],
             kl_invalid=parts[2],
             entropy=float(exact.entropy(policy, length)),
             valid_entropy=valid_entropy,
             effective_number=math.exp(valid_entropy) if valid_entropy < 709 else math.inf,
-            target_entropy=float(exact.entropy(target)),
+            target_entropy=target_entropy,
             forward_kl=valid_forward_kl - log_validity,
             valid_forward_kl=valid_forward_kl,
             top=automaton.decode(top.symbols),

@@ -7,6 +7,7 @@ Dividing each way by the sum gives a Markov chain on (state, context), whose mea
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -68,10 +69,15 @@ def ahead(values: Tensor, automaton: ValidityAutomaton, V: int) -> Float[Tensor,
 
     b runs over the part of a context that the next one keeps: all of it at first, then all but the oldest.
     """
-    contexts = values.shape[-1]
-    kept = torch.arange(contexts).view(-1, V)
-    target = torch.tensor(automaton.transitions)[:, None, :] * contexts + kept
+    target = _next(automaton, values.shape[-1], V)
     return values.flatten(-2).index_select(-1, target.flatten()).unflatten(-1, target.shape)
+
+
+@lru_cache(maxsize=16)
+def _next(automaton: ValidityAutomaton, contexts: int, V: int) -> Tensor:
+    """The number of (delta(s, x), b x) among all (state, context), as [s, b, x]."""
+    kept = torch.arange(contexts).view(-1, V)
+    return torch.tensor(automaton.transitions)[:, None, :] * contexts + kept
 
 
 def log_conditional(
@@ -96,7 +102,10 @@ def mean(weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], ro
         p = log_p.exp()
         later = ahead(e, automaton, weights.vocabulary).unsqueeze(-3)
         by_oldest = (-1, later.shape[-2])
-        following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
+        if weights.differentiable or bool((later == torch.inf).any()):
+            following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
+        else:
+            following = (p.unflatten(-2, by_oldest) * later).sum(-1)
         e = row(t, log_p, p) + following.flatten(-2)
     total = e[..., automaton.initial, 0]
     return total.masked_fill(h[0][..., automaton.initial, 0] == -torch.inf, torch.nan)

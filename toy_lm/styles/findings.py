@@ -14,7 +14,7 @@ RISE = 0.02
 
 def findings(results: Results) -> list[str]:
     """The sentences, most important first; a question that was not asked has none."""
-    parts = (_trade, _held_out, _targets, _meter, _guarantee, _strengths, _places, _long)
+    parts = (_trade, _held_out, _targets, _meter, _guarantee, _overlap, _strengths, _places, _long)
     return [sentence for part in parts for sentence in part(results)]
 
 
@@ -115,6 +115,22 @@ def _strengths(results: Results) -> Iterable[str]:
         yield (
             f"At strength {strength:g} (one seed) Pass@16 lies between {scores[low]:.3f} ({low}) and "
             f"{scores[high]:.3f} ({high})."
+        )
+
+
+def _overlap(results: Results) -> Iterable[str]:
+    """Whether the seeds suffice to tell the anchored methods apart."""
+    labels = {run["label"] for run in of_group(results, "main") if run["strength"] is not None}
+    scores = {
+        label: splits["train"]["pass@16"]
+        for label, splits in results["summary"]["methods"].items()
+        if label in labels
+    }
+    if len(scores) > 1 and len(results["bases"]) > 1:
+        apart = max(score["low"] for score in scores.values()) > min(s["high"] for s in scores.values())
+        yield (
+            f"The 95% intervals of Pass@16 of {', '.join(scores)} "
+            f"{'do not all overlap' if apart else 'all overlap: the seeds do not tell them apart'}."
         )
 
 

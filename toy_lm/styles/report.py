@@ -32,12 +32,12 @@ def tables(record: Mapping[str, Any]) -> list[Table]:
         _methods(results, "held_out", "held-out prompts"),
     ]
     swept = [run for run in results["runs"] if set(run["groups"]) - {"main"}]
-    return [*found, _swept(results, swept)] if swept else found
+    return [*found, _meter(results), *([_swept(results, swept)] if swept else [])]
 
 
 def _methods(results: Mapping[str, Any], split: str, title: str) -> Table:
     seeds = len(results["bases"])
-    table = Table("", *_COLUMNS.values(), title=f"{title}, {seeds} seeds, +- half a 95% interval")
+    table = Table("", *_COLUMNS.values(), title=f"{title} (seeds: {seeds}; +- half a 95% interval)")
     for label, splits in results["summary"]["methods"].items():
         table.add_row(label, *(_cell(splits[split][name]) for name in _COLUMNS))
     return table
@@ -48,6 +48,24 @@ def _cell(found: Mapping[str, Any] | None) -> str:
         return "-"
     half = float(found["high"]) - found["mean"]
     return f"{found['mean']:.3f}" + (f" +- {half:.3f}" if half < float("inf") else "")
+
+
+def _meter(results: Mapping[str, Any]) -> Table:
+    """Every run: when Pass@16 fell, and how many updates earlier the excess KL had risen."""
+    warnings = results["summary"]["meter"]
+    columns = [f"lead at {warning['rise']:g} nats" for warning in warnings]
+    table = Table("", "seed", "Pass@16 fell at", *columns, title="lead of the collapse meter, in updates")
+    for runs in zip(*(warning["runs"] for warning in warnings), strict=True):
+        fell = runs[0]["fell"]
+        leads = [_lead(run) for run in runs]
+        table.add_row(runs[0]["label"], str(runs[0]["seed"]), "-" if fell is None else str(fell), *leads)
+    return table
+
+
+def _lead(run: Mapping[str, Any]) -> str:
+    if run["fell"] is None:
+        return "-" if run["warned"] is None else "false alarm"
+    return "no warning" if run["warned"] is None else f"{run['lead']:+d}"
 
 
 def _swept(results: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> Table:

@@ -1,14 +1,17 @@
 """Runs: a training measured from start to end, and many of them, stored as they finish."""
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import torch
@@ -129,7 +132,7 @@ def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tu
         return
     # Fresh processes: a forked one may inherit torch's locks in the middle of something.
     pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
+        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_follow_the_parent
     )
     try:
         futures = {pool.submit(_make, job, folder): job for job in jobs}
@@ -139,9 +142,19 @@ def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tu
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """On an interrupt the parent cancels what has not begun; what has is finished and stored."""
+def _follow_the_parent() -> None:
+    """On an interrupt the parent cancels what has not begun, and what has is finished and stored.
+
+    A killed parent takes its workers along, which would otherwise wait for work that never comes.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _make(job: Job, folder: Path | None) -> dict[str, Any]:

@@ -76,8 +76,8 @@ class Variant:
     def method(self, base_rates: Scalars) -> Method:
         """The method with its coefficients set; KL control's beta from mu and the base rates (theory A9)."""
         method, strength = TRAINABLE[self.name], self.strength
-        if method is KL_CONTROL and method.penalty is not None:
-            beta = float(beta_for_mean_validity(base_rates, self.mu or 0.0))
+        if self.mu is not None and method.penalty is not None:
+            beta = float(beta_for_mean_validity(base_rates, self.mu))
             return replace(method, penalty=replace(method.penalty, coefficient=beta))
         if strength is None:
             return method

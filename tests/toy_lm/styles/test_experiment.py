@@ -54,7 +54,7 @@ def test_a_run_is_a_record_that_says_what_was_computed(tmp_path):
         "DPH-F 0.03": ["strengths", "places"],
         "DPH-F 0.03 all": ["places"],
     }
-    assert len(tables(made)) == 3
+    assert len(tables(made)) == 4
     assert any("DPH-F 0.3 trained for 12 updates, not 8" in sentence for sentence in made["findings"])
     write_json(tmp_path / "record.json", made)
     assert json.loads((tmp_path / "record.json").read_text())["findings"] == made["findings"]

@@ -72,6 +72,20 @@ def test_the_guarantee_is_tightest_where_the_gap_is_least():
     )
 
 
+def test_methods_that_the_seeds_do_not_tell_apart_are_said_not_to_be():
+    def both(first, second):
+        runs = {"A": first[0], "B": second[0]}
+        results = made_up(**{n: {"end": end(0.5, x, 1.0), "strength": 0.3} for n, x in runs.items()})
+        for run, (_, again) in zip(list(results["runs"]), (first, second), strict=True):
+            ends = dict.fromkeys(("train", "held_out"), end(0.5, again, 1.0))
+            results["runs"].append(run | {"seed": 1, "end": ends})
+        results["bases"].append(results["bases"][0] | {"seed": 1})
+        return about(findings(results | {"summary": summary(results)}), "intervals of Pass@16")
+
+    assert both((0.9, 0.8), (0.8, 0.7))[0].endswith("all overlap: the seeds do not tell them apart.")
+    assert both((0.9, 0.901), (0.7, 0.701)) == ["The 95% intervals of Pass@16 of A, B do not all overlap."]
+
+
 def test_strengths_places_and_lengths_are_compared():
     sentences = said(
         A={"end": GOOD, "groups": ["main"]},

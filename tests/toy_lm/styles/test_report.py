@@ -20,12 +20,28 @@ def printed(**runs):
 
 def test_a_table_for_each_split_and_one_for_what_was_swept():
     run = {"end": end(0.512, 0.934, 1.0)}
-    assert len(printed(A=run)[0]) == 2
+    assert len(printed(A=run)[0]) == 3
     found, text = printed(A=run, B=run | {"groups": ["strengths"], "strength": 0.123})
-    assert len(found) == 3
-    assert [table.row_count for table in found] == [2, 2, 1]
+    assert len(found) == 4
+    assert [table.row_count for table in found] == [2, 2, 1, 1]
     assert "0.512" in text
     assert "held-out prompts" in text
+
+
+def test_the_lead_of_the_meter_is_told_run_by_run():
+    curves = {
+        "X": {"excess": [0.0, 0.2, 0.6], "pass@16": [0.9, 0.9, 0.8]},
+        "Y": {"pass@16": [0.9, 0.9, 0.8]},
+        "Z": {"excess": [0.0, 0.0, 0.12]},
+    }
+    score = end(0.5, 0.9, 1.0)
+    _, text = printed(**{name: {"end": score, "curve": curve} for name, curve in curves.items()})
+    rows = [line.split("│")[1:-1] for line in text.splitlines() if line.count("│") == 7]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["X", "0", "20", "+10", "+0", "+0"],
+        ["Y", "0", "20", "no warning", "no warning", "no warning"],
+        ["Z", "0", "-", "false alarm", "-", "-"],
+    ]
 
 
 def test_what_is_unknown_is_a_dash_and_one_seed_has_no_interval():
