@@ -27,7 +27,9 @@ from toy_lm import Enumerated, MarkovLM, ValidityAutomaton, report
 RESULTS = Path(__file__).parent / "results" / "toy_engine.json"
 TARGET = {"length": 512, "states": 64, "vocabulary": 32}
 AROUND = {"length": 128, "states": 64, "vocabulary": 32}
-"""Where growth is measured, one size at a time, the sizes large enough for arithmetic to outweigh the calls."""
+"""Where growth is measured, one size at a time, the sizes large enough for arithmetic to outweigh the
+calls.
+"""
 SIZES = {"length": (128, 256, 512), "states": (64, 128, 256), "vocabulary": (32, 64, 96)}
 SMALL = {"length": 16, "states": 8, "vocabulary": 2}
 Case = tuple[MarkovLM, MarkovLM, ValidityAutomaton, int]
