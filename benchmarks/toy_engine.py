@@ -1,7 +1,8 @@
 """Speed of the exact engine: the full report, its growth with length, states and vocabulary, and enumeration.
 
 Every case in turn, several rounds, medians of the processor time (which others on the machine lengthen less
-than the wall's) and of the wall time. Growth is the slope of log processor seconds against log size. Prints the
+than the wall's) and of the wall time. Growth is the slope of log processor seconds against log size.
+Prints the
 numbers and stores them, with the machine, in benchmarks/results/toy_engine.json. These are measurements of
 one machine on one day: quote ratios and slopes.
 """
