@@ -81,7 +81,7 @@ def _idiom(column: list[str], *, derived: bool) -> str | None:
 
 def _is_column(words: list[str]) -> bool:
     """A column's name, perhaps after its table's."""
-    return len(words) in (1, 3) and words[0] not in ("*", ")") and words[1:2] in ([], ["."])
+    return len(words) in (1, 3) and words[0] not in ("*", ")", "DISTINCT") and words[1:2] in ([], ["."])
 
 
 def _words(sql: str) -> list[_Word] | None:

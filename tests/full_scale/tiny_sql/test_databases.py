@@ -64,7 +64,7 @@ def test_each_state_is_solved_by_the_styles_that_sql_says(place, family):
         assert all(right == RIGHT[meaning] for right in cases), (meaning, prompt, cases)
 
 
-def test_no_style_is_always_right_and_none_is_never_alone_or_needed():
+def test_no_style_is_always_right_and_only_one_is_never_needed():
     shares = {s: sum(s in RIGHT[state.meaning] for state in STATES) / len(STATES) for s in STYLES}
     assert shares == pytest.approx(
         {"count_star": 0.5, "count_column": 0.5, "count_distinct": 0.6, "subquery": 0.6, "sum_case": 0.6}

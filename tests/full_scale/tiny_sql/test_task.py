@@ -153,8 +153,8 @@ def test_bad_input(tmp_path):
 
 @pytest.mark.slow
 def test_the_initial_model_has_several_styles_and_headroom(tmp_path):
-    """P@1 near the habits' own .49 (slips aside from the best .56), and nearly every prompt within reach."""
-    architecture = Architecture(hidden=48, steps=500, batch=48, learning_rate=6e-3)
+    """Without slips P@1 would be .545, the mean over states of the shares of right styles; with them less."""
+    architecture = Architecture(hidden=48, steps=200, batch=48, learning_rate=6e-3)
     size = Size(domains=2, tables=1, train=4, evaluation=2, habits=Habits(), architecture=architecture)
     model, tokenizer = loaded(build(tmp_path / "task", size))
     task = load(TaskConfig(data=str(tmp_path / "task")))
