@@ -1,0 +1,105 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toy_lm.collapse.family import Bigrams
+from toy_lm.enumeration import all_words
+from toy_lm.markov import MarkovLM
+
+families = st.builds(Bigrams, st.integers(2, 3), st.integers(2, 4), st.booleans())
+
+
+def logits(family, seed, rows=2, scale=2.0):
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(scale * rng.normal(size=(rows, family.size)))
+
+
+def words_of(family):
+    return all_words(family.vocabulary, family.length)
+
+
+@settings(max_examples=25, deadline=None)
+@given(family=families, seed=st.integers(0, 999))
+def test_the_frame_is_orthonormal_in_the_fisher_metric_and_leaves_only_null_directions(family, seed):
+    theta = logits(family, seed, rows=1)[0].requires_grad_()
+    log_p = family.policy(theta).log_prob(words_of(family))
+    scores = torch.stack([torch.autograd.grad(x, theta, retain_graph=True)[0] for x in log_p])
+    fisher = torch.einsum("w,wp,wq->pq", log_p.exp(), scores, scores).detach()
+    frame = family.frame(theta.detach()[None])[0]
+    torch.testing.assert_close(
+        frame.T @ fisher @ frame, torch.eye(frame.shape[1]).double(), atol=1e-8, rtol=0
+    )
+    assert frame.shape[1] == family.contexts * (family.vocabulary - 1) == torch.linalg.matrix_rank(fisher)
+
+
+@settings(max_examples=25, deadline=None)
+@given(family=families, seed=st.integers(0, 999))
+def test_visits_are_expected_counts(family, seed):
+    theta, V = logits(family, seed), family.vocabulary
+    words = torch.from_numpy(words_of(family))
+    p = family.policy(theta).log_prob(words.numpy()).exp()
+    steps = 0 if family.homogeneous else V * torch.arange(family.length - 1)
+    used = torch.nn.functional.one_hot(1 + steps + words[:, :-1], family.contexts).sum(1).double()
+    used[:, 0] = 1
+    torch.testing.assert_close(family.visits(theta), p @ used)
+
+
+@settings(max_examples=25, deadline=None)
+@given(homogeneous=st.booleans(), seed=st.integers(0, 999))
+def test_a_homogeneous_model_lies_in_both_families(homogeneous, seed):
+    family, base = Bigrams(3, 4, homogeneous), MarkovLM.random(3, batch=(2,), seed=seed)
+    policy = family.policy(family.tables(base).flatten(-2))
+    np.testing.assert_allclose(policy.log_prob(words_of(family)), base.log_prob(words_of(family)), rtol=1e-12)
+
+
+def test_an_inhomogeneous_model_lies_in_one():
+    model = MarkovLM.random(2, length=4, seed=0)
+    family = Bigrams(2, 4, homogeneous=False)
+    policy = family.policy(family.tables(model).flatten(-2))
+    np.testing.assert_allclose(
+        policy.log_prob(words_of(family)), model.log_prob(words_of(family)), rtol=1e-12
+    )
+    with pytest.raises(ValueError, match="a homogeneous model"):
+        Bigrams(2, 4, homogeneous=True).tables(model)
+
+
+def test_diracs_in_reach_are_those_of_deterministic_maps():
+    family = Bigrams(3, 5, homogeneous=True)
+    words = words_of(family)
+    reached = set()
+    for first, *after in itertools.product(range(3), repeat=4):
+        word = [first]
+        while len(word) < 5:
+            word.append(after[word[-1]])
+        reached.add(tuple(word))
+    contained = family.contains_dirac(torch.from_numpy(words))
+    assert {tuple(word) for word in words[contained.numpy()].tolist()} == reached
+    assert Bigrams(3, 5, homogeneous=False).contains_dirac(torch.from_numpy(words)).all()
+
+
+@pytest.mark.parametrize("homogeneous", [True, False])
+def test_diracs_say_their_word_and_nearly_so_with_a_finite_scale(homogeneous):
+    family = Bigrams(2, 6, homogeneous)
+    words = words_of(family)
+    words = words[family.contains_dirac(torch.from_numpy(words)).numpy()]
+    exactly = family.policy(family.dirac(torch.from_numpy(words))).log_prob(words).exp()
+    torch.testing.assert_close(exactly, torch.eye(len(words)).double())
+    nearly = family.policy(family.dirac(torch.from_numpy(words), 6.0)).log_prob(words).exp().diagonal()
+    torch.testing.assert_close(nearly, torch.full_like(nearly, (1 + np.exp(-6.0)) ** -6))
+
+
+@pytest.mark.parametrize(("V", "length", "name"), [(1, 4, "vocabulary=1"), (2, 1, "length=1")])
+def test_too_small_families_are_refused(V, length, name):
+    with pytest.raises(ValueError, match=name):
+        Bigrams(V, length, homogeneous=True)
+
+
+def test_names_and_sizes():
+    assert [(f.name, f.contexts, f.size) for f in (Bigrams(2, 8, True), Bigrams(2, 8, False))] == [
+        ("homogeneous", 3, 6),
+        ("inhomogeneous", 15, 30),
+    ]
