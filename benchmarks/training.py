@@ -1,0 +1,279 @@
+"""Cost of a DPH step against GRPO's and GRPO's with a KL penalty: seconds and memory, side by side.
+
+Each case trains the same model on the same prompts, in a process of its own, the cases taking turns. Seconds
+are the processor's (which others on the machine lengthen less than the wall's), of the wall on a GPU; the
+update is the step without sampling and what is scored there. Memory is the most the process held beyond what
+it held after its imports (on a GPU, what torch had allocated). Prints ratios to GRPO and stores them, with
+the machine, in benchmarks/results/training.json: measurements of one machine on one day, so quote ratios.
+With --device cuda a larger model is trained in bfloat16, and the numbers go to training-cuda.json.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from dph_theory.files import write_json
+
+RESULTS = Path(__file__).parent / "results"
+SIZES: dict[str, dict[str, int]] = {
+    "cpu": {
+        "hidden": 256, "layers": 4, "heads": 4, "words": 4096, "tokens": 64, "batch": 8, "accumulate": 4,
+    },
+    "cuda": {
+        "hidden": 1024, "layers": 12, "heads": 16, "words": 32000, "tokens": 512, "batch": 32,
+        "accumulate": 4,
+    },
+}  # fmt: skip
+GENERATIONS = 8
+REHEARSED = {"divergence": "forward_kl", "eta": 0.05}
+DEFINITION = {"divergence": "forward_kl", "online": "definition", "online_coefficient": 0.05}
+SHARES = {"25%": 0.25, "50%": 0.5, "100%": 1.0}
+"""Rehearsal rows as a share of the rollouts of a step."""
+CASES: dict[str, dict[str, Any]] = {
+    "GRPO": {},
+    "GRPO + KL": {"beta": 0.04},
+    **{f"DPH-F, {name} rows": {**REHEARSED, "share": share} for name, share in SHARES.items()},
+    "DPH-F, 100% rows, two backward": {**REHEARSED, "share": 1.0, "two_backward": True},
+    "DPH-F, definition form": {
+        "divergence": "forward_kl",
+        "online": "definition",
+        "online_coefficient": 0.05,
+    },
+}
+
+
+def build(size: dict[str, int], folder: Path) -> None:
+    """A Llama of this size with random weights, and a word-level tokenizer."""
+    import torch
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    torch.manual_seed(0)
+    names = ["<pad>", "<eos>", "<unk>", *(f"w{i}" for i in range(size["words"] - 3))]
+    words = Tokenizer(WordLevel({name: i for i, name in enumerate(names)}, unk_token="<unk>"))
+    words.pre_tokenizer = WhitespaceSplit()
+    special = {"pad_token": "<pad>", "eos_token": "<eos>", "unk_token": "<unk>"}
+    PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **special).save_pretrained(folder)
+    config = LlamaConfig(
+        vocab_size=len(names),
+        hidden_size=size["hidden"],
+        intermediate_size=4 * size["hidden"],
+        num_hidden_layers=size["layers"],
+        num_attention_heads=size["heads"],
+        num_key_value_heads=size["heads"],
+        max_position_embeddings=2 * size["tokens"],
+        pad_token_id=0,
+        eos_token_id=1,
+        bos_token_id=None,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+
+
+def random_words(rng: np.random.Generator, size: dict[str, int], count: int) -> list[int]:
+    """Ids of `count` words, none of them special."""
+    return rng.integers(3, size["words"], count).tolist()
+
+
+def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) -> Any:
+    """The trainer of a case, every completion of the full length, rewards as good as random."""
+    import torch
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from full_scale.online import OnlineTrainer
+    from full_scale.rehearsal import RehearsalBuffer, Row
+    from full_scale.trainer import DPHConfig, DPHTrainer
+
+    size, settings = SIZES[device], dict(CASES[case])
+    rng = np.random.default_rng(0)
+    rollouts, tokens = size["batch"] * size["accumulate"], size["tokens"]
+    prompts = [" ".join(f"w{i}" for i in random_words(rng, size, tokens // 4)) for _ in range(4 * rollouts)]
+    share = settings.pop("share", None)
+    if share is not None:
+        lengths = (tokens // 4, tokens)
+        texts = [[random_words(rng, size, length) for length in lengths] for _ in range(2 * rollouts)]
+        rows = [Row(f"r{i}", *text, [-8.0] * tokens) for i, text in enumerate(texts)]
+        settings["rehearsal_rows"] = int(share * rollouts)
+    online = settings.get("online") is not None
+    args = DPHConfig(
+        output_dir=str(output),
+        per_device_train_batch_size=size["batch"],
+        gradient_accumulation_steps=size["accumulate"],
+        num_generations=GENERATIONS,
+        max_completion_length=tokens,
+        generation_kwargs={"min_new_tokens": tokens},
+        learning_rate=1e-6,
+        max_steps=steps,
+        save_strategy="no",
+        report_to="none",
+        use_cpu=device == "cpu",
+        bf16=device == "cuda",
+        gradient_checkpointing=False,
+        disable_tqdm=True,
+        log_u_tolerance=float("inf"),
+        **settings,
+    )
+    return (OnlineTrainer if online else DPHTrainer)(
+        model=AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32),
+        reward_funcs=lambda completions, **columns: [float(sum(map(ord, text)) % 2) for text in completions],
+        args=args,
+        train_dataset=Dataset.from_list([{"prompt": p, "example_id": p} for p in prompts]),
+        processing_class=AutoTokenizer.from_pretrained(model),
+        rehearsal=None if share is None else RehearsalBuffer.from_rows(rows, {}),
+        **({"base_rates": dict.fromkeys(prompts, 0.5)} if online else {}),
+    )
+
+
+def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
+    """Median seconds of a step, and of its part that is not generation; the peak memory. In this process."""
+    import torch
+    from transformers import TrainerCallback
+
+    import full_scale.trainer  # noqa: F401
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with tempfile.TemporaryDirectory() as output:
+        trainer = trainer_of(case, device, model, Path(output), steps)
+        generated: list[float] = []
+        marks: list[float] = []
+        generate = trainer._generate_and_score_completions
+
+        def timed(inputs: Any) -> Any:
+            start = now()
+            samples = generate(inputs)
+            generated.append(now() - start)
+            return samples
+
+        def now() -> float:
+            if device == "cpu":
+                return time.process_time()
+            torch.cuda.synchronize()
+            return time.perf_counter()
+
+        class Marks(TrainerCallback):
+            def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+                marks.append(now())
+
+            def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+                marks.append(now())
+
+        trainer._generate_and_score_completions = timed
+        trainer.add_callback(Marks())
+        trainer.train()
+    # The first step also recomputes the reference of the whole buffer, and warms up.
+    took = np.subtract(marks[1::2], marks[::2])[1:]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    if device == "cuda":
+        peak = torch.cuda.max_memory_allocated()
+    return {
+        "step_seconds": float(np.median(took)),
+        "update_seconds": float(np.median(took - np.array(generated[1:]))),
+        "peak_bytes": float(peak),
+    }
+
+
+def in_its_own_process(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
+    """`train`, where nothing else has ever used memory."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as found:
+        command = [sys.executable, __file__, "--device", device, "--steps", str(steps)]
+        done = subprocess.run(
+            [*command, "--case", case, "--model", str(model), "--out", found.name],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        )
+        if done.returncode:
+            raise RuntimeError(f"{case}: {done.stderr[-2000:]}")
+        return json.loads(Path(found.name).read_text())
+
+
+def measured(device: str, rounds: int, steps: int, cases: Sequence[str]) -> list[dict[str, Any]]:
+    """Medians over the rounds, and the median over the rounds of the ratio to GRPO in the same round."""
+    found: dict[str, list[dict[str, float]]] = {case: [] for case in cases}
+    with tempfile.TemporaryDirectory() as model:
+        build(SIZES[device], Path(model))
+        for _ in range(rounds):
+            for case in cases:
+                found[case].append(in_its_own_process(case, device, Path(model), steps))
+    rows = []
+    for case in cases:
+        row: dict[str, Any] = {"case": case}
+        for what in ("step_seconds", "update_seconds", "peak_bytes"):
+            ratios = [mine[what] / grpo[what] for mine, grpo in zip(found[case], found["GRPO"], strict=True)]
+            row[what] = float(np.median([round_[what] for round_ in found[case]]))
+            row[f"{what}_over_grpo"] = float(np.median(ratios))
+            row[f"{what}_over_grpo_range"] = [min(ratios), max(ratios)]
+        rows.append(row)
+    return rows
+
+
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the ratios."""
+    table = Table("case", "step / GRPO's", "update / GRPO's", "memory / GRPO's", "step, s", "memory, MB")
+    for row in rows:
+        ratios = [f"{row[f'{w}_over_grpo']:.2f}" for w in ("step_seconds", "update_seconds", "peak_bytes")]
+        table.add_row(row["case"], *ratios, f"{row['step_seconds']:.2f}", f"{row['peak_bytes'] / 1e6:.0f}")
+    Console(width=120).print(table)
+
+
+def machine(device: str) -> dict[str, Any]:
+    """What ran it."""
+    import torch
+
+    return {
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if device == "cuda" else None,
+        "python": platform.python_version(),
+    }
+
+
+def main() -> None:
+    """Measure everything and store it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", choices=sorted(SIZES), default="cpu")
+    parser.add_argument("--rounds", type=int, default=3, help="processes for each case")
+    parser.add_argument("--steps", type=int, default=5, help="optimizer steps, the first not counted")
+    parser.add_argument("--out", type=Path, help="where to store the numbers")
+    parser.add_argument("--case", choices=list(CASES), help="this case alone, in this process")
+    parser.add_argument("--model", type=Path, help="the folder of the model, with --case")
+    options = parser.parse_args()
+    if options.case is not None:
+        write_json(options.out, train(options.case, options.device, options.model, options.steps))
+        return
+    rows = measured(options.device, options.rounds, options.steps, list(CASES))
+    out = options.out or RESULTS / ("training.json" if options.device == "cpu" else "training-cuda.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    numbers = {
+        "machine": machine(options.device),
+        "versions": {name: version(name) for name in ("dph", "torch", "transformers", "trl")},
+        "model": SIZES[options.device],
+        "generations": GENERATIONS,
+        "rounds": options.rounds,
+        "steps": options.steps,
+        "rows": rows,
+    }
+    write_json(out, numbers)
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()
