@@ -1,34 +1,69 @@
 """Small exact language models: Markov policies, validity automata, and what rewards make of them.
 
 By dynamic programming over (automaton state, context), never by enumeration. Lengths are in symbols, logs are
-natural, leading axes are batches.
+natural, leading axes are batches. Names are loaded at their first use, so that what needs no torch waits for
+none.
 """
 
-from .automaton import ValidityAutomaton as ValidityAutomaton
-from .builders import balanced as balanced
-from .builders import counting as counting
-from .builders import from_predicate as from_predicate
-from .builders import from_regex as from_regex
-from .coverage import coverage as coverage
-from .enumeration import Enumerated as Enumerated
-from .exact import alpha_divergence as alpha_divergence
-from .exact import chi_squared as chi_squared
-from .exact import cross_entropy as cross_entropy
-from .exact import effective_number as effective_number
-from .exact import entropy as entropy
-from .exact import excess_kl as excess_kl
-from .exact import kl as kl
-from .exact import log_moment as log_moment
-from .exact import log_validity as log_validity
-from .exact import validity as validity
-from .markov import MarkovLM as MarkovLM
-from .product import ProductLM as ProductLM
-from .product import filtered_lm as filtered_lm
-from .product import tilted_lm as tilted_lm
-from .projection import expected_counts as expected_counts
-from .projection import m_projection as m_projection
-from .report import ExactReport as ExactReport
-from .report import report as report
-from .search import distinct_valid as distinct_valid
-from .search import most_probable as most_probable
-from .search import top_valid as top_valid
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .automaton import ValidityAutomaton as ValidityAutomaton
+    from .builders import balanced as balanced
+    from .builders import counting as counting
+    from .builders import from_predicate as from_predicate
+    from .builders import from_regex as from_regex
+    from .enumeration import Enumerated as Enumerated
+    from .exact import alpha_divergence as alpha_divergence
+    from .exact import chi_squared as chi_squared
+    from .exact import cross_entropy as cross_entropy
+    from .exact import effective_number as effective_number
+    from .exact import entropy as entropy
+    from .exact import excess_kl as excess_kl
+    from .exact import kl as kl
+    from .exact import log_moment as log_moment
+    from .exact import log_validity as log_validity
+    from .exact import validity as validity
+    from .markov import MarkovLM as MarkovLM
+    from .product import ProductLM as ProductLM
+    from .product import filtered_lm as filtered_lm
+    from .product import tilted_lm as tilted_lm
+    from .projection import expected_counts as expected_counts
+    from .projection import m_projection as m_projection
+    from .reach import coverage as coverage
+    from .reports import ExactReport as ExactReport
+    from .reports import report as report
+    from .search import distinct_valid as distinct_valid
+    from .search import most_probable as most_probable
+    from .search import top_valid as top_valid
+
+_ROOMS = {
+    "automaton": "ValidityAutomaton",
+    "builders": "balanced counting from_predicate from_regex",
+    "enumeration": "Enumerated",
+    "exact": "alpha_divergence chi_squared cross_entropy effective_number entropy excess_kl kl log_moment "
+    "log_validity validity",
+    "markov": "MarkovLM",
+    "product": "ProductLM filtered_lm tilted_lm",
+    "projection": "expected_counts m_projection",
+    "reach": "coverage",
+    "reports": "ExactReport report",
+    "search": "distinct_valid most_probable top_valid",
+}
+# A room must not have the name of something in it: once imported, it would stand in its place here.
+_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
+__all__ = tuple(_HOME)
+
+if not TYPE_CHECKING:  # Type checkers know the names above, and that there are no others.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from dph_theory.arrays import fail
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValidityAutomaton:
     """A complete deterministic automaton: state, symbol -> transitions[state, symbol].
 
@@ -41,6 +41,9 @@ class ValidityAutomaton:
         for name, array in (("transitions", table.astype(np.int64)), ("accepting", accepting.copy())):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        return f"ValidityAutomaton(states={self.states}, alphabet={''.join(self.alphabet)!r})"
 
     @property
     def states(self) -> int:
@@ -80,9 +83,11 @@ class ValidityAutomaton:
 
     def require_informative(self, length: int) -> None:
         """Raise ValueError if the automaton tells no two words of this length apart."""
-        valid = self.count(length)
-        if valid in (0, self.symbols**length):
-            what = "accepts none" if valid == 0 else "accepts all"
+        some = every = self.accepting
+        for _ in range(checked_length(length)):
+            some, every = some[self.transitions].any(axis=1), every[self.transitions].all(axis=1)
+        if not some[self.initial] or every[self.initial]:
+            what = "accepts all" if some[self.initial] else "accepts none"
             allowed = f"the automaton {what} of the words of this length; some must be valid and some not"
             raise fail("length", length, allowed)
 

@@ -31,7 +31,8 @@ _folder = click.option(
     "--resume",
     "folder",
     type=_FOLDER,
-    help=f"Keep finished runs of {RESUMABLE} there, and take up those that are there already.",
+    help=f"Keep finished runs of {RESUMABLE} there, and take up those that are there already. "
+    "An interrupt lets the runs under way finish.",
 )
 
 
@@ -40,7 +41,7 @@ def toy() -> None:
     """Exact toy models: why training with binary rewards collapses, and what repairs it."""
 
 
-@toy.command()
+@toy.command(short_help="Restricted families: where optima collapse.")
 @_json
 @_seed
 @_quick
@@ -49,7 +50,7 @@ def collapse(path: Path | None, seed: int, quick: bool) -> None:
     _run_one("collapse", path, seed, quick)
 
 
-@toy.command()
+@toy.command(short_help="Pass@1 up, Pass@k down, and anchors.")
 @_json
 @_seed
 @_quick
@@ -58,7 +59,7 @@ def strategies(path: Path | None, seed: int, quick: bool) -> None:
     _run_one("strategies", path, seed, quick)
 
 
-@toy.command()
+@toy.command(short_help="A tiny transformer, every method, its styles.")
 @_json
 @_seed
 @_quick

@@ -24,7 +24,7 @@ Answer: TypeAlias = Any
 Seed: TypeAlias = int | np.random.Generator
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarkovLM:
     """A Markov model of order n >= 1 over V symbols, as logs of probabilities (zeros are -inf).
 
@@ -52,6 +52,10 @@ class MarkovLM:
         if transition.ndim > len(batch) + 3:
             raise fail("transition.ndim", transition.ndim, "one step axis at most beyond the initial's batch")
 
+    def __repr__(self) -> str:
+        sizes = {"vocabulary": self.vocabulary, "order": self.order, "length": self.length}
+        return f"MarkovLM({', '.join(f'{name}={size}' for name, size in sizes.items())}, batch={self.batch})"
+
     @classmethod
     def from_probabilities(cls, initial: Table | tuple[Table, ...], transition: Table) -> "MarkovLM":
         """The model with these probabilities.
@@ -67,8 +71,15 @@ class MarkovLM:
 
     @classmethod
     def from_logits(cls, initial: Table | tuple[Table, ...], transition: Table) -> "MarkovLM":
-        """The model whose rows are the softmax of these logits; arguments as in `from_probabilities`."""
+        """The model whose rows are the softmax of these logits; arguments as in `from_probabilities`.
+
+        -inf is a probability of zero. ValueError for rows without a finite sum; tensors are not looked at,
+        so that they may be traced.
+        """
         tables, differentiable = _tables(initial, transition)
+        for name, table in () if differentiable else tables.items():
+            if not table.logsumexp(dim=-1).isfinite().all():
+                raise fail(name, "logits", "below inf, not nan, and in every row some above -inf")
         *start, last = (torch.log_softmax(table, dim=-1) for table in tables.values())
         return cls(tuple(start), last, differentiable)
 

@@ -16,7 +16,7 @@ from .markov import Answer, MarkovLM, Seed, agreed_length, answer, walk
 from .weights import Weights
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProductLM:
     """The law p(y) proportional to exp(sum_t w_t(c_t, y_t) + log_final(state reached by y)) on one length.
 
@@ -28,6 +28,9 @@ class ProductLM:
     automaton: ValidityAutomaton
     log_final: Tensor
     messages: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return f"ProductLM({self.weights!r}, {self.automaton!r}, length={self.length})"
 
     @classmethod
     def of(

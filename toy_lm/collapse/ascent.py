@@ -32,9 +32,8 @@ def descend(
     """Gradient descent theta <- theta - eta grad f(theta), eta chosen row by row, recorded on the way.
 
     A trial is accepted where f falls by at least nine tenths of eta |grad f|^2, what the gradient flow would
-    give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. eta
-    then
-    grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
+    give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. Then
+    eta grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
     Raises ValueError unless steps >= 1.
     """
     if steps < 1:

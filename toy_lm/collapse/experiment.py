@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from dph_theory import beta_from_mu
 from dph_theory.arrays import fail
@@ -16,13 +17,13 @@ from .family import Bigrams
 from .findings import findings
 from .fits import Fits
 from .measure import target_lines
-from .optimum import starting_points
-from .problem import Problem, random_brackets, random_counts, reference
+from .problem import HIGHEST_RATE, Problem, random_brackets, random_counts, reference
 from .rates import rates
 
 KIND = "toy.collapse"
 Progress = Callable[[str, int, int], None]
-"""(stage, stages done, stages in all), called as each stage begins and once at the end."""
+"""(STAGE, families done, families in all), called as each begins and once at the end."""
+STAGE = "families fitted"
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,13 @@ class Config:
     """What is run. `starts` are random starts at each of four scales; `cases` random bases make a problem.
 
     strengths are the lambdas = 1/beta of the reverse KL, and targets the validities mu whose beta (theory A5)
-    is tried too, in the reference case; those with `random_` are for the random problems. Gradient ascent
-    takes at most `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming
-    the field.
+    is tried too, in the reference case; those with `random_` are for the random problems. Optima that few
+    starts agree on are searched for again, at most `rounds` times. Gradient ascent takes at most
+    `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming the field.
     """
 
     strengths: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
-    alphas: tuple[float, ...] = (0.9, 0.75, 0.5, 0.3, 0.1)
+    alphas: tuple[float, ...] = (0.9, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.3, 0.1)
     targets: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
     starts: int = 8
     ascent_steps: int = 400
@@ -45,18 +46,19 @@ class Config:
     random_targets: tuple[float, ...] = (0.9, 0.999)
     random_alphas: tuple[float, ...] = (0.75, 0.5)
     random_starts: int = 2
+    rounds: int = 12
 
     def __post_init__(self) -> None:
-        for name in ("starts", "ascent_steps", "stages", "cases", "random_starts"):
+        for name in ("starts", "ascent_steps", "stages", "cases", "random_starts", "rounds"):
             if getattr(self, name) < 1:
                 raise fail(name, getattr(self, name), "a whole number, at least 1")
-        for name, upper in (
-            ("strengths", np.inf),
-            *((name, 1.0) for name in ("alphas", "targets", "random_targets", "random_alphas")),
-        ):
+        bounds = {name: (0.0, 1.0) for name in ("alphas", "targets", "random_alphas")}
+        # A validity can only be aimed at from below.
+        bounds |= {"strengths": (0.0, np.inf), "random_targets": (HIGHEST_RATE, 1.0)}
+        for name, (lower, upper) in bounds.items():
             values = getattr(self, name)
-            if not values or any(not 0 < value < upper for value in values):
-                raise fail(name, values, f"at least one number, each above 0 and below {upper}")
+            if not values or any(not lower < value < upper for value in values):
+                raise fail(name, values, f"at least one number, each above {lower} and below {upper}")
 
     @classmethod
     def quick(cls) -> "Config":
@@ -72,6 +74,7 @@ class Config:
             random_targets=(0.9,),
             random_alphas=(0.5,),
             random_starts=1,
+            rounds=1,
         )
 
 
@@ -116,11 +119,11 @@ def _results(config: Config, rng: np.random.Generator, progress: Progress | None
     for done, (problem, shell, homogeneous) in enumerate(runs):
         family = problem.family(homogeneous=homogeneous)
         if progress is not None:
-            progress(f"{problem.name}, {family.name}", done, len(runs))
+            progress(STAGE, done, len(runs))
         add = _add_reference if shell is found[0] else _add_random
         add(shell, problem, family, config, rng)
     if progress is not None:
-        progress("done", len(runs), len(runs))
+        progress(STAGE, len(runs), len(runs))
     for shell in found[1:]:
         shell["rates"] = rates(shell["fits"], shell["targets"])
     return {"reference": found[0], "random": found[1:]}
@@ -140,34 +143,41 @@ def _shell(problem: Problem) -> dict[str, Any]:
 def _add_reference(
     results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
 ) -> None:
-    starts = starting_points(problem, family, config.starts, rng)
     aimed = 1 / beta_from_mu(problem.base_rates[0], np.array(config.targets))
     strengths = np.unique([*config.strengths, *aimed])
-    fits = Fits(problem, family, starts, strengths[None], config.ascent_steps, config.stages)
+    fits = _fits(problem, family, strengths[None], config.starts, config, rng)
     aims = dict(zip(aimed.tolist(), config.targets, strict=True))
-    ascents, ascent_paths = fits.ascent_lines()
-    annealed, branches = fits.annealed_lines()
-    rewarded, reward_paths = fits.reward_lines()
-    lines = [*fits.global_lines(), *ascents, *annealed]
+    lines = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
     results["fits"] += [line | {"mu": aims.get(line["lambda"])} for line in lines]
-    results["fits"] += [*fits.covering_lines(config.alphas), *rewarded]
+    results["fits"] += [*fits.covering_lines(config.alphas), *fits.reward_lines()]
     leaps = [
         {"family": family.name, "between": [low, high], "jump": None if jump is None else jump.as_json()}
         for low, high, jump in fits.leaps()
     ]
-    for name, lines in (("paths", ascent_paths + reward_paths), ("branches", branches), ("leaps", leaps)):
+    paths = fits.ascent_paths() + fits.reward_paths()
+    for name, lines in (("paths", paths), ("branches", fits.branch_lines()), ("leaps", leaps)):
         results[name] = results.get(name, []) + lines
 
 
 def _add_random(
     results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
 ) -> None:
-    starts = starting_points(problem, family, config.random_starts, rng)
     # One target is a different lambda for every base.
     targets = np.array(sorted(config.random_targets))
     strengths = 1 / beta_from_mu(problem.base_rates[:, None], targets)
-    fits = Fits(problem, family, starts, strengths, config.ascent_steps, config.stages)
-    lines = [*fits.global_lines(), *fits.ascent_lines()[0], *fits.annealed_lines()[0]]
+    fits = _fits(problem, family, strengths, config.random_starts, config, rng)
+    lines = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
     mus = np.tile(targets, 3 * problem.cases).tolist()
     results["fits"] += [line | {"mu": mu} for line, mu in zip(lines, mus, strict=True)]
-    results["fits"] += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()[0]]
+    results["fits"] += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()]
+
+
+def _fits(
+    problem: Problem,
+    family: Bigrams,
+    strengths: Float[np.ndarray, "cases settings"],
+    starts: int,
+    config: Config,
+    rng: np.random.Generator,
+) -> Fits:
+    return Fits(problem, family, strengths, rng, starts, config.rounds, config.ascent_steps, config.stages)

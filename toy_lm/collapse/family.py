@@ -66,6 +66,18 @@ class Bigrams:
             table = table.flatten(-3, -2)
         return torch.cat([first, table], dim=-2)
 
+    def cells(self, words: Int[Tensor, "words length"]) -> Int[Tensor, "words length"]:
+        """Where in theta the logit of each symbol of each word is."""
+        steps = torch.arange(self.length - 1) * (0 if self.homogeneous else self.vocabulary)
+        rows = torch.cat([torch.zeros_like(words[:, :1]), 1 + steps + words[:, :-1]], dim=-1)
+        return rows * self.vocabulary + words
+
+    def log_prob(
+        self, rows: Float[Tensor, "*batch contexts V"], words: Int[Tensor, "words length"]
+    ) -> Float[Tensor, "*batch words"]:
+        """Log-probabilities of words for log-rows: sums of their cells, so the cheapest to differentiate."""
+        return rows.flatten(-2)[..., self.cells(words)].sum(-1)
+
     def contains_dirac(self, words: Int[Tensor, "words length"]) -> Bool[Tensor, " words"]:
         """Whether the policy that always says this word is a limit of the family.
 
@@ -84,21 +96,18 @@ class Bigrams:
 
         Rows that the word never uses stay uniform. With a scale of inf the others get no mass at all.
         """
-        steps = torch.arange(self.length - 1) if not self.homogeneous else torch.zeros(self.length - 1).long()
-        rows = torch.cat(
-            [torch.zeros_like(words[:, :1]), 1 + steps * self.vocabulary + words[:, :-1]], dim=-1
-        )
-        said = torch.zeros(len(words), self.contexts, self.vocabulary, dtype=torch.bool)
-        said[torch.arange(len(words))[:, None], rows, words] = True
+        said = torch.zeros(len(words), self.size, dtype=torch.bool)
+        said = said.scatter(-1, self.cells(words), True).unflatten(-1, (self.contexts, self.vocabulary))
         others = said.any(-1, keepdim=True) & ~said
         return torch.zeros(said.shape, dtype=torch.float64).masked_fill(others, -scale).flatten(-2)
 
     def visits(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts"]:
         """The expected number of times that each row is used in a word."""
-        policy = self.policy(theta)
-        laws = [policy.log_initial[0].exp()]
-        for t in range(1, self.length - 1):
-            laws.append(laws[-1] @ policy.log_step(t).exp())
+        rows = self.rows(theta).exp()
+        laws, tables = [rows[..., :1, :]], rows[..., 1:, :]
+        for t in range(self.length - 2):
+            start = 0 if self.homogeneous else t * self.vocabulary
+            laws.append(laws[-1] @ tables[..., start : start + self.vocabulary, :])
         used = torch.cat(laws, dim=-2)
         used = used.sum(-2) if self.homogeneous else used.flatten(-2)
         return torch.cat([torch.ones_like(used[..., :1]), used], dim=-1)

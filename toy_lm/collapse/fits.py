@@ -5,7 +5,7 @@ Every fit is a line: the measures of the policy, with objective, method and sett
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,40 @@ from .ascent import Path, descend
 from .branch import RADIUS, Jump, find_jump, follow
 from .family import Bigrams
 from .measure import Row, measure
-from .newton import minimise
-from .optimum import SAME, Optimum, best_dirac, global_minimum, projected
+from .newton import Objective, minimise
+from .optimum import (
+    SAME,
+    Optimum,
+    best_dirac,
+    confirmed_minimum,
+    projected,
+    random_points,
+    starting_points,
+)
 from .problem import Problem
 
 LEAP = 0.3
 """Neighbouring lambdas between which validity grows by more are searched for a jump."""
 
+REWARD = {"objective": "reward", "method": "ascent"}
+
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Everything fitted to a problem in a family, from given starts.
+    """Everything fitted to a problem in a family.
 
-    strengths are the lambdas = 1/beta of the reverse-KL fits, increasing along a row; gradient ascent takes
-    `ascent_steps`, and annealing goes from 0 to the first strength, and on to each next, in `stages` steps.
+    strengths are the lambdas = 1/beta of the reverse-KL fits, increasing along a row. A global minimum is
+    sought from `starts` random starts at each scale and the special ones, and where few of them agree from
+    as many again, at most `rounds` times. Gradient ascent takes `ascent_steps`, and annealing goes from 0 to
+    the first strength, and on to each next, in `stages` steps.
     """
 
     problem: Problem
     family: Bigrams
-    starts: Float[Tensor, "cases starts size"]
     strengths: Float[np.ndarray, "cases settings"]
+    rng: np.random.Generator
+    starts: int
+    rounds: int
     ascent_steps: int
     stages: int
 
@@ -60,38 +74,69 @@ class Fits:
     @cached_property
     def optima(self) -> Optimum:
         """The global minima of KL(pi||p_b), one row a base and strength."""
-        dirac = best_dirac(self.problem, self.family)[self.case]
-        starts, objective = self.starts[self.case], self.problem.reverse_kl(self.family)
-        return global_minimum(objective, self.family, starts, dirac, *self._parameters)
+        return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
+
+    @cached_property
+    def _points(self) -> Float[Tensor, "cases starts size"]:
+        return starting_points(self.problem, self.family, self.starts, self.rng)
+
+    def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
+        """The global minimum of each row, which is about the base with this number."""
+        dirac, family = best_dirac(self.problem, self.family), self.family
+        fresh = partial(random_points, family, self.starts, self.rng)
+        points = self._points[case]
+        return confirmed_minimum(
+            objective, family, points, dirac[case], *parameters, fresh=fresh, rounds=self.rounds
+        )
 
     def global_lines(self) -> list[Row]:
         """The global minima with their certificates."""
         lines = self._reverse_kl_lines(self.optima.theta, "global")
         return [line | {"certificate": c} for line, c in zip(lines, self.optima.certificates(), strict=True)]
 
-    def ascent_lines(self) -> tuple[list[Row], list[Row]]:
-        """Gradient ascent from the base, finished by Newton steps inside its basin; and the way there."""
+    @cached_property
+    def _ascent(self) -> Path:
         objective = self.problem.reverse_kl(self.family)
-        path = descend(objective, self._base[self.case], *self._parameters, steps=self.ascent_steps)
-        end = minimise(objective, self.family.frame, path.theta[-1], *self._parameters, radius=RADIUS)
-        settings = [{"objective": "reverse_kl", "lambda": x} for x in self.strengths.ravel().tolist()]
-        return self._reverse_kl_lines(end.theta, "ascent"), self._path_lines(path, self.case, settings)
+        return descend(objective, self._base[self.case], *self._parameters, steps=self.ascent_steps)
 
-    def annealed_lines(self) -> tuple[list[Row], list[Row]]:
-        """Where warm starts lead, lambda rising from the base; and every stage, rising and falling again."""
+    def ascent_lines(self) -> list[Row]:
+        """Gradient ascent from the base, finished by Newton steps inside its basin."""
+        objective, last = self.problem.reverse_kl(self.family), self._ascent.theta[-1]
+        end = minimise(objective, self.family.frame, last, *self._parameters, radius=RADIUS)
+        return self._reverse_kl_lines(end.theta, "ascent")
+
+    def ascent_paths(self) -> list[Row]:
+        """The way of gradient ascent from the base."""
+        settings = [{"objective": "reverse_kl", "lambda": x} for x in self.strengths.ravel().tolist()]
+        return self._path_lines(self._ascent, self.case, settings)
+
+    @cached_property
+    def _rising(self) -> Float[np.ndarray, "stages cases"]:
+        """The lambdas of annealing from 0 to each strength and on to the next."""
         ends = np.concatenate([np.zeros((self.problem.cases, 1)), self.strengths], axis=1)
         share = np.arange(1, self.stages + 1) / self.stages
         rising = ends[:, :-1, None] + np.diff(ends)[..., None] * share
-        rising = rising.reshape(self.problem.cases, -1).T
-        up = follow(self.problem, self.family, self._base, rising)
-        top = self.optima.theta.unflatten(0, self.strengths.shape)[:, -1]
-        down = follow(self.problem, self.family, top, rising[::-1].copy())
+        return rising.reshape(self.problem.cases, -1).T
+
+    @cached_property
+    def _annealed(self) -> Float[Tensor, "stages cases size"]:
+        return follow(self.problem, self.family, self._base, self._rising)
+
+    def annealed_lines(self) -> list[Row]:
+        """Where warm starts lead, lambda rising from the base."""
         # Of the stages, those that end at a strength, base by base.
-        reached = up[self.stages - 1 :: self.stages].transpose(0, 1).flatten(0, 1)
-        branches = self._branch_lines(up, rising, "rising") + self._branch_lines(
-            down, rising[::-1], "falling"
-        )
-        return self._reverse_kl_lines(reached, "annealing"), branches
+        reached = self._annealed[self.stages - 1 :: self.stages].transpose(0, 1).flatten(0, 1)
+        return self._reverse_kl_lines(reached, "annealing")
+
+    def branch_lines(self) -> list[Row]:
+        """Every stage of annealing, lambda rising from the base, and falling from the last minimum."""
+        top = self.optima.theta.unflatten(0, self.strengths.shape)[:, -1]
+        falling = self._rising[::-1].copy()
+        down = follow(self.problem, self.family, top, falling)
+        return [
+            *self._branch_lines(self._annealed, self._rising, "rising"),
+            *self._branch_lines(down, falling, "falling"),
+        ]
 
     def covering_lines(self, alphas: Sequence[float]) -> list[Row]:
         """Forward KL to p_* in closed form, and the global minima of alpha-divergences to it."""
@@ -99,28 +144,31 @@ class Fits:
             self.problem, self.family, projected(self.problem, self.family).flatten(-2), self._every
         )
         lines = [line | {"objective": "forward_kl", "method": "closed form"} for line in projection]
-        dirac, tables = best_dirac(self.problem, self.family), self.problem.tables(self._every)
+        tables = self.problem.tables(self._every)
         for alpha in alphas:
-            objective = self.problem.alpha(self.family, alpha)
-            found = global_minimum(objective, self.family, self.starts, dirac, *tables)
+            found = self._global(self.problem.alpha(self.family, alpha), self._every, *tables)
             measured = measure(self.problem, self.family, found.theta, self._every)
             for line, certificate in zip(measured, found.certificates(), strict=True):
                 setting = {"objective": "alpha", "alpha": alpha, "method": "global"}
                 lines.append(line | setting | {"value": certificate["value"], "certificate": certificate})
         return lines
 
-    def reward_lines(self) -> tuple[list[Row], list[Row]]:
-        """Plain ascent of E[v] from the base, whose supremum no policy attains; and the way there."""
-        objective, tables = self.problem.reward(self.family), self.problem.tables(self._every)
-        path = descend(objective, self._base, *tables, steps=self.ascent_steps)
-        lines = measure(self.problem, self.family, path.theta[-1], self._every)
-        setting = {"objective": "reward", "method": "ascent"}
-        return [x | setting for x in lines], self._path_lines(path, self._every, [setting] * len(self._every))
+    @cached_property
+    def _reward(self) -> Path:
+        tables = self.problem.tables(self._every)
+        return descend(self.problem.reward(self.family), self._base, *tables, steps=self.ascent_steps)
+
+    def reward_lines(self) -> list[Row]:
+        """Plain ascent of E[v] from the base, whose supremum no policy attains."""
+        lines = measure(self.problem, self.family, self._reward.theta[-1], self._every)
+        return [line | REWARD for line in lines]
+
+    def reward_paths(self) -> list[Row]:
+        """The way of plain ascent of E[v]."""
+        return self._path_lines(self._reward, self._every, [REWARD] * len(self._every))
 
     def leaps(self) -> list[tuple[float, float, Jump | None]]:
-        """For a problem with one base: the pairs of strengths across which validity leaps, and the jump
-        if any.
-        """
+        """For one base: the pairs of strengths across which validity leaps, and the jump, if it is one."""
         found, strengths = self.optima.theta, self.strengths[0]
         validity = [line["validity"] for line in measure(self.problem, self.family, found, self.case)]
         search = (0.0, float(strengths[-1]))
@@ -152,18 +200,17 @@ class Fits:
         ]
 
     def _path_lines(self, path: Path, case: np.ndarray, settings: Sequence[dict[str, Any]]) -> list[Row]:
-        lines = []
-        for step, time, theta in zip(path.step.tolist(), path.time.tolist(), path.theta, strict=True):
-            here = measure(self.problem, self.family, theta, case)
-            for line, at, setting in zip(here, time, settings, strict=True):
-                lines.append(line | setting | {"step": step, "time": at})
-        return lines
+        steps = np.repeat(path.step.tolist(), len(case)).tolist()
+        times, every = path.time.flatten().tolist(), list(settings) * len(path.step)
+        lines = measure(self.problem, self.family, path.theta.flatten(0, 1), np.tile(case, len(path.step)))
+        return [
+            line | setting | {"step": step, "time": time}
+            for line, setting, step, time in zip(lines, every, steps, times, strict=True)
+        ]
 
     def _branch_lines(self, thetas: Tensor, strengths: np.ndarray, direction: str) -> list[Row]:
-        lines = []
-        for theta, row in zip(thetas, strengths, strict=True):
-            here = measure(self.problem, self.family, theta, self._every)
-            lines += [
-                x | {"lambda": s, "direction": direction} for x, s in zip(here, row.tolist(), strict=True)
-            ]
-        return lines
+        lines = measure(self.problem, self.family, thetas.flatten(0, 1), np.tile(self._every, len(thetas)))
+        return [
+            line | {"lambda": strength, "direction": direction}
+            for line, strength in zip(lines, strengths.ravel().tolist(), strict=True)
+        ]

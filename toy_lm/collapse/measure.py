@@ -17,7 +17,7 @@ from .problem import Problem
 Row: TypeAlias = dict[str, Any]
 """One line of results, ready for JSON."""
 DUE = 0.5
-"""A word of p_* is covered if the policy, given that it is valid, says it at least half as often as p_*."""
+"""The share of its due from which on a word counts as covered, as in `toy_lm.reach.coverage`."""
 COLLAPSED = 0.9
 """A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
 
@@ -28,7 +28,8 @@ def measure(
     """One line for each policy (row of theta, number of its base).
 
     validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
-    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}; overlap, 1 - TV(pi(.|Y1), p_*);
+    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has on words
+    which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
     forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess (theory A8)
     with the parts from valid and invalid words; collapsed, see COLLAPSED. Nats throughout.
     """

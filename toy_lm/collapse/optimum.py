@@ -1,5 +1,6 @@
 """Global minima by many starts, with what speaks for each of them: agreement, gap, curvature, Diracs."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ SAME = 1e-8
 """Values that differ by less than this times 1 + |value| count as one optimum."""
 ON_THE_BOUNDARY = 1e-11
 """A policy must beat the best Dirac by more than this times 1 + |value|, else the infimum is the Dirac's."""
+ENOUGH = 3
+"""An optimum met from fewer starts is searched for again, from fresh ones."""
 SCALES = (0.5, 2.0, 4.0, 6.0)
 """Standard deviations of the random starts' logits: from nearly uniform to nearly deterministic."""
 SOFTENING = 1e-3
@@ -28,17 +31,15 @@ SOFTENING = 1e-3
 class Optimum(NamedTuple):
     """The best minimum found for each row, and its certificate.
 
-    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap`
-    above it
-    lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in
-    units of
-    the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no policy with
-    positive probabilities was better, and theta is the Dirac itself.
+    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap` above
+    it lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in
+    units of the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no
+    policy with positive probabilities was better, and theta is the Dirac itself.
     """
 
     theta: Float[Tensor, "rows size"]
     value: Float[Tensor, " rows"]
-    starts: int
+    starts: Int[Tensor, " rows"]
     agree: Int[Tensor, " rows"]
     unconverged: Int[Tensor, " rows"]
     gap: Float[Tensor, " rows"]
@@ -50,29 +51,46 @@ class Optimum(NamedTuple):
     def certificates(self) -> list[dict[str, Any]]:
         """Everything but theta, one dictionary a row."""
         columns = self._asdict()
-        del columns["theta"], columns["starts"]
+        del columns["theta"]
         return [
-            {"starts": self.starts} | {name: column[row].item() for name, column in columns.items()}
-            for row in range(len(self.value))
+            {name: column[row].item() for name, column in columns.items()} for row in range(len(self.value))
         ]
+
+    def joined(self, other: "Optimum") -> "Optimum":
+        """The better of two searches for the same minima, row by row, with the certificate of both."""
+        ahead, room = self.value - other.value, SAME * (1 + self.value.abs())
+        better, same = ahead > room, ahead.abs() <= room
+        best = {
+            name: torch.where(better[:, None] if name == "theta" else better, theirs, ours)
+            for name, ours, theirs in zip(self._fields, self, other, strict=True)
+        }
+        # Where they differ, what the worse one found is a minimum above the better one's.
+        gap = torch.minimum(best["gap"], torch.where(same, torch.minimum(self.gap, other.gap), ahead.abs()))
+        agree = torch.where(same, self.agree + other.agree, best["agree"])
+        starts, unconverged = self.starts + other.starts, self.unconverged + other.unconverged
+        return Optimum(**best | {"agree": agree, "starts": starts, "unconverged": unconverged, "gap": gap})
 
 
 def starting_points(
     problem: Problem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
-    """`count` random starts at every one of SCALES, the base, the M-projection of p_*, and nearly the
-    best Dirac.
+    """`count` random starts at each of SCALES, the base, the M-projection of p_*, nearly the best Dirac.
 
     The random ones are the same for every base. Raises ValueError unless count >= 1.
     """
     if count < 1:
         raise fail("count", count, "at least 1")
-    drawn = torch.from_numpy(rng.normal(size=(len(SCALES), count, family.size)))
-    random = (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
+    random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
     soft = ((1 - SOFTENING) * projection + SOFTENING / family.vocabulary).log()
     special = [family.tables(problem.bases).flatten(-2), soft.flatten(-2), best_dirac(problem, family, 6.0)]
     return torch.cat([random.expand(problem.cases, -1, -1), torch.stack(special, dim=1)], dim=1)
+
+
+def random_points(family: Bigrams, count: int, rng: np.random.Generator) -> Float[Tensor, "starts size"]:
+    """`count` normal draws of the logits at each of SCALES."""
+    drawn = torch.from_numpy(rng.normal(size=(len(SCALES), count, family.size)))
+    return (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
 
 
 def projected(problem: Problem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
@@ -121,7 +139,7 @@ def global_minimum(
     return Optimum(
         theta=torch.where(boundary[:, None], dirac, found.theta[flat]),
         value=torch.where(boundary, at_dirac, best),
-        starts=count,
+        starts=torch.full((rows,), count),
         agree=(ranked <= (best + SAME * unit)[:, None]).sum(-1),
         unconverged=(~converged).sum(-1),
         gap=beyond - best,
@@ -130,3 +148,28 @@ def global_minimum(
         dirac=at_dirac,
         boundary=boundary,
     )
+
+
+def confirmed_minimum(
+    objective: Objective,
+    family: Bigrams,
+    starts: Float[Tensor, "rows starts size"],
+    dirac: Float[Tensor, "rows size"],
+    *parameters: Tensor,
+    fresh: Callable[[], Float[Tensor, "more size"]],
+    rounds: int,
+) -> Optimum:
+    """`global_minimum`, searched for again where it was met from fewer than ENOUGH starts.
+
+    Those rows get further starts from `fresh`, at most `rounds` times.
+    """
+    found = global_minimum(objective, family, starts, dirac, *parameters)
+    for _ in range(rounds):
+        (rare,) = torch.where(found.agree < ENOUGH)
+        if not len(rare):
+            break
+        points = fresh().expand(len(rare), -1, -1)
+        again = global_minimum(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
+        joined = Optimum(*(column[rare] for column in found)).joined(again)
+        found = Optimum(*(old.index_copy(0, rare, new) for old, new in zip(found, joined, strict=True)))
+    return found

@@ -1,7 +1,8 @@
 """What is asked of a policy: base models, an automaton, a length, and the objectives on a family's logits.
 
 Every objective is minimised, and takes (theta, log_initial, log_transition, ...) with one row each: the base
-that the row is about goes with it, so that many bases are worked on at once.
+that the row is about goes with it, so that many bases are worked on at once. The valid words are few here:
+sums over them are cheaper to differentiate, twice and in batches, than the engine's dynamic programming.
 """
 
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from ..enumeration import all_words
 from ..exact import validity
 from ..markov import MarkovLM
 from ..rows import kl_row
-from ..semiring import log_accepting, log_mass
-from ..weights import Powers
 from .family import Bigrams
 from .newton import Objective
 
@@ -82,13 +81,14 @@ class Problem:
 
     def reverse_kl(self, family: Bigrams) -> Objective:
         """(theta, base, lambda) -> KL(pi||a) - lambda V(pi) = KL(pi||p_b) - log Z_b, with lambda = 1/b."""
+        words = torch.from_numpy(self.valid_words)
 
         def objective(theta: Tensor, first: Tensor, table: Tensor, strength: Tensor) -> Tensor:
             # The chain rule for bigrams: each row costs its own divergence as often as it is used.
             rows = family.rows(theta)
             costs = kl_row(rows, rows.exp(), family.tables(MarkovLM((first,), table)))
             cost = (family.visits(theta) * costs).sum(-1)
-            return cost - strength * validity(family.policy(theta), self.automaton, self.length)
+            return cost - strength * family.log_prob(rows, words).exp().sum(-1)
 
         return objective
 
@@ -97,22 +97,22 @@ class Problem:
 
         The sum is over valid words, so that it is finite for every policy, also off them.
         """
-        final = log_accepting(self.automaton)
+        words = torch.from_numpy(self.valid_words)
 
         def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
-            base = MarkovLM((first,), table)
-            log_rate = log_mass(base, self.automaton, self.length, final)
-            weights = Powers((family.policy(theta), base), (1 - alpha, alpha))
-            moment = log_mass(weights, self.automaton, self.length, final) - alpha * log_rate
+            base = family.log_prob(family.tables(MarkovLM((first,), table)), words)
+            log_policy = family.log_prob(family.rows(theta), words)
+            moment = torch.logsumexp((1 - alpha) * log_policy + alpha * base.log_softmax(-1), dim=-1)
             return -torch.expm1(moment) / (alpha * (1 - alpha))
 
         return objective
 
     def reward(self, family: Bigrams) -> Objective:
         """(theta, base) -> -V(pi): expected reward, which knows no base; ascent starts from it."""
+        words = torch.from_numpy(self.valid_words)
 
         def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
-            return -validity(family.policy(theta), self.automaton, self.length)
+            return -family.log_prob(family.rows(theta), words).exp().sum(-1)
 
         return objective
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .measure import COLLAPSED, Row
+from .optimum import ENOUGH
 
 KEYS = ("family", "objective", "method", "mu", "alpha")
 """What tells one way of fitting from another; None where a key does not apply."""
@@ -14,7 +15,7 @@ def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     """One line a way of fitting: over the bases whose p_* is not one word itself, how many collapsed.
 
     The means of validity, coverage, excess KL and of the effective number as a share of p_*'s go with it, and
-    for the reverse KL how many reached the global minimum, and how many of these were met from two starts.
+    for the reverse KL how many reached the global minimum; `confirmed` counts those met from ENOUGH starts.
     """
     effective = {line["case"]: line["effective"] for line in targets if line["top_share"] <= COLLAPSED}
     groups: dict[tuple[object, ...], list[Row]] = {}
@@ -36,5 +37,5 @@ def _summary(lines: Sequence[Row], effective: dict[int, float]) -> Row:
     if all("is_global" in line for line in lines):
         summary["is_global"] = sum(line["is_global"] for line in lines)
     if all("certificate" in line for line in lines):
-        summary["met_twice"] = sum(line["certificate"]["agree"] > 1 for line in lines)
+        summary["confirmed"] = sum(line["certificate"]["agree"] >= ENOUGH for line in lines)
     return summary

@@ -8,10 +8,12 @@ from rich.table import Table
 
 from dph_theory.record import checked
 
-from .findings import FAMILIES, select, way
+from .findings import FAMILIES, label, select
 from .measure import Row
+from .optimum import ENOUGH
 
 NUMBERS = ("validity", "top", "effective", "coverage", "excess_kl")
+MEANS = ("validity", "effective_kept", "coverage", "excess_kl")
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
@@ -24,46 +26,55 @@ def tables(record: dict[str, Any]) -> list[Table]:
     return [
         *(_fits(reference, family) for family in FAMILIES),
         _targets(reference),
-        *(_rates(problem) for problem in results["random"]),
+        *(_rates(problem, family) for problem in results["random"] for family in FAMILIES),
     ]
 
 
 def _fits(reference: dict[str, Any], family: str) -> Table:
     target = reference["targets"][0]
-    effective, rate = target["effective"], target["base_rate"]
-    title = f"{family} bigrams; effective number of p_* {effective:.3f}, base rate {rate:.4f}"
-    headers = ("objective", "lambda, alpha", *NUMBERS, "starts that agree", "ascent", "annealing")
-    table = Table(*headers, title=title, pad_edge=False)
+    rate, effective = target["base_rate"], target["effective"]
+    title = (
+        f"{family} bigrams: optima of reverse KL (lambda), forward KL, alpha-divergences (alpha), and E[v]; "
+        f"the base has validity {rate:.4f}, p_* effective number {effective:.3f}"
+    )
+    table = Table(
+        "optimum of", *_named(NUMBERS), "met from", "gap", "ascent", "annealing", title=title, pad_edge=False
+    )
     for line in select(reference["fits"], family=family):
         if line["method"] in ("global", "closed form") or line["objective"] == "reward":
-            objective, setting, _ = way({**line, "mu": None})
             reached = [_reached(reference["fits"], line, method) for method in ("ascent", "annealing")]
-            table.add_row(escape(objective), setting, *_numbers(line), _agreement(line), *reached)
+            numbers = [f"{float(line[name]):.4f}" for name in NUMBERS]
+            table.add_row(escape(label(line)), *numbers, *_certified(line), *reached)
     return table
 
 
-def _numbers(line: Row) -> list[str]:
-    return [f"{float(line[name]):.4f}" for name in NUMBERS]
+def _named(columns: Sequence[str]) -> list[str]:
+    names = {"effective_kept": "effective kept", "excess_kl": "excess KL"}
+    return [names.get(column, column) for column in columns]
 
 
-def _agreement(line: Row) -> str:
+def _certified(line: Row) -> tuple[str, str]:
+    """From how many of the starts the optimum was met, and how far above it the next minimum lies."""
     if "certificate" not in line:
-        return "-"
+        return "-", "-"
     certificate = line["certificate"]
-    where = ", Dirac" if certificate["boundary"] else ""
-    return f"{certificate['agree']}/{certificate['starts']}{where}"
+    at = " (Dirac)" if certificate["boundary"] else ""
+    gap = certificate["gap"]
+    return f"{certificate['agree']}/{certificate['starts']}{at}", f"{gap:.3f}" if gap < float("inf") else "-"
 
 
 def _reached(fits: Sequence[Row], line: Row, method: str) -> str:
-    """Whether a method reached the global minimum, else how far above it stopped."""
+    """Whether a method reached the global minimum, else how far above it it stopped."""
     if line["objective"] != "reverse_kl":
         return "-"
     (other,) = select(fits, family=line["family"], method=method, **{"lambda": line["lambda"]})
-    return "global" if other["is_global"] else f"above by {other['above']:.3g}"
+    return "reached" if other["is_global"] else f"{other['above']:+.3f}"
 
 
 def _targets(reference: dict[str, Any]) -> Table:
-    table = Table("target mu", "lambda", *FAMILIES, title="Validity aimed at and reached", pad_edge=False)
+    table = Table(
+        "target mu", "lambda", *FAMILIES, title="Validity aimed at, and of the optimum", pad_edge=False
+    )
     lines = [line for line in select(reference["fits"], method="global") if line.get("mu") is not None]
     for mu in sorted({line["mu"] for line in lines}):
         here = {line["family"]: line for line in select(lines, mu=mu)}
@@ -72,21 +83,16 @@ def _targets(reference: dict[str, Any]) -> Table:
     return table
 
 
-def _rates(problem: dict[str, Any]) -> Table:
-    title = f"{problem['name']}: {problem['valid_words']} of {problem['words']} words valid; means over bases"
-    means = ("validity", "effective_kept", "coverage", "excess_kl")
-    headers = ("family", "objective", "setting", "method", "collapsed", *means, "global", "met twice")
+def _rates(problem: dict[str, Any], family: str) -> Table:
+    words = f"{problem['valid_words']} of {problem['words']} words valid"
+    title = f"{problem['name']}, {family} bigrams; {words}; means over bases"
+    headers = ("optimum of", "method", "collapsed", *_named(MEANS), "optimum reached", f"met from {ENOUGH}")
     table = Table(*headers, title=title, pad_edge=False)
-    for rate in problem["rates"]:
-        counts = [
-            f"{rate[name]}/{rate['bases']}" if name in rate else "-" for name in ("is_global", "met_twice")
-        ]
-        collapsed = f"{rate['collapsed']}/{rate['bases']}"
-        table.add_row(
-            rate["family"],
-            *map(escape, way(rate)),
-            collapsed,
-            *(f"{rate[name]:.3f}" for name in means),
-            *counts,
+    for rate in select(problem["rates"], family=family):
+        reached, confirmed = (
+            f"{rate[name]}/{rate['bases']}" if name in rate else "-" for name in ("is_global", "confirmed")
         )
+        means = (f"{rate[name]:.3f}" for name in MEANS)
+        collapsed = f"{rate['collapsed']}/{rate['bases']}"
+        table.add_row(escape(label(rate)), rate["method"], collapsed, *means, reached, confirmed)
     return table

@@ -39,7 +39,7 @@ class Config:
     alpha: float = 0.5
     strengths: tuple[float, ...] = (0.03, 0.1, 1.0)
     place_strengths: tuple[float, ...] = (0.03, 0.3)
-    long_methods: tuple[str, ...] = ("DAPO", "DPH-F")
+    long_methods: tuple[str, ...] = ("DAPO", "DPH-F", KL_CONTROL.name)
     long_updates: int = 480
     workers: int = 2
     settings: Settings = field(default_factory=Settings)

@@ -55,13 +55,15 @@ def _held_out(results: Results) -> Iterable[str]:
 def _targets(results: Results) -> Iterable[str]:
     """KL control: validity predicted from beta, and reached."""
     runs = [run for run in of_group(results, "main") if run["mu"] is not None]
+    base = np.mean([pass_at(results, each["train"], 1) for each in results["bases"]])
     for mu in sorted({run["mu"] for run in runs}):
         those = [run for run in runs if run["mu"] == mu]
         reached = np.mean([pass_at(results, run["end"]["train"], 1) for run in those])
         excess = np.mean([run["end"]["train"]["excess"] for run in those])
         yield (
-            f"KL control at the beta whose optimum has mean validity {mu:g} reaches {reached:.3f} in "
-            f"{those[0]['updates']} updates, with excess KL {excess:.3f} where the optimum has none."
+            f"KL control at the beta whose optimum has mean validity {mu:g} reaches {reached:.3f} from "
+            f"the base's {base:.3f} in {those[0]['updates']} updates, with excess KL {excess:.3f} "
+            "where the optimum has none."
         )
 
 
@@ -112,9 +114,10 @@ def _strengths(results: Results) -> Iterable[str]:
             r["name"]: pass_at(results, r["end"]["train"], 16) for r in runs if r["strength"] == strength
         }
         low, high = (choose(scores, key=scores.__getitem__) for choose in (min, max))
+        base = pass_at(results, results["bases"][0]["train"], 16)
         yield (
             f"At strength {strength:g} (one seed) Pass@16 lies between {scores[low]:.3f} ({low}) and "
-            f"{scores[high]:.3f} ({high})."
+            f"{scores[high]:.3f} ({high}); the base has {base:.3f}."
         )
 
 

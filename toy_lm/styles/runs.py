@@ -132,7 +132,10 @@ def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tu
         return
     # Fresh processes: a forked one may inherit torch's locks in the middle of something.
     pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), mp_context=get_context("spawn"), initializer=_follow_the_parent
+        min(workers, len(jobs)),
+        mp_context=get_context("spawn"),
+        initializer=_follow_the_parent,
+        initargs=(folder is not None,),
     )
     try:
         futures = {pool.submit(_make, job, folder): job for job in jobs}
@@ -142,12 +145,12 @@ def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tu
         pool.shutdown(cancel_futures=True)
 
 
-def _follow_the_parent() -> None:
-    """On an interrupt the parent cancels what has not begun, and what has is finished and stored.
+def _follow_the_parent(kept: bool) -> None:
+    """On an interrupt the parent cancels what has not begun, and what has is finished if it will be kept.
 
     A killed parent takes its workers along, which would otherwise wait for work that never comes.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if kept else signal.SIG_DFL)
     Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
 
 

@@ -22,7 +22,9 @@ def minima(problem, strengths, homogeneous=True):
 
 def value(problem, family, theta, strength):
     tables = problem.tables(np.zeros(1, dtype=int))
-    return problem.reverse_kl(family)(theta[None], *tables, torch.tensor([strength]).double()).item()
+    return problem.reverse_kl(family)(
+        theta[None], *tables, torch.tensor([strength], dtype=torch.float64)
+    ).item()
 
 
 def validity(problem, family, theta):

@@ -49,6 +49,14 @@ def test_visits_are_expected_counts(family, seed):
 
 
 @settings(max_examples=25, deadline=None)
+@given(family=families, seed=st.integers(0, 999))
+def test_words_are_sums_of_their_cells(family, seed):
+    theta, words = logits(family, seed), words_of(family)
+    wanted = family.policy(theta).log_prob(words)
+    torch.testing.assert_close(family.log_prob(family.rows(theta), torch.from_numpy(words)), wanted)
+
+
+@settings(max_examples=25, deadline=None)
 @given(homogeneous=st.booleans(), seed=st.integers(0, 999))
 def test_a_homogeneous_model_lies_in_both_families(homogeneous, seed):
     family, base = Bigrams(3, 4, homogeneous), MarkovLM.random(3, batch=(2,), seed=seed)

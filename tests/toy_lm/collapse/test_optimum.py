@@ -7,7 +7,14 @@ import torch
 from toy_lm.builders import from_predicate
 from toy_lm.collapse.family import Bigrams
 from toy_lm.collapse.measure import measure
-from toy_lm.collapse.optimum import best_dirac, global_minimum, projected, starting_points
+from toy_lm.collapse.optimum import (
+    ENOUGH,
+    best_dirac,
+    confirmed_minimum,
+    global_minimum,
+    projected,
+    starting_points,
+)
 from toy_lm.collapse.problem import Problem, reference
 from toy_lm.exact import kl
 from toy_lm.product import filtered_lm
@@ -101,7 +108,7 @@ def test_a_planted_second_minimum_is_found_and_its_gap_measured():
     found = global_minimum(two_wells, family, starts, torch.full((1, family.size), 9.0).double())
     left, right = (min(np.roots([4, 0, -4, 0.1]), key=lambda root: abs(root - at)) for at in (-1, 1))
     value = lambda x: (x**2 - 1) ** 2 + 0.1 * x  # noqa: E731
-    assert (found.agree.item(), found.starts) == (3, 7)
+    assert (found.agree.item(), found.starts.item()) == (3, 7)
     assert found.value.item() == pytest.approx(value(left), abs=1e-10)
     assert found.gap.item() == pytest.approx(value(right) - value(left), abs=1e-9)
     assert found.certificates()[0]["agree"] == 3
@@ -110,6 +117,52 @@ def test_a_planted_second_minimum_is_found_and_its_gap_measured():
     assert missed.agree.item() == 4
     assert missed.gap.item() == np.inf
     assert missed.value > found.value
+
+
+def wells_from(*odds):
+    starts = torch.zeros(1, len(odds), 6, dtype=torch.float64)
+    starts[0, :, 0] = torch.tensor(odds)
+    return starts, torch.full((1, 6), 9.0).double()
+
+
+def test_two_searches_are_joined_with_the_better_minimum():
+    family = Bigrams(2, 8, homogeneous=True)
+    left, right = (
+        global_minimum(two_wells, family, *wells_from(*x)) for x in ((-1.0, -2.0), (0.5, 1.0, 2.0))
+    )
+    both = global_minimum(two_wells, family, *wells_from(-1.0, -2.0, 0.5, 1.0, 2.0))
+    for joined in (left.joined(right), right.joined(left)):
+        assert joined.value.item() == pytest.approx(both.value.item())
+        assert (joined.agree.item(), joined.starts.item()) == (2, 5)
+        assert joined.gap.item() == pytest.approx(both.gap.item())
+        torch.testing.assert_close(joined.theta, left.theta)
+    twice = both.joined(left)
+    assert (twice.agree.item(), twice.starts.item()) == (4, 7)
+    assert twice.gap.item() == pytest.approx(both.gap.item())
+
+
+def test_a_minimum_met_too_rarely_is_searched_for_again():
+    family, calls = Bigrams(2, 8, homogeneous=True), []
+
+    def fresh():
+        calls.append(1)
+        return wells_from(-1.0, 1.5)[0][0]
+
+    def confirmed(rounds, *odds):
+        calls.clear()
+        found = confirmed_minimum(two_wells, family, *wells_from(*odds), fresh=fresh, rounds=rounds)
+        return found, len(calls)
+
+    # From the right alone, twice: too few, and the fresh starts find the lower one.
+    found, rounds = confirmed(9, 1.0, 2.0)
+    assert rounds == ENOUGH
+    assert (found.agree.item(), found.starts.item()) == (ENOUGH, 2 + 2 * ENOUGH)
+    assert found.value < global_minimum(two_wells, family, *wells_from(1.0)).value - 0.1
+    assert confirmed(1, 1.0, 2.0)[0].agree.item() == 1
+    # From the right alone, three times: enough, and the lower one is missed.
+    found, rounds = confirmed(9, 0.5, 1.0, 2.0)
+    assert rounds == 0
+    assert found.gap.item() == np.inf
 
 
 @pytest.mark.parametrize("homogeneous", [True, False])
@@ -150,4 +203,4 @@ def test_an_objective_without_a_minimum_is_refused():
     family = Bigrams(2, 8, homogeneous=True)
     starts = torch.zeros(1, 2, family.size, dtype=torch.float64)
     with pytest.raises(ValueError, match="from none of them was a minimum reached"):
-        global_minimum(lambda t: 1e9 * (t[:, 1] - t[:, 0]), family, starts, starts[:, 0])
+        global_minimum(lambda t: (t[:, 1] - t[:, 0] - 1) ** 3, family, starts, starts[:, 0])

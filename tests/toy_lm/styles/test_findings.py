@@ -43,7 +43,10 @@ def test_held_out_prompts_are_judged_against_the_base():
 
 def test_targets_are_set_beside_what_is_reached():
     sentence = about(said(A={"end": GOOD, "mu": 0.6}), "KL control")[0]
-    assert "mean validity 0.6 reaches 0.550 in 20 updates, with excess KL 0.100" in sentence
+    assert (
+        "mean validity 0.6 reaches 0.550 from the base's 0.400 in 20 updates, with excess KL 0.100"
+        in sentence
+    )
     assert not about(said(A={"end": GOOD}), "KL control")
 
 
@@ -95,7 +98,8 @@ def test_strengths_places_and_lengths_are_compared():
         Z={"end": COLLAPSED, "groups": ["long"], "updates": 40, "label": "A"},
     )
     assert (
-        "Pass@16 lies between 0.700 (W) and 0.920 (X)" in about(sentences, "At strength 0.1 (one seed) P")[0]
+        "Pass@16 lies between 0.700 (W) and 0.920 (X); the base has 0.900."
+        in about(sentences, "At strength 0.1 (one seed) P")[0]
     )
     assert "changes Pass@1 by -0.050 and Pass@16 by +0.220" in about(sentences, "instead of D_pef")[0]
     assert about(sentences, "A trained for 40 updates, not 20 (one seed): from Pass@1 0.550")

@@ -10,8 +10,8 @@ from dph_theory.arrays import fail
 
 from . import exact
 from .automaton import ValidityAutomaton
-from .coverage import coverage
 from .markov import MarkovLM, agreed_length, single
+from .reach import coverage
 from .search import top_valid
 
 
@@ -73,14 +73,13 @@ def report(
 ) -> ExactReport:
     """The exact report of one policy; with a fraction, coverage too, which may cost more than the rest.
 
-    Raises ValueError for batches, or if policy or base gives no valid word mass.
+    Raises ValueError for batches, an automaton that accepts no or every word of the length, or if policy or
+    base gives no valid word mass.
     """
     length = agreed_length(length, single("policy", policy), single("base", base))
+    automaton.require_informative(length)
     with torch.no_grad():
-        valid = exact.conditioned(policy, base, automaton, length)
-        for name, law in zip(("policy", "base"), valid, strict=True):
-            if law.log_mass == -torch.inf:
-                raise fail(name, law, f"some valid word of length {length} must have positive probability")
+        valid = _given_validity(policy, base, automaton, length)
         invalid = exact.conditioned(policy, base, ~automaton, length)
         log_validity = float(valid[0].log_mass)
         valid_entropy, valid_kl = map(float, exact.entropy_and_kl(*valid))
@@ -108,3 +107,15 @@ def report(
             if fraction is None
             else coverage(policy, base, automaton, length, fraction=fraction),
         )
+
+
+def _given_validity(
+    policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int
+) -> exact.Pair:
+    valid = exact.conditioned(policy, base, automaton, length)
+    for name, law in zip(("policy", "base"), valid, strict=True):
+        if law.log_mass == -torch.inf:
+            raise fail(
+                name, law.weights, f"some valid word of length {length} must have positive probability"
+            )
+    return valid

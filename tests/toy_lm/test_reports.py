@@ -57,5 +57,13 @@ def test_it_goes_through_json(tmp_path):
 def test_errors():
     with pytest.raises(ValueError, match="length=7"):
         report(POLICY, DYCK_BASE, DYCK, 7)
+    with pytest.raises(ValueError, match="the automaton accepts all of the words"):
+        report(POLICY, DYCK_BASE, DYCK | ~DYCK, 8)
+    silent = MarkovLM.from_probabilities([0.0, 1.0], [[0.5, 0.5], [0.5, 0.5]])
+    sizes = r"MarkovLM\(vocabulary=2, order=1, length=None, batch=\(\)\)"
+    with pytest.raises(ValueError, match=rf"policy={sizes}.* some valid word of length 8"):
+        report(silent, DYCK_BASE, DYCK, 8)
+    with pytest.raises(ValueError, match=r"automaton.symbols=2 .*vocabulary has 3 symbols"):
+        report(*[MarkovLM.random(3, seed=0)] * 2, DYCK, 8)
     with pytest.raises(ValueError, match=r"base.batch=\(3,\)"):
         report(POLICY, MarkovLM.random(2, batch=(3,), seed=0), DYCK, 8)
