@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow bench clean
+.PHONY: reproduce test test-slow demo bench clean
 
-reproduce: $(READY)  ## verify every theorem
-	$(BIN)/dph verify
+reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
+	$(BIN)/dph reproduce
 
 test: $(READY)  ## style, types, tests
 	$(BIN)/ruff check .
@@ -17,10 +17,15 @@ test: $(READY)  ## style, types, tests
 test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto -m slow
 
-bench: $(READY)  ## speed: verification, the losses against the naive formulas, the audit's catalogue
+demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
+	$(BIN)/dph demo
+
+bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/toy_engine.py
+	$(BIN)/python benchmarks/training.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

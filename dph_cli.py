@@ -20,6 +20,12 @@ COMMANDS = {
     ),
     "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
+    "figures": _Command(
+        "figures.cli", "figures_command", "Draw the figures, from stored numbers or new ones.", "toy,figures"
+    ),
+    "reproduce": _Command(
+        "figures.cli", "reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
+    ),
     "presample": _Command(
         "full_scale.cli",
         "presample_command",

@@ -9,6 +9,17 @@ from .figure import Figure
 NAMES = (
     "mu_beta",
     "tilted_to_filtered",
+    "implicit_bias",
+    "forward_reverse_fits",
+    "collapse",
+    "pass_at_k",
+    "styles",
+    "sweeps",
+    "keep_and_explore",
+    "training_curves",
+    "bounds",
+    "what_your_kl_does",
+    "published",
 )
 """In the order of the report."""
 

@@ -24,7 +24,7 @@ def compute(config: Mapping[str, Any]) -> dict[str, Any]:
     policies = rng.dirichlet(np.full(base.size, config["concentration"]), size=config["policies"])
     parts = excess_kl(policies, base, valid)
     rate = float(valid_mass(base, valid))
-    frontier = np.linspace(rate, config["highest_mu"], config["points"])
+    frontier = np.linspace(1 - config["highest_mu"], config["highest_mu"], config["points"])
     return {
         "betas": betas.tolist(),
         "curves": [
@@ -58,19 +58,33 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     lines = ("-", "--", "-.", ":")
     for curve, line in zip(results["curves"], lines, strict=False):
         name = f"$A_1 = {curve['base_rate']:g}$"
-        left.plot(results["betas"], curve["mu"], line, label=name)
-        middle.plot(curve["grid"], curve["kappa"], line, label=name)
+        (drawn,) = left.plot(results["betas"], curve["mu"], line)
+        end, color = (results["betas"][-1], curve["mu"][-1]), drawn.get_color()
+        left.annotate(name, end, (0, -3), textcoords="offset points", ha="right", va="top", color=color)
+        middle.plot(curve["grid"], curve["kappa"], line, color=color)
+        end = (curve["grid"][-1], curve["kappa"][-1])
+        middle.annotate(name, end, (3, 0), textcoords="offset points", va="center", color=color)
     left.set(xscale="log", xlabel=r"$\beta$", ylabel=r"pass rate $\mu(\beta)$", title="The dial")
-    left.legend(loc="upper right")
+    left.set(ylim=(-0.1, 1.05))
     middle.set(xlabel=r"pass rate $\mu$", ylabel=r"$\kappa(\mu) = \mathrm{kl}(\mu\,\|\,A_1)$ in nats")
     middle.set_title("What a pass rate costs at least")
     policies, frontier = results["policies"], results["frontier"]
-    right.scatter(policies["mu"], policies["kl"], s=3, color=style.GREY, alpha=0.5, label="random policies")
-    right.plot(frontier["mu"], frontier["kl"], color=style.BLUE, label=r"tilted models $p_\beta$")
-    right.set(xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats", ylim=(0, None))
+    right.scatter(policies["mu"], policies["kl"], s=3, color=style.GREY, alpha=0.5)
+    for line, part in (("-", 1), ("--", -1)):
+        kept = [(m, kl) for m, kl in _pairs(frontier) if part * (m - frontier["base_rate"]) >= 0]
+        right.plot(*zip(*kept, strict=True), line, color=style.BLUE)
+    top = 1.2 * max(policies["kl"])
+    right.text(0.02, 0.99, r"random policies $\pi$", transform=right.transAxes, va="top", color=style.GREY)
+    right.text(
+        0.99, 0.16, "tilted\nmodels $p_\\beta$", transform=right.transAxes, ha="right", color=style.BLUE
+    )
+    right.set(xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats", ylim=(0, top))
     right.set_title("The frontier")
-    right.legend(loc="upper left")
     return drawing
+
+
+def _pairs(frontier: Mapping[str, Any]) -> list[tuple[float, float]]:
+    return list(zip(frontier["mu"], frontier["kl"], strict=True))
 
 
 FIGURE = Figure(
@@ -79,8 +93,9 @@ FIGURE = Figure(
     caption=(
         "Left: the pass rate that KL control converges to, logit mu = logit A1 + 1/beta (A5), for several "
         "base rates A1. Middle: the least KL from the base at which a pass rate can be had (A5). Right: "
-        "random policies on eight outcomes; none lies below the curve of the tilted models (A8). The height "
-        "above it is the excess KL, diversity lost beyond what the pass rate had to cost. All is exact."
+        "random policies on eight outcomes, and the least KL at each pass rate, which the tilted models "
+        "attain (dashed: at negative beta). The height above it is the excess KL, diversity lost beyond what "
+        "the pass rate had to cost (A8). All values are exact."
     ),
     compute=compute,
     draw=draw,

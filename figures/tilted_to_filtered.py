@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
@@ -46,30 +47,39 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     results = record["results"]
     drawing, (left, right) = style.new(ncols=2, width_ratios=(1.4, 1))
     outcomes = np.arange(len(results["base"]))
-    series = [(r"base $a$", results["base"], style.GREY)]
-    shades = (style.SKY, style.BLUE, style.GREEN)
+    series = [(r"base $a$", results["base"], "white")]
+    # Light to dark, so that the order survives in greyscale.
+    shades = ("#C6E3F5", style.SKY, style.BLUE)
     for shown, shade in zip(results["shown"], shades, strict=False):
         series.append((rf"$p_\beta$, $\beta = {shown['beta']:g}$", shown["p"], shade))
     series.append((r"filtered $p_*$", results["filtered"], style.BLACK))
     width = 0.8 / len(series)
     for index, (name, law, color) in enumerate(series):
-        left.bar(outcomes + (index - (len(series) - 1) / 2) * width, law, width, color=color, label=name)
+        places = outcomes + (index - (len(series) - 1) / 2) * width
+        left.bar(places, law, width, color=color, edgecolor=style.BLACK, linewidth=0.4, label=name)
     valid = results["valid"]
     left.set_xticks(outcomes, ["valid" if v else "invalid" for v in valid])
-    left.set(xlabel="outcome", ylabel="probability", title="The laws")
-    left.legend()
-    right.plot(
-        results["betas"], results["total_variation"], color=style.GREEN, label=r"$\mathrm{TV}(p_\beta, p_*)$"
-    )
-    right.plot(
-        results["betas"], results["forward"], "--", color=style.BLUE, label=r"$\mathrm{KL}(p_*\,\|\,p_\beta)$"
-    )
-    right.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel=r"distance to $p_*$")
-    if all(kl == "inf" for kl in results["reverse"]):
-        words = r"$\mathrm{KL}(p_\beta\,\|\,p_*) = \infty$ at every $\beta$"
-        right.set_title(words, color=style.VERMILLION)
-    right.legend(loc="lower right")
+    highest = max(max(law) for _, law, _ in series)
+    left.set(xlabel="outcome", ylabel="probability", title="The laws", ylim=(0, 1.35 * highest))
+    left.legend(loc="upper center", ncol=3)
+    _draw_distances(right, results)
     return drawing
+
+
+def _draw_distances(axes: Axes, results: Mapping[str, Any]) -> None:
+    """Infinite values have a height of their own, above all finite ones."""
+    betas, infinite = results["betas"], 30.0
+    reverse = [infinite if kl == "inf" else kl for kl in results["reverse"]]
+    axes.plot(betas, reverse, "-.", color=style.VERMILLION, label=r"$\mathrm{KL}(p_\beta\,\|\,p_*)$")
+    axes.plot(betas, results["forward"], "--", color=style.BLUE, label=r"$\mathrm{KL}(p_*\,\|\,p_\beta)$")
+    axes.plot(betas, results["total_variation"], color=style.GREEN, label=r"$\mathrm{TV}(p_\beta, p_*)$")
+    axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel=r"distance to $p_*$", ylim=(1e-7, 100))
+    axes.set_yticks(
+        [1e-6, 1e-4, 1e-2, 1, infinite], ["$10^{-6}$", "$10^{-4}$", "$10^{-2}$", "$1$", r"$\infty$"]
+    )
+    axes.minorticks_off()
+    axes.set_title("Their distances to the filtered model")
+    axes.legend(loc="lower right")
 
 
 FIGURE = Figure(

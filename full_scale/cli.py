@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,11 +89,14 @@ def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
 @click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")
 @click.option("--quick", is_flag=True, help="A toy length, to see that everything runs.")
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/demo"), show_default=True
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where everything is kept: runs/tiny-sql, that of the recipes, or runs/tiny-sql-quick.",
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of each method.")
-def demo_command(quick: bool, folder: Path, seeds: int | None) -> None:
+def demo_command(quick: bool, folder: Path | None, seeds: int | None) -> None:
     """Build the task and its model, pre-sample, train four methods, evaluate, compare: one table."""
+    folder = folder or Path("runs/tiny-sql-quick" if quick else "runs/tiny-sql")
     with _stage(f"what is finished stays in {folder}") as (console, progress):
         from .demo import demo, tables
 
@@ -120,22 +124,39 @@ def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]
         if not each.is_terminal:
             each.width = 160
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars: dict[str, Any] = {}
-    with Progress(*columns, console=errors, disable=not first) as shown:
-
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = shown.add_task(stage, total=total)
-            shown.update(bars[stage], completed=done, total=total)
-
+    with Progress(*columns, console=errors, disable=not errors.is_terminal or not first) as shown:
         try:
-            yield console, progress
+            yield console, _bars(shown) if errors.is_terminal else _lines(errors)
         except KeyboardInterrupt:
             _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
             sys.exit(INTERRUPTED)
         except (ValueError, RuntimeError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
+
+
+def _bars(shown: Progress) -> Callable[[str, int, int], None]:
+    """A bar a stage."""
+    bars: dict[str, Any] = {}
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage not in bars:
+            bars[stage] = shown.add_task(stage, total=total)
+        shown.update(bars[stage], completed=done, total=total)
+
+    return progress
+
+
+def _lines(console: Console) -> Callable[[str, int, int], None]:
+    """A line a stage when it ends, for a log file: how much was done, and in how many seconds."""
+    begun: dict[str, float] = {}
+
+    def progress(stage: str, done: int, total: int) -> None:
+        begun.setdefault(stage, time.monotonic())
+        if done == total:
+            _say(console, [f"{stage}: {done}/{total}, {time.monotonic() - begun.pop(stage):.0f} s"])
+
+    return progress
 
 
 def _say(console: Console, sentences: Sequence[str]) -> None:
@@ -170,6 +191,8 @@ def _print_dry_run(console: Console, found: Any) -> None:
     if found.memory is not None:
         sizes = {key: f"{size / 2**30:.3f} GiB" for key, size in found.memory.as_dict().items()}
         _print_pairs(console, f"memory a device, {found.shape.parameters:,} parameters, an estimate", sizes)
+    else:
+        _say(console, ["memory: not known without the model's configuration"])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])
 
 

@@ -51,10 +51,11 @@ def _spread(numbers: Sequence[float | None]) -> dict[str, float | None]:
 def findings(evaluations: Evaluations) -> list[str]:
     """What did and did not reproduce: every sentence a difference between two means, with its margin.
 
-    Differences are taken prompt by prompt, averaged over seeds; the margin is that of `verdicts.Estimate`
-    over prompts. Prompts that share a question count as independent, and seeds are not resampled.
+    Expected are a higher Pass@1 than the base's, for every method; a lower Pass@k at many samples and a lower
+    style entropy, for GRPO; higher ones than GRPO's, for DPH. Differences are taken prompt by prompt,
+    averaged over seeds; the margin is that of `verdicts.Estimate` over prompts. Prompts that share a
+    question count as independent, and seeds are not resampled.
     """
-    said = []
     samples = min(len(p["correct"]) for seeds in evaluations.values() for s in seeds for p in s["prompts"])
     many = max(k for k in (1, 2, 4, 8, 16, 32) if k <= samples)
     measures = {
@@ -63,25 +64,42 @@ def findings(evaluations: Evaluations) -> list[str]:
         "style entropy": _style_entropy,
     }
     methods = [name for name in evaluations if name != "base"]
-    for name in methods:
-        said += [_against("base", name, words, of, evaluations) for words, of in measures.items()]
-    kept = [key for key in measures if key != "Pass@1"]
-    for name in methods:
-        if name.startswith("DPH") and "GRPO" in evaluations:
-            said += [_against("GRPO", name, words, measures[words], evaluations) for words in kept]
-    return said
+    pairs = [("base", name, key) for name in methods for key in measures]
+    if "GRPO" in evaluations:
+        rehearsing = [name for name in methods if name.startswith("DPH")]
+        pairs += [("GRPO", name, key) for name in rehearsing for key in measures if key != "Pass@1"]
+    gaps = [difference(evaluations[pair[0]], evaluations[pair[1]], measures[pair[2]]) for pair in pairs]
+    found = [_signs(gap) for gap in gaps]
+    expected = [_expected(*pair) for pair in pairs]
+    said = [_sentence(*each) for each in zip(pairs, gaps, found, expected, strict=True)]
+    both = [(sign, hoped) for sign, hoped in zip(found, expected, strict=True) if hoped]
+    agreed, open_ = sum(sign == hoped for sign, hoped in both), sum(sign == 0 for sign, _ in both)
+    against = len(both) - agreed - open_
+    return [
+        *said,
+        f"Of {len(both)} expected differences {agreed} were found, {open_} were not told apart from none, "
+        f"{against} went the other way.",
+    ]
 
 
-def _against(before: str, after: str, words: str, of: Any, evaluations: Evaluations) -> str:
-    gap = difference(evaluations[before], evaluations[after], of)
-    margin = gap.margin()
-    if gap.value > margin:
-        verdict = "higher"
-    elif gap.value < -margin:
-        verdict = "lower"
-    else:
-        verdict = "not told apart"
-    return f"{words}, {after} against {before}: {gap.value:+.3f}, margin {margin:.3f}: {verdict}"
+def _expected(before: str, after: str, measure: str) -> int:
+    """The sign of the difference that the literature reports, or 0 where it reports none."""
+    if before == "GRPO" or measure == "Pass@1":
+        return 1
+    return -1 if after == "GRPO" else 0
+
+
+def _signs(gap: Estimate) -> int:
+    return 0 if abs(gap.value) <= gap.margin() else int(np.sign(gap.value))
+
+
+def _sentence(pair: tuple[str, str, str], gap: Estimate, found: int, expected: int) -> str:
+    before, after, measure = pair
+    words = {0: "not told apart", 1: "higher", -1: "lower"}
+    verdict = words[found]
+    if expected:
+        verdict += ", as expected" if found == expected else f", expected {words[expected]}"
+    return f"{measure}, {after} against {before}: {gap.value:+.3f}, margin {gap.margin():.3f}: {verdict}"
 
 
 def difference(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], of: Any) -> Estimate:

@@ -12,6 +12,8 @@ from scipy.stats import beta
 from dph_theory.arrays import fail
 from dph_theory.record import checked
 
+from .config import Recipe
+from .hashes import model_hash, tokenizer_hash
 from .rehearsal import RehearsalBuffer
 
 KIND = "full_scale.presample"
@@ -57,11 +59,37 @@ class Presampled:
         if not path.is_file():
             begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
             raise fail("presample", str(path), f"a finished pre-sampling; it {begun}: run dph presample")
-        found = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
+        try:
+            found = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
+        except json.JSONDecodeError as error:
+            allowed = f"valid JSON ({error}); remove the file, and dph presample makes it from the journal"
+            raise fail("presample", str(path), allowed) from error
         results = found["results"]
         rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results["rates"].items()}
         buffer = RehearsalBuffer.load(folder / BUFFER)
         return cls(rates, tuple(results["pef"]), tuple(results["exp"]), buffer, found)
+
+    def check(self, recipe: Recipe) -> None:
+        """ValueError unless it was made with the recipe's model, tokenizer, sampling and presample settings.
+
+        The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
+        """
+        stored = self.record["results"]
+        law = ("temperature", "top_p", "max_new_tokens")
+        wanted = {
+            "model_hash": model_hash(recipe.model.path),
+            "tokenizer_hash": tokenizer_hash(recipe.model.path),
+            **{f"sampling.{name}": getattr(recipe.sampling, name) for name in law},
+            **{f"presample.{name}": value for name, value in vars(recipe.presample).items()},
+        }
+        for name, value in wanted.items():
+            part, _, key = name.rpartition(".")
+            found = stored[part][key] if part else stored[key]
+            if found != value:
+                allowed = (
+                    f"the pre-sampling has {found!r}; keep to that, or pre-sample in another output folder"
+                )
+                raise fail(name, value, allowed)
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:

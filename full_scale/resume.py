@@ -17,7 +17,7 @@ from trl import GRPOTrainer
 from dph_theory.arrays import fail
 from dph_theory.files import write_json
 
-from .storage import hash_values, read_tensors, write_tensors
+from .storage import hash_values, read_tensors, storing, write_tensors
 
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
@@ -79,12 +79,14 @@ class ExactResume(GRPOTrainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # Older checkpoints go only when this one is complete: a kill in between would leave none.
+        run = Path(self._get_output_dir(trial=trial))
         limit, self.args.save_total_limit = self.args.save_total_limit, None
         try:
-            super()._save_checkpoint(model, trial)
+            run.mkdir(parents=True, exist_ok=True)
+            with storing(run):
+                super()._save_checkpoint(model, trial)
         finally:
             self.args.save_total_limit = limit
-        run = Path(self._get_output_dir(trial=trial))
         folder = run / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         self._save_cycle(folder)
         self.accelerator.wait_for_everyone()

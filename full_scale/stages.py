@@ -41,7 +41,7 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampled:
 def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
     with _task(recipe) as task:
-        return train(recipe, task, Presampled.load(Folders.of(recipe).presample), progress=progress)
+        return train(recipe, task, _presampled(recipe), progress=progress)
 
 
 def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
         read_record(folders.training, KIND)
     with _task(recipe) as task:
         initial, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
-        shared: Any = {"initial": initial, "presampled": Presampled.load(folders.presample)}
+        shared: Any = {"initial": initial, "presampled": _presampled(recipe)}
         shared |= {"progress": progress}
         base = folders.base()
         if base_only or not base.evaluation.is_file():
@@ -85,6 +85,12 @@ def load_tokenizer(config: ModelConfig) -> Any:
         return AutoTokenizer.from_pretrained(config.path, padding_side="left", trust_remote_code=False)
     except OSError as error:
         raise fail("model.path", config.path, f"a folder or hub name with a tokenizer ({error})") from error
+
+
+def _presampled(recipe: Recipe) -> Presampled:
+    found = Presampled.load(Folders.of(recipe).presample)
+    found.check(recipe)
+    return found
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,19 @@ def write_tensors(
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """What other libraries write into an existing folder: OSError with the space left if that fails.
+
+    torch and safetensors have errors of their own, which do not say that a disk is full.
+    """
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
+        free = shutil.disk_usage(folder).free
+        raise OSError(f"{folder}: writing failed with {free:,} bytes free ({error})") from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

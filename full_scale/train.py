@@ -25,6 +25,7 @@ from .online import OnlineTrainer
 from .protocol import Example, Task
 from .resume import last_checkpoint
 from .reward_function import reward_function
+from .storage import storing
 from .trainer import DPHConfig, DPHTrainer
 from .versions import check_versions
 
@@ -187,7 +188,8 @@ def _save_model(trainer: DPHTrainer, folders: Folders) -> None:
     if trainer.accelerator.is_main_process:
         shutil.rmtree(part, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
-    trainer.save_model(str(part))
+    with storing(folders.here):
+        trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
     if trainer.accelerator.is_main_process:
         shutil.rmtree(folders.model, ignore_errors=True)

@@ -10,6 +10,20 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from full_scale.config import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
 from full_scale.protocol import Example, Score, Task
 
+TRAIN = {
+    "per_device_train_batch_size": 4,
+    "gradient_accumulation_steps": 2,
+    "num_generations": 4,
+    "learning_rate": 1e-3,
+    "max_steps": 3,
+    "save_steps": 1,
+    "use_cpu": True,
+    "gradient_checkpointing": False,
+    "dataloader_pin_memory": False,
+    "collapse_every": 1,
+}
+"""Settings of a training of three steps."""
+
 
 class Rule:
     """Correct if the first word's number is below the example's bound; the style is the parity of that

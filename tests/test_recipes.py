@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import yaml
 from accelerate.commands.config.config_args import ClusterConfig
 from trl import GRPOConfig
 
+from dph_theory import mu_from_beta
 from full_scale.config import RECIPES, load_recipe, recipe_names
 from full_scale.methods import METHODS, setup
 from full_scale.train import resolved
@@ -24,7 +26,7 @@ class NothingSampled:
 
 def test_every_family_has_every_method():
     assert {f"{family}-{method}" for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
-    assert "tiny-sql-kl-control" in NAMES
+    assert {"tiny-sql-kl-control", "llama3.1-8b-bird-kl-control"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,9 +61,37 @@ def test_the_published_settings(name):
     assert train["num_train_epochs"] == 5
     assert recipe.method.rehearsal_rows == 512
     assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (8, 8, True)
-    assert setup(recipe.method).arguments["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
+    arguments = setup(recipe.method, [0.25, 0.5]).arguments
+    assert arguments["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
     assert recipe.sampling.max_new_tokens == (4096 if name.startswith("llama") else 3072)
     assert recipe.model.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_collapse_meter_is_on(name):
+    assert load_recipe(name).train["collapse_every"] == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "tasks"),
+    [
+        ("llama3.1-8b-bird", (None, "spider", "maths")),
+        ("qwen2.5-math-7b", ("maths", "maths", "bird")),
+    ],
+)
+def test_evaluation_sets_name_their_task(family, tasks):
+    """Else a set would inherit, by the merging of mappings, the task of the other family's."""
+    sets = load_recipe(f"{family}-grpo").task.options["evaluation"]
+    assert tuple(sets[f"{where}_domain"].get("task") for where in ("in", "cross", "out_of")) == tasks
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("kl-control")])
+def test_kl_control_resolves_its_beta_from_base_rates(name):
+    """beta of theory A9 at these rates: the mean of sigma(logit A1 + 1/beta) is mu."""
+    method = load_recipe(name).method
+    rates = [0.25, 0.5, 0.375]
+    beta = setup(method, rates).arguments["online_coefficient"]
+    assert np.mean(mu_from_beta(rates, beta)) == pytest.approx(method.mu, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -104,8 +104,8 @@ def entropy_and_kl(p: ProductLM, q: ProductLM) -> tuple[Answer, Answer]:
     """The entropy of p and KL(p || q) in one pass, for chains over one automaton."""
     (left, right), _ = on_one_automaton([p, q])
 
-    def rows(t: int, log_p: Tensor, p: Tensor) -> Tensor:
-        return torch.stack([entropy_row(log_p, p), kl_row(log_p, p, right.log_conditional(t))])
+    def rows(t: int, states: slice, log_p: Tensor, p: Tensor) -> Tensor:
+        return torch.stack([entropy_row(log_p, p), kl_row(log_p, p, right.log_conditional(t, states))])
 
     both = left.mean(rows)
     return answer(both[0], left, right), answer(both[1], left, right)
@@ -138,15 +138,15 @@ def chi_squared(p: Law, q: Law, length: int | None = None) -> Answer:
 
 
 def _entropy(chain: ProductLM) -> Tensor:
-    return chain.mean(lambda t, log_p, p: entropy_row(log_p, p))
+    return chain.mean(lambda t, states, log_p, p: entropy_row(log_p, p))
 
 
 def _kl(left: ProductLM, right: ProductLM) -> Tensor:
-    return left.mean(lambda t, log_p, p: kl_row(log_p, p, right.log_conditional(t)))
+    return left.mean(lambda t, states, log_p, p: kl_row(log_p, p, right.log_conditional(t, states)))
 
 
 def _cross_entropy(left: ProductLM, right: ProductLM) -> Tensor:
-    return left.mean(lambda t, log_p, p: average(log_p, p, -right.log_conditional(t)))
+    return left.mean(lambda t, states, log_p, p: average(log_p, p, -right.log_conditional(t, states)))
 
 
 def _part(policy: MarkovLM, automaton: ValidityAutomaton, length: int) -> ProductLM:

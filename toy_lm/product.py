@@ -57,9 +57,9 @@ class ProductLM:
         """The log of the total weight, (*batch): for the filtered model log a(Y1), for the tilted log Z_b."""
         return self.messages[0][..., self.automaton.initial, 0]
 
-    def log_conditional(self, t: int) -> Float[Tensor, "*batch S C V"]:
+    def log_conditional(self, t: int, states: slice = semiring.EVERY) -> Float[Tensor, "*batch states C V"]:
         """Log-probabilities of symbol t, given the state and the context before it; -inf in dead ends."""
-        return semiring.log_conditional(self.weights, self.automaton, self.messages, t)
+        return semiring.log_conditional(self.weights, self.automaton, self.messages, t, states)
 
     def conditional(self, t: int) -> Answer:
         """p_t(x | s, c) = w_t(c, x) e^{h_{t+1} - h_t}, (*batch, S, C, V); rows of zeros in dead ends."""

@@ -21,8 +21,12 @@ from .automaton import ValidityAutomaton
 from .rows import average
 from .weights import Weights
 
-Row: TypeAlias = Callable[[int, Tensor, Tensor], Tensor]
-"""(step, log-conditionals, conditionals), both (*batch, S, C, V) -> a cost of each (state, context)."""
+Row: TypeAlias = Callable[[int, slice, Tensor, Tensor], Tensor]
+"""(step, states, log-conditionals, conditionals), both (*batch, states, C, V), to a cost of each of these
+(state, context)."""
+EVERY = slice(None)
+BLOCK = 1 << 17
+"""States are taken so many numbers at a time: the dozen tables of a step then stay in the cache."""
 TINIEST = 1e-290
 """Scaled sums below this may have lost digits to underflow."""
 
@@ -64,12 +68,14 @@ def messages(
     return tuple(reversed(found))
 
 
-def ahead(values: Tensor, automaton: ValidityAutomaton, V: int) -> Float[Tensor, "*batch S B V"]:
-    """The values (*batch, S, C') one symbol on: at [s, b, x] that of (delta(s, x), b x).
+def ahead(
+    values: Tensor, automaton: ValidityAutomaton, V: int, states: slice = EVERY
+) -> Float[Tensor, "*batch states B V"]:
+    """The values (*batch, S, C') one symbol on: at [s, b, x] that of (delta(s, x), b x), for these states.
 
     b runs over the part of a context that the next one keeps: all of it at first, then all but the oldest.
     """
-    target = _next(automaton, values.shape[-1], V)
+    target = _next(automaton, values.shape[-1], V)[states]
     return values.flatten(-2).index_select(-1, target.flatten()).unflatten(-1, target.shape)
 
 
@@ -81,13 +87,14 @@ def _next(automaton: ValidityAutomaton, contexts: int, V: int) -> Tensor:
 
 
 def log_conditional(
-    weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], t: int
-) -> Float[Tensor, "*batch S C V"]:
+    weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], t: int, states: slice = EVERY
+) -> Float[Tensor, "*batch states C V"]:
     """The normalised chain's log-probabilities w_t + h_{t+1} - h_t; all -inf where nothing can follow."""
-    future = ahead(h[t + 1], automaton, weights.vocabulary)
+    future = ahead(h[t + 1], automaton, weights.vocabulary, states)
     log_w = weights.log_step(t).unflatten(-2, (-1, future.shape[-2]))
     joint = (log_w.unsqueeze(-4) + future.unsqueeze(-3)).flatten(-3, -2)
-    return joint - h[t].masked_fill(h[t] == -torch.inf, 0.0).unsqueeze(-1)
+    here = h[t][..., states, :]
+    return joint - here.masked_fill(here == -torch.inf, 0.0).unsqueeze(-1)
 
 
 def mean(weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], row: Row) -> Tensor:
@@ -98,17 +105,38 @@ def mean(weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], ro
     """
     e = torch.zeros_like(h[-1])
     for t in reversed(range(len(h) - 1)):
-        log_p = log_conditional(weights, automaton, h, t)
-        p = log_p.exp()
-        later = ahead(e, automaton, weights.vocabulary).unsqueeze(-3)
-        by_oldest = (-1, later.shape[-2])
-        if weights.differentiable or bool((later == torch.inf).any()):
-            following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
-        else:
-            following = (p.unflatten(-2, by_oldest) * later).sum(-1)
-        e = row(t, log_p, p) + following.flatten(-2)
+        parts = [_cost_from(weights, automaton, h, row, t, states, e) for states in _blocks(weights, h[t])]
+        e = torch.cat(parts, dim=-2)
     total = e[..., automaton.initial, 0]
     return total.masked_fill(h[0][..., automaton.initial, 0] == -torch.inf, torch.nan)
+
+
+def _blocks(weights: Weights, h: Tensor) -> list[slice]:
+    """The states (of h: (*batch, S, C)) in blocks; all at once where autograd keeps every table anyway."""
+    S, V = h.shape[-2], weights.vocabulary
+    size = S if weights.differentiable else max(1, BLOCK * S // (h.numel() * V))
+    return [slice(start, start + size) for start in range(0, S, size)]
+
+
+def _cost_from(
+    weights: Weights,
+    automaton: ValidityAutomaton,
+    h: Sequence[Tensor],
+    row: Row,
+    t: int,
+    states: slice,
+    e: Tensor,
+) -> Tensor:
+    """e_t at these states, from e_{t+1}."""
+    log_p = log_conditional(weights, automaton, h, t, states)
+    p = log_p.exp()
+    later = ahead(e, automaton, weights.vocabulary, states).unsqueeze(-3)
+    by_oldest = (-1, later.shape[-2])
+    if weights.differentiable or bool((later == torch.inf).any()):
+        following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
+    else:
+        following = (p.unflatten(-2, by_oldest) * later).sum(-1)
+    return row(t, states, log_p, p) + following.flatten(-2)
 
 
 def maximum(log_w: Tensor, future: Tensor) -> Tensor:

@@ -5,14 +5,14 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from dph_theory.arrays import fail
 from dph_theory.files import write_json
 
-from ..config import TaskConfig
+from ..config import TaskConfig, arguments
 from ..protocol import Example, Task
 from ..rewards.sql import SqlVerifier
 from .databases import STATES, states, write_database
@@ -95,9 +95,15 @@ def load(config: TaskConfig) -> Task:
         name="tiny-sql",
         train=sets.pop("train"),
         evaluation=sets,
-        verifier=SqlVerifier(style=style_of, **config.options),
+        verifier=SqlVerifier(style=style_of, **arguments(_limits(), config.options, "task.options.")),
         styles=tuple(STYLES),
     )
+
+
+def _limits() -> dict[str, Any]:
+    """What of SqlVerifier a recipe may set, with types."""
+    hints = get_type_hints(SqlVerifier.__init__)
+    return {name: hints[name] for name in ("seconds", "rows", "memory", "workers")}
 
 
 def all_questions(size: Size, families: Iterable[str] = (*FAMILIES, OTHER_FAMILY)) -> list[Question]:

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 from simulated_runs import Simulated, kl_control
 
 import full_scale.demo
@@ -91,14 +92,19 @@ def test_only_the_first_process_prints(stage):
     assert invoke(cli.train_command, *TINY, env={"RANK": "1"}).output == ""
 
 
-def test_progress_shows_every_stage(stage):
+def test_progress_shows_every_stage(stage, monkeypatch):
     def train(recipe, progress):
         for done in (1, 2):
             progress("sampling", done, 2)
         return {"findings": []}
 
     stage("train_stage", train)
-    assert "2/2" in invoke(cli.train_command, *TINY).output
+    # A log file gets one line a stage, a terminal a bar.
+    assert invoke(cli.train_command, *TINY).output.splitlines() == ["sampling: 2/2, 0 s"]
+    monkeypatch.setattr(Console, "is_terminal", True)
+    shown = invoke(cli.train_command, *TINY).output
+    assert "2/2" in shown
+    assert "━" in shown
 
 
 @pytest.mark.parametrize("base", [False, True])
@@ -113,7 +119,12 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
     where = f"output={tmp_path}"
     found = invoke(cli.train_command, "--config", "llama3.1-8b-bird-dph-f", "--dry-run", where)
     assert found.exit_code == 0, found.output
-    for words in ("learning_rate: 1.0e-06", "rehearsal_rows: 512", "missing: the pre-sampling"):
+    for words in (
+        "learning_rate: 1.0e-06",
+        "rehearsal_rows: 512",
+        "memory: not known",
+        "missing: the pre-sampling",
+    ):
         assert words in found.output
 
 

@@ -57,14 +57,24 @@ def sentence(found, start):
 
 
 @pytest.mark.parametrize(
-    ("grpo", "words"), [(ALL, "higher"), (NONE, "lower"), ([1, 0] * 4, "not told apart")]
+    ("grpo", "words", "count"),
+    [
+        (ALL, "higher, as expected", (1, 2, 0)),
+        (NONE, "lower, expected higher", (1, 1, 1)),
+        ([1, 0] * 4, "not told apart, expected higher", (0, 3, 0)),
+    ],
 )
-def test_sentences_follow_the_numbers(grpo, words):
+def test_sentences_follow_the_numbers(grpo, words, count):
     # Prompts that differ a little, so that the margin is not zero.
     base = [evaluated([[1, 0, 1, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0]] * 9)]
     after = [evaluated([grpo] * 27)]
-    found = sentence(findings({"base": base, "GRPO": after}), "Pass@1, GRPO against base")
-    assert found.endswith(f": {words}")
+    found = findings({"base": base, "GRPO": after})
+    assert sentence(found, "Pass@1, GRPO against base").endswith(f": {words}")
+    # Pass@1, Pass@8, style entropy; only a model that is always wrong loses Pass@8.
+    counts = (
+        "Of 3 expected differences {} were found, {} were not told apart from none, {} went the other way."
+    )
+    assert found[-1] == counts.format(*count)
 
 
 def test_sentences_name_values_and_every_pair():
@@ -73,10 +83,11 @@ def test_sentences_name_values_and_every_pair():
     assert sentence(found, "style entropy, GRPO against base").startswith(
         f"style entropy, GRPO against base: {-math.log(2):+.3f}, margin"
     )
-    assert sentence(found, "style entropy, DPH-F against GRPO").endswith("higher")
+    assert sentence(found, "style entropy, DPH-F against GRPO").endswith(": higher, as expected")
+    assert sentence(found, "style entropy, DPH-F against base").endswith(": not told apart")
     gain = float(pass_at_k(8, 4, 8)) / 2
     assert f": {gain:+.3f}," in sentence(found, "Pass@8, GRPO against base")
-    assert len(found) == 8
+    assert len(found) == 3 + 3 + 2 + 1
 
 
 def test_a_prompt_without_a_named_style_has_no_entropy():

@@ -57,3 +57,9 @@ def test_what_is_not_there_is_said(tmp_path):
     (tmp_path / "journal.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match="begun and not finished"):
         Presampled.load(tmp_path)
+
+
+def test_a_torn_record_of_the_pre_sampling_is_named(tmp_path):
+    (tmp_path / "presample.json").write_text('{"kind"')
+    with pytest.raises(ValueError, match=r"presample\.json.*remove the file"):
+        Presampled.load(tmp_path)

@@ -1,9 +1,19 @@
+import json
+import shutil
+import signal
+from dataclasses import replace
+
 import pytest
+from killed_stage import STAGES, killed, run_stage, stage_recipe
 from ruled_task import ruled_recipe, ruled_task
+from tiny_llama import tiny_llama
+from tiny_training import TRL_WARNS
 
 import full_scale.stages
 from full_scale.config import ModelConfig
 from full_scale.folders import Folders
+from full_scale.hashes import model_hash
+from full_scale.presampled import Presampled
 from full_scale.stages import evaluate_stage, load_model, load_tokenizer, presample_stage, train_stage
 
 
@@ -55,6 +65,28 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
     assert not Folders.of(ruled_recipe(tmp_path)).training.exists()
 
 
+@pytest.mark.parametrize(
+    ("part", "change", "named"),
+    [
+        ("sampling", {"temperature": 0.8}, r"sampling\.temperature=0\.8"),
+        ("presample", {"threshold": 3}, r"presample\.threshold=3"),
+        ("model", {}, "model_hash="),
+    ],
+)
+def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed, part, change, named):
+    """GRPO rehearses nothing, yet trains on D_exp and is measured against the base's rates."""
+    recipe = ruled_recipe(place)
+    presample_stage(recipe, silent)
+    if part == "model":
+        change = {"path": str(tiny_llama(tmp_path, hidden=16, seed=1))}
+    other = replace(recipe, **{part: replace(getattr(recipe, part), **change)})
+    with pytest.raises(ValueError, match=named):
+        train_stage(other, silent)
+    # Other seeds share it; so does another batch size.
+    shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
+    Presampled.load(Folders.of(shared).presample).check(shared)
+
+
 @pytest.mark.parametrize("stage", [presample_stage, evaluate_stage])
 def test_one_process_only(place, closed, monkeypatch, stage):
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -74,3 +106,37 @@ def test_weights_other_than_safetensors_are_refused(tmp_path):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ValueError, match="safetensors"):
         load_model(ModelConfig(path=str(folder)))
+
+
+def kept(recipe):
+    """What a finished pipeline leaves, times and places aside."""
+    folders = Folders.of(recipe)
+    presampled, training, evaluation = (
+        json.loads(path.read_text())["results"]
+        for path in (folders.presample / "presample.json", folders.training, folders.evaluation)
+    )
+    rewards = [(entry["step"], entry["reward"], entry["rehearsal/loss"]) for entry in training["log"]]
+    return presampled, model_hash(folders.model), rewards, evaluation
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_killed_in_every_stage_it_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
+    monkeypatch.setattr(full_scale.stages, "load_task", full_scale.stages.load_task)
+    whole, broken = (stage_recipe(tmp_path, tmp_path / name) for name in ("whole", "broken"))
+    # The sixth telling of the evaluation is past the base's: in the middle of the trained model's.
+    for stage, at in zip(STAGES, (1, 2, 6), strict=True):
+        run_stage(stage, whole)
+        status, said = killed(stage, tmp_path, broken.output, at)
+        assert status == -signal.SIGKILL, said[-3000:]
+        assert not Folders.of(broken).evaluation.exists()
+        run_stage(stage, broken)
+    assert Folders.of(broken).base().evaluation.is_file()
+    assert kept(broken) == kept(whole)
+    # Killed while the model was being stored: half of one is there, and no record.
+    folders, before = Folders.of(broken), kept(broken)
+    folders.training.unlink()
+    shutil.move(folders.model, folders.here / "model.part")
+    (folders.here / "model.part" / "model.safetensors").write_bytes(b"half")
+    run_stage("train", broken)
+    assert kept(broken) == before

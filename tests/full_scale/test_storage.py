@@ -1,5 +1,6 @@
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from full_scale import storage
 
@@ -33,6 +34,16 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         storage.write_tensors(path, {"x": torch.zeros(3)})
     assert torch.equal(storage.read_tensors(path)[0]["x"], torch.ones(3))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_what_others_fail_to_write_is_told_with_the_space_left(tmp_path):
+    nowhere = tmp_path / "gone" / "x.safetensors"
+    with pytest.raises(OSError, match=r"writing failed with [0-9,]+ bytes free"), storage.storing(tmp_path):
+        save_file({"x": torch.ones(1)}, nowhere)
+    with pytest.raises(OSError, match=r"bytes free \(unexpected pos"), storage.storing(tmp_path):
+        raise RuntimeError("unexpected pos 64 vs 0")
+    with pytest.raises(ZeroDivisionError), storage.storing(tmp_path):
+        raise ZeroDivisionError
 
 
 def test_missing_and_damaged_files_are_named(tmp_path):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from ruled_task import ruled_recipe, ruled_task
+from ruled_task import TRAIN, ruled_recipe, ruled_task
 from tiny_llama import plain_log_probs, tiny_tokenizer
 from tiny_training import TRL_WARNS, StopAfter, same
 from transformers import AutoModelForCausalLM
@@ -19,18 +19,6 @@ from full_scale.resume import last_checkpoint
 from full_scale.train import KIND, build_trainer, resolved, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-TRAIN = {
-    "per_device_train_batch_size": 4,
-    "gradient_accumulation_steps": 2,
-    "num_generations": 4,
-    "learning_rate": 1e-3,
-    "max_steps": 3,
-    "save_steps": 1,
-    "use_cpu": True,
-    "gradient_checkpointing": False,
-    "dataloader_pin_memory": False,
-    "collapse_every": 1,
-}
 PEF = ("e0", "e4")
 
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from scipy.special import logsumexp
 from toy_models import DYCK, DYCK_BASE, DYCK_LENGTH, cases
 
-from toy_lm import MarkovLM
+from toy_lm import MarkovLM, semiring
 from toy_lm.enumeration import all_words
+from toy_lm.exact import conditioned, entropy_and_kl
 from toy_lm.rows import average
 from toy_lm.semiring import _log_matmul, _log_matmul_exactly, log_accepting, log_mass, maximum, mean, messages
 from toy_lm.weights import Powers
@@ -47,7 +48,7 @@ def test_means_are_those_of_enumeration(case):
     cost = np.random.default_rng(0).normal(size=(length, V))
     h = messages(policy, automaton, length, log_accepting(automaton))
     table = [torch.from_numpy(row) for row in cost]
-    found = mean(policy, automaton, h, lambda t, log_p, p: average(log_p, p, table[t])).item()
+    found = mean(policy, automaton, h, lambda t, states, log_p, p: average(log_p, p, table[t])).item()
     p = np.where(automaton.accepts(words), np.exp(policy.log_prob(words)), 0.0)
     if p.sum() == 0:
         assert np.isnan(found)
@@ -56,12 +57,25 @@ def test_means_are_those_of_enumeration(case):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("block", [1, 5, 12])
+@given(case=cases(policies=2))
+@settings(max_examples=10)
+def test_the_states_taken_in_blocks_give_the_same_means(block, case):
+    length, automaton, policy, base = case
+    pair = conditioned(policy, base, automaton, length)
+    whole = entropy_and_kl(*pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(semiring, "BLOCK", block)
+        parts = entropy_and_kl(*pair)
+    np.testing.assert_allclose(parts, whole, rtol=1e-13, atol=0)
+
+
 def test_an_infinite_cost_counts_only_where_the_chain_can_go():
     model = MarkovLM.from_probabilities([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]])
     h = messages(model, DYCK, 3, torch.zeros(DYCK.states, dtype=torch.float64))
     for costs, expected in (([2.0, torch.inf], 6.0), ([torch.inf, 0.0], torch.inf)):
         cost = torch.tensor(costs, dtype=torch.float64)
-        assert mean(model, DYCK, h, lambda t, log_p, p: average(log_p, p, cost)).item() == expected  # noqa: B023
+        assert mean(model, DYCK, h, lambda t, states, log_p, p: average(log_p, p, cost)).item() == expected  # noqa: B023
 
 
 def test_an_infinite_cost_of_underflowing_probability_is_infinite():

@@ -52,7 +52,7 @@ class Config:
         for name in ("starts", "ascent_steps", "stages", "cases", "random_starts", "rounds"):
             if getattr(self, name) < 1:
                 raise fail(name, getattr(self, name), "a whole number, at least 1")
-        bounds = {name: (0.0, 1.0) for name in ("alphas", "targets", "random_alphas")}
+        bounds = dict.fromkeys(("alphas", "targets", "random_alphas"), (0.0, 1.0))
         # A validity can only be aimed at from below.
         bounds |= {"strengths": (0.0, np.inf), "random_targets": (HIGHEST_RATE, 1.0)}
         for name, (lower, upper) in bounds.items():

@@ -122,7 +122,7 @@ def _certificate(reference: dict[str, Any]) -> str:
     lines = [line for line in reference["fits"] if "certificate" in line]
     found = [line["certificate"] for line in lines]
     weakest = min(lines, key=lambda line: line["certificate"]["agree"] / line["certificate"]["starts"])
-    gaps = [c["gap"] for c in found if c["gap"] < float("inf")]
+    gaps = [gap for c in found if (gap := float(c["gap"])) < float("inf")]
     nearest = f"the nearest other minimum lies {min(gaps):.3f} above" if gaps else "no other minimum was seen"
     always, fewest = sum(c["agree"] == c["starts"] for c in found), weakest["certificate"]
     return (
@@ -161,7 +161,7 @@ def _dial(reference: dict[str, Any], family: str) -> str:
     said += f"It has collapsed from alpha = {first['alpha']:g} down, at validity {first['validity']:.3f}"
     if at_dirac:
         said += f", and from {at_dirac[0]['alpha']:g} down its infimum is the Dirac's"
-    others = [line for line in lines if line["certificate"]["gap"] < float("inf")]
+    others = [line for line in lines if float(line["certificate"]["gap"]) < float("inf")]
     how = "second minima were seen: it may jump" if others else "no second minimum was seen: it slides there"
     dial = "; no smooth dial, but a threshold" if len(collapsed) < len(lines) else ""
     return f"{said}{dial} ({how})."
@@ -207,6 +207,8 @@ def _aimed(reference: dict[str, Any], family: str) -> str:
 def _random(problem: dict[str, Any], family: str) -> str:
     """Counts of collapsed bases; of the reverse KL only at the highest target."""
     rates = select(problem["rates"], family=family)
+    if not rates:
+        return f"{problem['name'].capitalize()}, {family}: every p_* is a single word, with nothing to lose."
     aimed = max(rate["mu"] for rate in rates if rate["mu"] is not None)
     best = select(rates, mu=aimed)
     others = [rate for rate in rates if rate["mu"] is None]

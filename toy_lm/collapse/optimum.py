@@ -121,7 +121,24 @@ def global_minimum(
     dirac: Float[Tensor, "rows size"],
     *parameters: Tensor,
 ) -> Optimum:
-    """Minimise every row from each of its starts and keep the best; parameters have one row a row."""
+    """Minimise every row from each of its starts and keep the best; parameters have one row a row.
+
+    Raises ValueError where no start led to a minimum.
+    """
+    found = _search(objective, family, starts, dirac, *parameters)
+    if not found.value.isfinite().all():
+        raise fail("starts", starts.shape[1], "more starts: from none of them was a minimum reached")
+    return found
+
+
+def _search(
+    objective: Objective,
+    family: Bigrams,
+    starts: Float[Tensor, "rows starts size"],
+    dirac: Float[Tensor, "rows size"],
+    *parameters: Tensor,
+) -> Optimum:
+    """`global_minimum`, with the value inf where no start led to a minimum."""
     rows, count = starts.shape[:2]
     spread = [parameter.repeat_interleave(count, 0) for parameter in parameters]
     found = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
@@ -129,13 +146,11 @@ def global_minimum(
     # Only a minimum may be the best: a start that was cut short on its way says nothing of it.
     ranked = value.masked_fill(~converged, torch.inf)
     best, index = ranked.min(-1)
-    if not best.isfinite().all():
-        raise fail("starts", count, "more starts: from none of them was a minimum reached")
     flat = torch.arange(rows) * count + index
     unit = 1 + best.abs()
     beyond = ranked.masked_fill(ranked <= (best + SAME * unit)[:, None], torch.inf).amin(-1)
     at_dirac = objective(dirac, *parameters)
-    boundary = best >= at_dirac - ON_THE_BOUNDARY * unit
+    boundary = best.isfinite() & (best >= at_dirac - ON_THE_BOUNDARY * unit)
     return Optimum(
         theta=torch.where(boundary[:, None], dirac, found.theta[flat]),
         value=torch.where(boundary, at_dirac, best),
@@ -169,7 +184,7 @@ def confirmed_minimum(
         if not len(rare):
             break
         points = fresh().expand(len(rare), -1, -1)
-        again = global_minimum(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
+        again = _search(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
         joined = Optimum(*(column[rare] for column in found)).joined(again)
         found = Optimum(*(old.index_copy(0, rare, new) for old, new in zip(found, joined, strict=True)))
     return found

@@ -59,7 +59,8 @@ def _certified(line: Row) -> tuple[str, str]:
         return "-", "-"
     certificate = line["certificate"]
     at = " (Dirac)" if certificate["boundary"] else ""
-    gap = certificate["gap"]
+    # In a stored record infinity is a word.
+    gap = float(certificate["gap"])
     return f"{certificate['agree']}/{certificate['starts']}{at}", f"{gap:.3f}" if gap < float("inf") else "-"
 
 

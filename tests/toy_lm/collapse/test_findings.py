@@ -133,6 +133,11 @@ def test_rates_over_random_bases(small_record):
     assert not sentence.endswith("yet few are left.")
 
 
+def test_where_no_base_has_anything_to_lose(small_record):
+    small_record["results"]["random"][0]["rates"] = []
+    assert len(said(small_record, "Random brackets", "every p_* is a single word")) == 2
+
+
 def test_labels():
     lines = [
         {"objective": "alpha", "alpha": 0.5},

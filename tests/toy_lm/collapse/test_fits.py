@@ -30,6 +30,10 @@ def test_lines_come_base_by_base_with_strengths_rising(pair):
         ]
 
 
+def test_the_same_generator_finds_the_same(single):
+    assert made(reference(), np.array([[4.0, 4.5]])).global_lines() == single.global_lines()
+
+
 def test_no_method_is_below_the_global_minimum(pair):
     best = pair.global_lines()
     assert all(x["is_global"] and x["above"] == 0 for x in best)

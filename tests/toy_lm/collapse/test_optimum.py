@@ -165,6 +165,21 @@ def test_a_minimum_met_too_rarely_is_searched_for_again():
     assert found.gap.item() == np.inf
 
 
+def test_fresh_starts_that_lead_nowhere_change_nothing_but_the_count():
+    family = Bigrams(2, 8, homogeneous=True)
+
+    def falling(theta):
+        x = theta[:, 0] - theta[:, 1]
+        return torch.where(x > 0, x**2 - 3 * x, -(x.abs() ** 3)) + theta[:, 2:].square().sum(-1)
+
+    starts, dirac = wells_from(1.0)
+    nowhere = wells_from(-40.0, -50.0)[0][0]
+    found = confirmed_minimum(falling, family, starts, dirac, fresh=lambda: nowhere, rounds=1)
+    assert found.value.item() == pytest.approx(-9 / 4)
+    assert (found.agree.item(), found.starts.item(), found.unconverged.item()) == (1, 3, 2)
+    assert found.gap.item() == np.inf
+
+
 @pytest.mark.parametrize("homogeneous", [True, False])
 def test_the_m_projection_minimises_the_forward_kl(problem, homogeneous):
     family = problem.family(homogeneous=homogeneous)

@@ -1,8 +1,11 @@
+import json
+
 import pytest
 from rich.console import Console
 
+from dph_theory.files import write_json
 from toy_lm.collapse import tables
-from toy_lm.collapse.findings import select
+from toy_lm.collapse.findings import findings, select
 
 
 def printed(record):
@@ -52,6 +55,13 @@ def test_rates_of_collapse(small_record):
 
 def test_nothing_is_cut_off(small_record):
     assert not any("…" in text for text in printed(small_record))
+
+
+def test_a_stored_record_has_the_same_tables_and_findings(small_record, tmp_path):
+    write_json(tmp_path / "record.json", small_record)
+    stored = json.loads((tmp_path / "record.json").read_text())
+    assert printed(stored) == printed(small_record)
+    assert findings(stored["results"]) == small_record["findings"]
 
 
 def test_other_records_are_refused(small_record):

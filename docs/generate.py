@@ -1,0 +1,46 @@
+"""Writes what is made, not typed: pages of theorems, guide to divergences, README's findings and pictures.
+
+Run: python docs/generate.py (from anywhere; it writes only what has changed)
+"""
+
+import re
+from pathlib import Path
+
+from dph_theory import pages
+from figures import guide, store
+from figures.catalogue import figure
+from figures.drawings import rendered
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+PICTURES = ("pass_at_k", "collapse", "what_your_kl_does")
+"""Figures that the README shows."""
+FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
+"""The part of the README that is made from stored results."""
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file with the text that it should have."""
+    stored = guide.records()
+    readme = ROOT / "README.md"
+    found = FOUND.sub(lambda _: f"\n{guide.in_short(stored)}\n\n", readme.read_text(encoding="utf-8"))
+    theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
+    pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
+    return theorems | pictures | {DOCS / "which-divergence.md": guide.guide(stored), readme: found}
+
+
+def picture(name: str) -> str:
+    """A figure as SVG, drawn from its stored numbers."""
+    drawn = figure(name)
+    return rendered(drawn.drawing(store.load(name, drawn.kind)), "svg").decode()
+
+
+def main() -> None:
+    """Write the files that are not as they should be."""
+    for path, text in generated().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

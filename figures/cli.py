@@ -1,0 +1,168 @@
+"""`dph figures` draws from stored numbers; `dph reproduce` computes everything anew and makes the report."""
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+INTERRUPTED = 130
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
+_seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
+)
+
+
+class _Bars:
+    """Bars on a terminal's standard error, one for each thing that is being done."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self.shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._tasks: dict[str, TaskID] = {}
+
+    def started(self, stage: str) -> None:
+        """Show a bar that does not know its length yet."""
+        self._tasks[stage] = self.shown.add_task(stage, total=None)
+
+    def progressed(self, stage: str, done: int, total: int) -> None:
+        """Move a bar."""
+        if stage not in self._tasks:
+            self.started(stage)
+        self.shown.update(self._tasks[stage], completed=done, total=total)
+
+    def removed(self, stage: str) -> None:
+        """Take a bar away, if there is one."""
+        if stage in self._tasks:
+            self.shown.remove_task(self._tasks.pop(stage))
+
+
+@click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
+@click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
+@click.option("--format", "form", default="pdf,png,svg", show_default=True, help="Comma-separated formats.")
+@click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out]")
+@click.option("--numbers", type=_FOLDER, help="Where the numbers are kept. [default: figures/numbers]")
+@_seed
+def figures_command(
+    names: tuple[str, ...],
+    listing: bool,
+    recompute: bool,
+    form: str,
+    folder: Path | None,
+    numbers: Path | None,
+    seed: int,
+) -> None:
+    """Draw the figures (or those NAMEd) from their stored numbers.
+
+    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Numbers whose computing fails stay as they were.
+    """
+    from . import drawings, store
+    from .catalogue import NAMES, figure
+
+    names = tuple(dict.fromkeys(names or NAMES))
+    try:
+        needs = {name: figure(name).needs for name in names}
+        chosen = drawings.formats(form)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if listing:
+        _console().print(_listing(needs, {name: figure(name).title for name in names}))
+        return
+    out, kept = folder or drawings.OUT, numbers or store.NUMBERS
+    try:
+        failed = _recomputed(names, kept, seed) if recompute else {}
+        for name in (name for name in names if name not in failed):
+            try:
+                drawing = figure(name).drawing(store.load(name, figure(name).kind, kept))
+            except ValueError as error:
+                failed[name] = str(error)
+                continue
+            for path in drawings.save(name, drawing, chosen, out):
+                click.echo(path)
+    except KeyboardInterrupt:
+        click.echo("interrupted: what was written before is whole")
+        sys.exit(INTERRUPTED)
+    for name, words in failed.items():
+        click.echo(f"{name}: {words}", err=True)
+    sys.exit(1 if failed else 0)
+
+
+def _listing(needs: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) -> Table:
+    table = Table("figure", "experiments", "title", box=None, pad_edge=False)
+    for name, title in titles.items():
+        table.add_row(name, ", ".join(needs[name]) or "-", escape(title))
+    return table
+
+
+def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]:
+    from . import drawings
+
+    bars = _Bars()
+    with bars.shown:
+        return drawings.recompute(names, seed=seed, folder=kept, progress=bars.progressed)
+
+
+@click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
+@click.option("--quick", is_flag=True, help="A reduced run: fewer instances, smaller experiments.")
+@click.option(
+    "--folder",
+    type=_FOLDER,
+    default=Path("report"),
+    show_default=True,
+    help="Where index.html and the results go.",
+)
+@click.option("--fresh", is_flag=True, help="Reuse nothing that an interrupted run has finished.")
+@_seed
+def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None:
+    """Verify, run the toy experiments, audit the catalogue, draw every figure, and make one page of it all.
+
+    A stage that fails is named, and the others go on. After an interruption or a failure the same command
+    takes up the stages that were finished. Exits 0 if every stage succeeded, 1 if not.
+    """
+    from .report.contents import Outcome
+    from .reproduce import Plan, Watch, reproduce
+
+    if not folder.absolute().parent.is_dir():
+        raise click.UsageError(f"--folder {folder}: the folder {folder.absolute().parent} does not exist")
+    bars, console = _Bars(), _console()
+
+    class Shown(Watch):
+        started = bars.started
+        progressed = bars.progressed
+
+        def ended(self, outcome: Outcome) -> None:
+            bars.removed(outcome.stage)
+            target = bars.shown.console if not bars.shown.disable else console
+            target.print(_line(outcome.stage, outcome.state, outcome.seconds, outcome.words), soft_wrap=True)
+
+    start = time.perf_counter()
+    try:
+        with bars.shown:
+            outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, watch=Shown())
+    except KeyboardInterrupt:
+        console.print("interrupted: the same command goes on from the stages that are finished")
+        sys.exit(INTERRUPTED)
+    failed = [outcome.stage for outcome in outcomes if outcome.failed]
+    words = f"{len(outcomes)} stages in {time.perf_counter() - start:.0f} s, "
+    words += f"{len(failed)} failed: {', '.join(failed)}" if failed else "none failed"
+    console.print(f"{folder / 'index.html'}: {words}", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(1 if failed else 0)
+
+
+def _line(stage: str, state: str, seconds: float, words: str) -> str:
+    return f"{stage:<24} [{_STYLES[state]}]{state:<6}[/] {seconds:6.1f} s  {escape(words)}"
+
+
+def _console() -> Console:
+    # Piped output has no width of its own; the lines need this much not to wrap.
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(width=150, highlight=False)

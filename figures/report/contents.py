@@ -1,0 +1,95 @@
+"""Everything the page tells, read from what the stages of a run have left."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import store
+from ..catalogue import NAMES, figure
+from ..experiments import EXPERIMENTS, stored_name
+from ..figure import Figure
+from .environment import environment
+from .results import AUDIT, VERDICTS, Plan
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stage ended: "done", "reused" from an interrupted run, or "failed"; its seconds; what it says."""
+
+    stage: str
+    state: str
+    seconds: float
+    words: str
+    trace: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed."""
+        return self.state == "failed"
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure by name, with its record and its drawing as SVG; what there is not is None."""
+
+    name: str
+    figure: Figure | None
+    record: Record | None
+    svg: bytes | None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a run found; a result is None, or missing, where its stage left none."""
+
+    plan: Plan
+    verdicts: Record | None
+    audit: Record | None
+    experiments: Mapping[str, Record]
+    plates: Sequence[Plate]
+    outcomes: Sequence[Outcome]
+    environment: Mapping[str, str]
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The stages that failed."""
+        return [outcome for outcome in self.outcomes if outcome.failed]
+
+    def words(self, stage: str) -> str:
+        """What a stage said as it ended."""
+        return next((o.words for o in self.outcomes if o.stage == stage), "it was not run")
+
+    @classmethod
+    def load(cls, plan: Plan, outcomes: Sequence[Outcome]) -> "Contents":
+        """The contents from the results in the plan's folder."""
+        records = {name: _record(plan, stored_name(name, plan.quick), f"toy.{name}") for name in EXPERIMENTS}
+        return cls(
+            plan=plan,
+            verdicts=_record(plan, VERDICTS, f"report.{VERDICTS}"),
+            audit=_record(plan, AUDIT, f"report.{AUDIT}"),
+            experiments={name: found for name, found in records.items() if found is not None},
+            plates=[_plate(plan, name) for name in NAMES],
+            outcomes=tuple(outcomes),
+            environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
+        )
+
+
+def _record(plan: Plan, name: str, kind: str) -> Record | None:
+    there = (plan.results / f"{name}.json").is_file()
+    return store.load(name, kind, plan.results) if there else None
+
+
+def _plate(plan: Plan, name: str) -> Plate:
+    try:
+        found = figure(name)
+    except Exception:  # Its stage met the same error, and told it.
+        return Plate(name, None, None, None)
+    return Plate(name, found, _record(plan, name, found.kind), _bytes(plan.results / f"{name}.svg"))
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None

@@ -1,0 +1,146 @@
+"""What the report is made from: how each result of a reproduction is computed, and under which name kept."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dph_theory.record import record
+from dph_theory.verify import INSTANCES, QUICK_INSTANCES, Settings
+
+from .. import drawings, experiments, store
+from ..catalogue import figure
+from .environment import digest
+from .words import count
+
+VERDICTS, AUDIT = "verdicts", "audit"
+EXPERIMENT_PACKAGES = ("dph_theory", "toy_lm")
+"""The packages that the experiments are made by."""
+Progress = Callable[[int, int], None]
+"""(done, total)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run, and the folder of the page; the results lie in a folder of their own inside it."""
+
+    seed: int = 0
+    quick: bool = False
+    folder: Path = Path("report")
+
+    @property
+    def results(self) -> Path:
+        """The folder of the results."""
+        return self.folder / "results"
+
+    def digest(self, packages: Sequence[str]) -> str:
+        """Changes with all that a result made by these packages depends on."""
+        return digest(packages, self.seed, self.quick)
+
+
+class UnexpectedError(Exception):
+    """A stage ran to its end, and found what should not be."""
+
+
+def verdicts(plan: Plan, progress: Progress) -> str:
+    """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
+    from dph_theory.theorems import THEOREMS
+    from dph_theory.verify import verify
+
+    settings = Settings(
+        instances=QUICK_INSTANCES if plan.quick else INSTANCES, seed=plan.seed, quick=plan.quick
+    )
+    ended: list[str] = []
+
+    def on_report(report: Any) -> None:
+        ended.append(report.theorem)
+        progress(len(ended), len(THEOREMS))
+
+    reports = verify(list(THEOREMS.values()), settings, on_report=on_report)
+    strange = [report.theorem for report in reports if not report.as_expected]
+    neighbours = sum(len(report.neighbours) for report in reports)
+    words = f"{len(reports)} theorems and {neighbours} false neighbours, {len(strange)} not as expected"
+    made = record(
+        f"report.{VERDICTS}",
+        seed=plan.seed,
+        config={"checks": settings.checks, "instances": settings.instances, "quick": plan.quick},
+        results={"reports": [report.as_json() for report in reports]},
+        findings=[words],
+        packages=("numpy", "scipy", "sympy", "python-flint"),
+    )
+    store.save(VERDICTS, made, plan.results)
+    if strange:
+        raise UnexpectedError(f"{words}: {', '.join(strange)}")
+    return words
+
+
+def audit(plan: Plan, progress: Progress) -> str:
+    """Audit the catalogue of KL terms in circulation."""
+    from dph_theory.audit.catalogue import CATALOGUE, audit_catalogue
+
+    ended: list[str] = []
+
+    def on_report(report: Any) -> None:
+        ended.append(report.loss)
+        progress(len(ended), len(CATALOGUE))
+
+    lines = [_audit_line(report) for report in audit_catalogue(seed=plan.seed, on_report=on_report)]
+    failed = [f"{line['form']} on {line['samples']} samples" for line in lines if line["failed"]]
+    words = f"{len(lines)} forms audited, {len(failed)} could not be evaluated"
+    made = record(
+        f"report.{AUDIT}",
+        seed=plan.seed,
+        config={},
+        results={"forms": lines},
+        findings=[words],
+        packages=("numpy", "torch"),
+    )
+    store.save(AUDIT, made, plan.results)
+    if failed:
+        raise UnexpectedError(f"{words}: {', '.join(failed)}")
+    return words
+
+
+def _audit_line(report: Any) -> dict[str, Any]:
+    from dph_theory.audit import page
+    from dph_theory.audit.catalogue import form_of
+
+    form = form_of(report)
+    return {
+        "form": form.name,
+        "source": form.source,
+        "formula": form.formula,
+        "samples": form.samples.replace("_", " "),
+        "value": page.match_words(report.value),
+        "gradient": page.both_words(report.gradient, report.sequence_gradient),
+        "minimiser": page.minimiser_words(report),
+        "variance": page.variance_words(report),
+        "dead_zones": page.dead_zone_words(report),
+        "verdict": report.verdict,
+        "failed": report.gradient.name == "failed",
+    }
+
+
+def experiment(name: str, plan: Plan, progress: Progress) -> str:
+    """Run one of the toy experiments; its own finished runs, if it keeps them, outlive an interruption."""
+    kept = plan.results / f"{name}_runs"
+    made = experiments.run(
+        name,
+        seed=plan.seed,
+        quick=plan.quick,
+        folder=plan.results,
+        progress=lambda stage, done, total: progress(done, total),
+        resume=kept / plan.digest(EXPERIMENT_PACKAGES)[:16],
+    )
+    shutil.rmtree(kept, ignore_errors=True)
+    return count(len(made["findings"]), "finding")
+
+
+def drawing(name: str, plan: Plan, progress: Progress) -> str:
+    """Compute a figure's numbers from this run's experiments, and draw it."""
+    with experiments.kept_in(plan.results):
+        made = figure(name).numbers(seed=plan.seed, quick=plan.quick)
+    store.save(name, made, plan.results)
+    drawings.save(name, figure(name).drawing(made), ("svg",), plan.results)
+    return count(len(made["findings"]), "finding")

@@ -1,0 +1,35 @@
+from small_report import verdicts
+
+from figures import drawings, store
+from figures.catalogue import NAMES, figure
+from figures.report import contents as module
+from figures.report.contents import Contents, Outcome
+from figures.report.results import Plan
+
+
+def test_it_holds_what_there_is_and_nothing_else(tmp_path):
+    plan = Plan(folder=tmp_path)
+    assert Contents.load(plan, []).verdicts is None
+    store.save("verdicts", verdicts("A8.frontier"), plan.results)
+    made = figure("mu_beta").numbers(quick=True)
+    store.save("mu_beta", made, plan.results)
+    drawings.save("mu_beta", figure("mu_beta").drawing(made), ("svg",), plan.results)
+    found = Contents.load(plan, [Outcome("styles", "failed", 1.0, "no")])
+    assert found.verdicts["results"]["reports"][0]["theorem"] == "A8.frontier"
+    assert found.audit is None
+    assert dict(found.experiments) == {}
+    assert [plate.name for plate in found.plates] == list(NAMES)
+    assert {plate.name for plate in found.plates if plate.svg} == {"mu_beta"}
+    assert [outcome.stage for outcome in found.failures] == ["styles"]
+    assert found.words("styles") == "no"
+    assert found.words("audit") == "it was not run"
+    assert "UTC" in found.environment["made"]
+
+
+def test_a_figure_that_cannot_be_imported_is_a_missing_plate(tmp_path, monkeypatch):
+    def broken(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(module, "figure", broken)
+    found = Contents.load(Plan(folder=tmp_path), [])
+    assert {plate.figure for plate in found.plates} == {None}

@@ -1,0 +1,91 @@
+from types import SimpleNamespace
+
+import pytest
+from small_report import verdict
+
+from dph_theory import verify as verification
+from dph_theory.audit import catalogue
+from dph_theory.theorems import THEOREMS
+from figures import experiments, store
+from figures.report import results
+from figures.report.results import Plan, UnexpectedError
+
+
+def nothing(done, total):
+    pass
+
+
+@pytest.fixture
+def verified(monkeypatch):
+    """Verification that finds these reports at once."""
+
+    def fake(expected):
+        report = SimpleNamespace(
+            theorem="C2.old",
+            as_expected=expected,
+            neighbours=[1],
+            as_json=lambda: verdict("C2.old"),
+        )
+
+        def verify(theorems, settings, *, on_report):
+            on_report(report)
+            return [report]
+
+        monkeypatch.setattr(verification, "verify", verify)
+
+    return fake
+
+
+def test_verdicts_are_stored_whether_expected_or_not(tmp_path, verified):
+    plan, seen = Plan(seed=3, quick=True, folder=tmp_path), []
+    verified(True)
+    words = results.verdicts(plan, lambda done, total: seen.append((done, total)))
+    assert words == "1 theorems and 1 false neighbours, 0 not as expected"
+    assert seen == [(1, len(THEOREMS))]
+    verified(False)
+    (plan.results / "verdicts.json").unlink()
+    with pytest.raises(UnexpectedError, match=r"1 not as expected: C2\.old"):
+        results.verdicts(plan, nothing)
+    stored = store.load("verdicts", "report.verdicts", plan.results)
+    assert stored["seed"] == 3
+    assert stored["config"]["instances"] == 10_000
+    assert stored["results"]["reports"][0]["theorem"] == "C2.old"
+
+
+def test_the_audit_is_stored_in_words(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        catalogue,
+        "audit_catalogue",
+        lambda *, seed, on_report: [catalogue.audit_form(0, seed), catalogue.audit_form(2, seed)],
+    )
+    assert results.audit(Plan(folder=tmp_path), nothing) == "2 forms audited, 0 could not be evaluated"
+    k1, k3 = store.load("audit", "report.audit", tmp_path / "results")["results"]["forms"]
+    assert (k1["form"], k1["gradient"], k1["failed"]) == ("k1", "zero", False)
+    assert k3["gradient"].startswith("forward KL(ref||pi)")
+
+
+def test_an_experiment_keeps_its_own_runs_until_it_is_done(tmp_path, monkeypatch):
+    plan, found = Plan(seed=2, folder=tmp_path), {}
+
+    def run(name, **options):
+        found.update(options)
+        options["resume"].mkdir(parents=True)
+        options["progress"]("stage", 1, 2)
+        return {"findings": ["one"]}
+
+    monkeypatch.setattr(experiments, "run", run)
+    seen = []
+    words = results.experiment("styles", plan, lambda done, total: seen.append((done, total)))
+    assert words == "1 finding"
+    assert seen == [(1, 2)]
+    assert (found["seed"], found["quick"], found["folder"]) == (2, False, plan.results)
+    assert found["resume"].parent == plan.results / "styles_runs"
+    assert not found["resume"].parent.exists()
+    assert Plan(seed=3, folder=tmp_path).digest(("toy_lm",)) != plan.digest(("toy_lm",))
+
+
+def test_a_drawing_leaves_numbers_and_svg(tmp_path):
+    plan = Plan(seed=1, quick=True, folder=tmp_path)
+    assert results.drawing("mu_beta", plan, nothing) == "1 finding"
+    assert store.load("mu_beta", "figure.mu_beta", plan.results)["seed"] == 1
+    assert (plan.results / "mu_beta.svg").read_bytes().startswith(b"<?xml")

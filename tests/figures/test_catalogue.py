@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+
+import figures
+from figures.catalogue import NAMES, figure
+from figures.experiments import EXPERIMENTS
+from figures.store import NUMBERS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_its_modules_and_its_figures(name):
+    found = figure(name)
+    assert (found.name, found.kind) == (name, f"figure.{name}")
+    assert set(found.needs) <= set(EXPERIMENTS)
+    assert found.title
+    assert not found.title.endswith(".")
+    assert found.caption.endswith(".")
+    assert set(found.quick) <= set(found.config)
+
+
+def test_every_module_with_a_figure_and_numbers_is_listed_once():
+    modules = Path(figures.__file__).parent.glob("*.py")
+    drawn = {path.stem for path in modules if "\nFIGURE = Figure(" in path.read_text()}
+    stored = {path.stem for path in NUMBERS.glob("*.json")}
+    assert drawn & stored == set(NAMES)
+    assert len(NAMES) == len(set(NAMES))
+
+
+def test_an_unknown_name_is_told_the_others():
+    with pytest.raises(ValueError, match=r"figure='mona_lisa' is not allowed: one of mu_beta, "):
+        figure("mona_lisa")

@@ -1,0 +1,102 @@
+from click.testing import CliRunner
+
+from figures import drawings, reproduce, store
+from figures.catalogue import NAMES, figure
+from figures.cli import figures_command, reproduce_command
+from figures.reproduce import Outcome
+
+
+def run(command, *words):
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_the_list_names_every_figure():
+    result = run(figures_command, "--list")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in NAMES)
+    assert result.output.count("\n") == len(NAMES) + 1
+
+
+def test_figures_are_drawn_from_stored_numbers(tmp_path):
+    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    words = ("mu_beta", "--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg,png")
+    result = run(figures_command, *words)
+    assert result.exit_code == 0, result.output
+    assert result.output.split() == [str(tmp_path / "out" / f"mu_beta.{form}") for form in ("svg", "png")]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["mu_beta.png", "mu_beta.svg"]
+
+
+def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
+    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    names = ("tilted_to_filtered", "mu_beta")
+    result = run(figures_command, *names, "--numbers", tmp_path, "--folder", tmp_path, "--format", "svg")
+    assert result.exit_code == 1
+    assert "--recompute makes them" in result.output
+    assert (tmp_path / "mu_beta.svg").is_file()
+
+
+def test_recompute_makes_the_numbers(tmp_path, monkeypatch):
+    def recompute(names, *, seed, folder, progress):
+        for name in names:
+            store.save(name, figure(name).numbers(seed=seed, quick=True), folder)
+        progress("numbers", 1, 1)
+        return {"strategies": "RuntimeError: no luck"}
+
+    monkeypatch.setattr(drawings, "recompute", recompute)
+    words = ("mu_beta", "--recompute", "--seed", 5, "--numbers", tmp_path, "--folder", tmp_path)
+    result = run(figures_command, *words, "--format", "svg")
+    assert result.exit_code == 1
+    assert "strategies: RuntimeError: no luck" in result.output
+    assert store.load("mu_beta", "figure.mu_beta", tmp_path)["seed"] == 5
+
+
+def test_wrong_usage():
+    unknown = run(figures_command, "mu_bet")
+    assert unknown.exit_code == 2
+    assert "one of mu_beta, tilted_to_filtered" in unknown.output
+    assert run(figures_command, "--format", "gif").exit_code == 2
+    assert run(reproduce_command, "--folder", "/no/such/place").exit_code == 2
+
+
+def reproduced(monkeypatch, *outcomes):
+    """`dph reproduce` whose run ends so; returns what it was asked."""
+    asked = []
+
+    def fake(plan, *, fresh, watch):
+        asked.append((plan, fresh))
+        for outcome in outcomes:
+            watch.started(outcome.stage)
+            watch.progressed(outcome.stage, 1, 2)
+            watch.ended(outcome)
+        return list(outcomes)
+
+    monkeypatch.setattr(reproduce, "reproduce", fake)
+    return asked
+
+
+def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch):
+    asked = reproduced(monkeypatch, Outcome("verify", "done", 12.0, "all [well]"))
+    result = run(reproduce_command, "--quick", "--seed", 7, "--fresh", "--folder", tmp_path / "report")
+    assert result.exit_code == 0, result.output
+    assert "verify" in result.output
+    assert "12.0 s  all [well]" in result.output
+    assert "1 stages in 0 s, none failed" in result.output
+    assert asked == [(reproduce.Plan(7, True, tmp_path / "report"), True)]
+
+
+def test_reproduce_names_what_failed(tmp_path, monkeypatch):
+    done, failed = Outcome("audit", "reused", 1.0, "well"), Outcome("verify", "failed", 2.0, "one too many")
+    reproduced(monkeypatch, done, failed)
+    result = run(reproduce_command, "--folder", tmp_path / "report")
+    assert result.exit_code == 1
+    assert "1 failed: verify" in result.output
+
+
+def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupted(plan, *, fresh, watch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "reproduce", interrupted)
+    result = run(reproduce_command, "--folder", tmp_path / "report")
+    assert result.exit_code == 130
+    assert "the same command goes on" in result.output

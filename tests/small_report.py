@@ -1,0 +1,79 @@
+"""The contents of a report without a run: verdicts from few instances, figures from the numbers there are."""
+
+from functools import cache
+from typing import Any
+
+from dph_theory.record import record
+from dph_theory.theorems import THEOREMS
+from dph_theory.verify import Settings, verify_one
+from figures import drawings, store
+from figures.catalogue import NAMES, figure
+from figures.report import Contents
+from figures.report.contents import Outcome, Plate
+from figures.report.environment import environment
+from figures.report.results import Plan
+
+FORM = {
+    "form": "k9",
+    "source": "nobody",
+    "formula": "mean_t k9",
+    "samples": "policy",
+    "value": "reverse KL(pi||ref)",
+    "gradient": "zero",
+    "minimiser": "-",
+    "variance": "2.3",
+    "dead_zones": "[-700, -41]",
+    "verdict": "k9 does nothing",
+    "failed": False,
+}
+
+
+@cache
+def verdict(name: str) -> dict[str, Any]:
+    """A real report, from so few instances that what it says of the theorem does not count."""
+    return verify_one(THEOREMS[name], Settings(("numeric",), 2, quick=True)).as_json()
+
+
+def verdicts(*names: str) -> dict[str, Any]:
+    return record(
+        "report.verdicts",
+        seed=0,
+        config={},
+        results={"reports": [verdict(name) for name in names]},
+        findings=[],
+    )
+
+
+def plate(name: str) -> Plate:
+    """A figure from its committed numbers; from new ones where there are none and they need no experiment."""
+    found = figure(name)
+    if (store.NUMBERS / f"{name}.json").is_file():
+        made = store.load(name, found.kind)
+    elif not found.needs:
+        made = found.numbers(quick=True)
+    else:
+        return Plate(name, found, None, None)
+    return Plate(name, found, made, drawings.rendered(found.drawing(made), "svg"))
+
+
+def contents(
+    *names: str, drawn: tuple[str, ...] = (), outcomes: tuple[Outcome, ...] = (), **changes: Any
+) -> Contents:
+    """Contents with the verdicts on these theorems and these figures."""
+    parts: dict[str, Any] = {
+        "plan": Plan(),
+        "verdicts": verdicts(*names),
+        "audit": record("report.audit", seed=0, config={}, results={"forms": [FORM]}, findings=[]),
+        "experiments": {
+            "strategies": record("toy.strategies", seed=0, config={}, results={}, findings=["DAPO forgets."])
+        },
+        "plates": [plate(name) for name in drawn],
+        "outcomes": outcomes or (Outcome("verify", "done", 12.5, "all well"),),
+        "environment": environment(),
+    }
+    return Contents(**(parts | changes))
+
+
+def whole() -> Contents:
+    """Contents with every theorem and every figure."""
+    return contents(*THEOREMS, drawn=NAMES)

@@ -1,0 +1,59 @@
+"""The examples run as a new user runs them, and print what the theory says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dph_theory import beta_for_mean_validity
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def output(name, *arguments):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_they_are_short():
+    files = sorted(EXAMPLES.glob("*.py"))
+    assert [f.stem for f in files] == ["audit_your_own_loss", "choose_beta", "collapse_meter"]
+    assert all(len(f.read_text().splitlines()) < 50 for f in files)
+
+
+def test_the_audit_tells_the_two_penalties_apart():
+    plain, weighted = (line for line in output("audit_your_own_loss.py").splitlines() if "samples:" in line)
+    assert "descends FORWARD KL(ref||pi), exactly" in plain
+    assert "descends REVERSE KL(pi||ref), exactly" in weighted
+    assert all("value estimates reverse KL(pi||ref)" in line for line in (plain, weighted))
+
+
+@pytest.mark.parametrize("target", [0.8, 0.5])
+def test_beta_reaches_the_target_at_the_least_cost(target):
+    said = output("choose_beta.py", str(target))
+    beta = float(beta_for_mean_validity([0.02, 0.1, 0.3, 0.6, 0.9], target))
+    assert f"beta = {beta:.4f} gives a mean pass rate of {target:.4f}" in said
+    each, one = (float(x) for x in re.findall(r"costs ([\d.]+)", said))
+    assert 0 < one < each
+
+
+def test_the_meter_splits_the_kl_of_a_trl_run():
+    lines = output("collapse_meter.py").splitlines()
+    steps = [dict(zip(w[::2], map(float, w[1::2]), strict=True)) for w in map(str.split, lines)]
+    assert len(steps) == 8
+    assert steps[0]["kl"] == pytest.approx(0, abs=1e-3)
+    assert all(s["kl"] == pytest.approx(s["cost"] + s["excess_kl"], abs=2e-3) for s in steps)
+    # It learns within eight steps, and pays for more than the pass rate.
+    assert steps[-1]["validity"] > steps[0]["validity"]
+    assert steps[-1]["excess_kl"] > 0.1
