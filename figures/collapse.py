@@ -164,8 +164,8 @@ FIGURE = Figure(
         "Bigram models fitted to balanced brackets of length 8, which they cannot represent; homogeneous "
         "models have one transition law for all positions. For each family, left: the global optimum of "
         "reverse KL to the tilted model along 1/beta (the lowest minimum from many starts), and what "
-        "gradient ascent from the base reaches (crosses, apart from the circles where it misses the optimum). "
-        "Right: the global optima of alpha-divergences to the filtered model, up to forward KL in closed form. "
+        "gradient ascent from the base reaches (crosses, apart from the circles where it misses it). Right: "
+        "the global optima of alpha-divergences to the filtered model, up to forward KL in closed form. "
         "Dotted: p_* itself. The likeliest valid word's share, the entropy of the valid words and the "
         "coverage of p_* tell collapse, validity what was gained for it (A10). No value has sampling noise."
     ),

@@ -91,7 +91,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         seeds.curve(axes[2], found["k"], found, name)
     axes[2].set_xscale("log", base=2)
     axes[2].set_xticks(found["k"], [str(k) for k in found["k"]])
-    axes[2].set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results['prompts']} prompts")
+    axes[2].set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results['prompts']} held-out prompts")
     for verdict, how in VERDICTS.items():
         axes[0].plot([], [], linestyle="none", label=verdict, **how)
     seeds.legend(drawing, axes, 4)
@@ -100,33 +100,37 @@ def draw(record: Mapping[str, Any]) -> Drawing:
 
 def _gaps(ax: Axes, claims: Mapping[str, Any]) -> None:
     """A block a prediction; in it a point for each run and set of prompts, with its margin as a bar."""
-    reach = _reach([row for claim in claims.values() for row in claim["rows"]])
+    limits = _limits([row for claim in claims.values() for row in claim["rows"]])
     top, ticks = 0.0, []
     least = sum(len(claim["rows"]) for claim in claims.values()) / 12
     for number, claim in enumerate(claims.values()):
         height = max(len(claim["rows"]), least)
         ticks.append(top + height / 2)
-        _block(ax, claim["rows"], (top, height), reach)
+        _block(ax, claim["rows"], (top, height), limits)
         ax.axhspan(top, top + height, color=style.GREY, alpha=0.1 * (number % 2), linewidth=0)
         top += height
     ax.axvline(0, color=style.BLACK, linewidth=0.7)
     ax.set_yticks(ticks, [f"{name}\n${_sign(claim)}$ ({claim['theory']})" for name, claim in claims.items()])
-    ax.set(ylim=(top, 0), xlim=(-reach, reach))
+    ax.set(ylim=(top, 0), xlim=limits)
 
 
-def _reach(rows: Sequence[Mapping[str, Any]]) -> float:
-    """How far the panel goes: few samples leave some margins so wide that the gaps would be lost."""
+def _limits(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """What the panel shows: few samples leave some margins so wide that the gaps would be lost."""
     margins = [float(row["margin"]) for row in rows if np.isfinite(float(row["margin"]))]
-    return 1.2 * max(*(abs(row["gap"]) for row in rows), 1.5 * float(np.median(margins)) if margins else 0.0)
+    usual = 1.5 * float(np.median(margins)) if margins else 0.0
+    gaps = [row["gap"] for row in rows]
+    return 1.2 * min(*gaps, -usual), 1.2 * max(*gaps, usual)
 
 
-def _block(ax: Axes, rows: Sequence[Mapping[str, Any]], place: tuple[float, float], reach: float) -> None:
+def _block(
+    ax: Axes, rows: Sequence[Mapping[str, Any]], place: tuple[float, float], limits: tuple[float, float]
+) -> None:
     top, height = place
     for number, row in enumerate(rows):
         at, how = top + height * (number + 0.5) / len(rows), VERDICTS[row["verdict"]]
         # What leaves the panel is drawn to its edge, an infinite margin too.
         bar = row["gap"] + np.array([-1, 1]) * float(row["margin"])
-        ax.plot(np.clip(bar, -reach, reach), [at, at], color=how["color"], linewidth=0.5, alpha=0.6)
+        ax.plot(np.clip(bar, *limits), [at, at], color=how["color"], linewidth=0.5, alpha=0.6)
         ax.plot(row["gap"], at, linestyle="none", **{"markersize": 2.2, "markeredgewidth": 0.6} | how)
 
 
