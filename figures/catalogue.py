@@ -20,6 +20,7 @@ NAMES = (
     "bounds",
     "what_your_kl_does",
     "published",
+    "theory_against_training",
 )
 """In the order of the report."""
 

@@ -70,11 +70,23 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     for claim in results["claims"].values():
         for row in claim["rows"]:
             counts[row["verdict"]] += 1
-    methods = len(results["methods"]) - 1
+    methods, failed = len(results["methods"]) - 1, _failed(results["claims"])
     return [
-        f"Of {sum(counts.values())} predictions for {methods} methods and {results['seeds']} "
-        f"seed{'s' * (results['seeds'] > 1)}, {counts['consistent']} are consistent with what was measured, "
-        f"{counts['inconsistent']} are not, and {counts['not enough samples']} had not enough samples."
+        f"Of {sum(counts.values())} predictions for {methods} method{'s' * (methods > 1)} and "
+        f"{results['seeds']} seed{'s' * (results['seeds'] > 1)}, {counts['consistent']} are consistent with "
+        "what was measured, "
+        f"{counts['inconsistent']} are not, and {counts['not enough samples']} had not enough samples.",
+        *([f"Not consistent: {'; '.join(failed)}."] if failed else []),
+    ]
+
+
+def _failed(claims: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name} ({claim['theory']}) of {row['run']} on {row['set']} prompts, off by {row['gap']:+.3f} with "
+        f"a margin of {float(row['margin']):.3f}"
+        for name, claim in claims.items()
+        for row in claim["rows"]
+        if row["verdict"] == "inconsistent"
     ]
 
 

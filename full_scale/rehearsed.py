@@ -60,7 +60,9 @@ def rehearsed_mass(here: Measured, arguments: Mapping[str, Any]) -> Iterator[Cla
         prediction=float(here.base_rate.mean()),
         gap=mean(here.rate - here.base_rate),
         resolution=RATE,
-        detail="from the base's towards 1" if target == "one" else "slope 0 at u = 1: stays at the base's",
+        detail="from the base's towards 1"
+        if target == "one"
+        else "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it",
     )
 
 

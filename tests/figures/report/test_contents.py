@@ -1,4 +1,4 @@
-from small_report import verdicts
+from small_report import supposed, verdicts
 
 from figures import drawings, store
 from figures.catalogue import NAMES, figure
@@ -10,7 +10,7 @@ from figures.report.results import Plan
 def test_it_holds_what_there_is_and_nothing_else(tmp_path):
     plan = Plan(folder=tmp_path)
     assert Contents.load(plan, []).verdicts is None
-    store.save("verdicts", verdicts("A8.frontier"), plan.results)
+    store.save("verdicts", verdicts(supposed("A8.frontier")), plan.results)
     made = figure("mu_beta").numbers(quick=True)
     store.save("mu_beta", made, plan.results)
     drawings.save("mu_beta", figure("mu_beta").drawing(made), ("svg",), plan.results)
