@@ -159,7 +159,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
 
 
 def _line(stage: str, state: str, seconds: float, words: str) -> str:
-    return f"{stage:<24} [{_STYLES[state]}]{state:<6}[/] {seconds:6.1f} s  {escape(words)}"
+    return f"{stage:<28} [{_STYLES[state]}]{state:<6}[/] {seconds:6.1f} s  {escape(words)}"
 
 
 def _console() -> Console:

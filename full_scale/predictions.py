@@ -150,9 +150,11 @@ def _base_rate_shift(run: Run) -> float:
 def kl_control(here: Measured, beta: float, target: float | None) -> Iterator[Claim]:
     """Under KL control every prompt's odds grow by one factor, logit mu - logit A1 = 1/beta (A5, A9).
 
-    The common log odds ratio is Mantel and Haenszel's, log sum V (1-A1) - log sum A1 (1-V): with V and A1
-    from separate samples both sums are unbiased at any number of samples, for prompts never or always solved
-    too, where sigma(logit A1 + 1/beta) at an estimated A1 is not.
+    That is the optimum over all policies: one that gives prompts of the same text the same answers, or is
+    not trained to the end, falls short of it. The common log odds ratio is Mantel and Haenszel's,
+    log sum V (1-A1) - log sum A1 (1-V): with V and A1 from separate samples both sums are unbiased at any
+    number of samples, for prompts never or always solved too, where sigma(logit A1 + 1/beta) at an estimated
+    A1 is not.
     """
     gain = _log_odds_ratio(here.rate, here.base_rate)
     predicted = float(mu_from_beta(smoothed(here.base_correct), beta).mean())
@@ -164,7 +166,8 @@ def kl_control(here: Measured, beta: float, target: float | None) -> Iterator[Cl
         prediction=1 / beta,
         gap=Estimate(gain.value - 1 / beta, gain.standard_error, gain.units),
         resolution=LOG_ODDS,
-        detail=f"mean validity {here.rate.mean():.3g}, about {predicted:.3g} predicted",
+        detail=f"mean validity {here.rate.mean():.3g}; about {predicted:.3g} at the optimum of a policy that "
+        "can tell the prompts apart",
     )
     if target is not None:
         yield Claim(

@@ -41,7 +41,11 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampled:
 def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
     with _task(recipe) as task:
-        return train(recipe, task, _presampled(recipe), progress=progress)
+        found = train(recipe, task, _presampled(recipe), progress=progress)
+    if torch.distributed.is_initialized():
+        # A process that ends with the group alive may abort, and torchrun then ends the others.
+        torch.distributed.destroy_process_group()
+    return found
 
 
 def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> dict[str, Any]:

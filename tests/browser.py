@@ -1,5 +1,6 @@
 """A headless Chromium that writes down what the page logs and asks for; tests skip where there is none."""
 
+import importlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ class Browser:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
         self.driver.get(path.as_uri())
+        ready = "return [document.URL, document.readyState]"
+        wait = importlib.import_module("selenium.webdriver.support.wait").WebDriverWait(self.driver, 60)
+        wait.until(lambda driver: driver.execute_script(ready) == [path.as_uri(), "complete"])
 
     def run(self, script: str):
         return self.driver.execute_script(script)
@@ -53,6 +57,8 @@ def chromium(profile: Path) -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found))
     try:
+        # Not the tab that it starts with, whose own page may still be on its way.
+        driver.switch_to.new_window("tab")
         yield Browser(driver)
     finally:
         driver.quit()

@@ -96,6 +96,9 @@ def two_processes(folder):
     (folder / f"said-{rank}.json").write_text(json.dumps({"world": world, "exact": exact, "groups": groups}))
     if rank == 0:
         torch.save(gradients, folder / "gradients.pt")
+    # A process that ends with the group alive may abort, and torchrun then ends the other.
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 
 
 def killed(folder, step):

@@ -4,6 +4,7 @@ import signal
 from dataclasses import replace
 
 import pytest
+import torch
 from killed_stage import STAGES, killed, run_stage, stage_recipe
 from ruled_task import ruled_recipe, ruled_task
 from tiny_llama import tiny_llama
@@ -63,6 +64,17 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
         train_stage(ruled_recipe(tmp_path), silent)
     assert closed == [1]
     assert not Folders.of(ruled_recipe(tmp_path)).training.exists()
+
+
+def test_a_training_in_several_processes_takes_leave_of_the_others(place, closed, monkeypatch):
+    recipe, left = ruled_recipe(place), []
+    presample_stage(recipe, silent)
+    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress: {"findings": ["done"]})
+    monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: left.append(1))
+    for initialized, count in ((False, 0), (True, 1)):
+        monkeypatch.setattr(torch.distributed, "is_initialized", lambda yes=initialized: yes)
+        assert train_stage(recipe, silent) == {"findings": ["done"]}
+        assert len(left) == count
 
 
 @pytest.mark.parametrize(
