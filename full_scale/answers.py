@@ -13,6 +13,7 @@ from .config import Recipe
 from .generation import Completion, prompt_tokens, sample, sequence_logps
 from .protocol import Example, Score, Task
 from .rehearsal import Row
+from .storage import hash_values
 
 TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 """Divergences whose token sums are stored for the rows of the rehearsal buffer (theory B5)."""
@@ -90,6 +91,7 @@ def _entry(
     greedy, *sampled = scores
     return {
         "id": example.id,
+        "question": hash_values([example.prompt]),
         "greedy": int(greedy.correct),
         "correct": [int(score.correct) for score in sampled],
         "log_pi": log_pi,

@@ -52,9 +52,8 @@ def findings(evaluations: Evaluations) -> list[str]:
     """What did and did not reproduce: every sentence a difference between two means, with its margin.
 
     Expected are a higher Pass@1 than the base's, for every method; a lower Pass@k at many samples and a lower
-    style entropy, for GRPO; higher ones than GRPO's, for DPH. Differences are taken prompt by prompt,
-    averaged over seeds; the margin is that of `verdicts.Estimate` over prompts. Prompts that share a
-    question count as independent, and seeds are not resampled.
+    style entropy, for GRPO; higher ones than GRPO's, for DPH. See `difference`; the margin is that of
+    `verdicts.Estimate`. Seeds are not resampled.
     """
     samples = min(len(p["correct"]) for seeds in evaluations.values() for s in seeds for p in s["prompts"])
     many = max(k for k in (1, 2, 4, 8, 16, 32) if k <= samples)
@@ -103,18 +102,28 @@ def _sentence(pair: tuple[str, str, str], gap: Estimate, found: int, expected: i
 
 
 def difference(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], of: Any) -> Estimate:
-    """The mean over common prompts of a measure after minus before, each averaged over its seeds."""
+    """The mean over questions of a measure after minus before, each averaged over its seeds.
+
+    A prompt is compared with itself. Prompts of the same text, asked of several databases, are one question:
+    a policy cannot tell them apart, so that only questions count as independent.
+    """
     first, second = (_by_prompt(seeds, of) for seeds in (before, after))
-    common = [name for name in first if name in second]
-    return mean([second[name] - first[name] for name in common])
+    gaps: dict[str, list[float]] = {}
+    for name, (question, value) in first.items():
+        if name in second:
+            gaps.setdefault(question, []).append(second[name][1] - value)
+    return mean([np.mean(values) for values in gaps.values()])
 
 
-def _by_prompt(seeds: Sequence[Mapping[str, Any]], of: Any) -> dict[str, float]:
+def _by_prompt(seeds: Sequence[Mapping[str, Any]], of: Any) -> dict[str, tuple[str, float]]:
+    """Each prompt's question, and its measure averaged over seeds."""
     found: dict[str, list[float]] = {}
+    questions = {}
     for seed in seeds:
         for prompt in seed["prompts"]:
+            questions[prompt["id"]] = prompt["question"]
             found.setdefault(prompt["id"], []).append(of(prompt))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+    return {name: (questions[name], float(np.mean(values))) for name, values in found.items()}
 
 
 def _pass(prompt: Mapping[str, Any], k: int) -> float:

@@ -37,7 +37,7 @@ class Size:
     """Databases of a domain, in tens: how many times each table goes through STATES."""
     train: int = 20
     """Questions to train on; each gives 10 * copies prompts."""
-    evaluation: int = 8
+    evaluation: int = 16
     """Questions of each evaluation set."""
     habits: Habits = field(default_factory=Habits)
     architecture: Architecture = field(default_factory=Architecture)

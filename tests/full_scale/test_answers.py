@@ -48,6 +48,12 @@ def test_what_is_stored_of_each_prompt(answers):
             np.testing.assert_allclose(entry[name], expected, atol=1e-5)
 
 
+def test_prompts_of_one_text_share_their_question(answers):
+    first, other = answers.task.train[:2]
+    found = answers.of([first, replace(first, id="elsewhere"), other], seed=11)
+    assert found[0]["question"] == found[1]["question"] != found[2]["question"]
+
+
 def test_the_initial_model_is_its_own_reference(answers):
     own = replace(answers, model=answers.initial)
     for entry in own.of(answers.task.train[:2], seed=3):

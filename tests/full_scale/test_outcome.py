@@ -8,10 +8,15 @@ from full_scale.outcome import COLUMNS, difference, findings, outcomes
 ALL, NONE = [1] * 8, [0] * 8
 
 
-def evaluated(correct, styles=("a", "b"), **summary):
-    """An evaluated set: a list of verdicts for each prompt; styles in turn over its samples."""
+def evaluated(correct, styles=("a", "b"), share=1, **summary):
+    """An evaluated set: a list of verdicts for each prompt, `share` prompts a question; styles in turn."""
     prompts = [
-        {"id": f"p{i}", "correct": list(c), "styles": [styles[j % len(styles)] for j in range(len(c))]}
+        {
+            "id": f"p{i}",
+            "question": f"q{i // share}",
+            "correct": list(c),
+            "styles": [styles[j % len(styles)] for j in range(len(c))],
+        }
         for i, c in enumerate(correct)
     ]
     numbers = {
@@ -48,6 +53,14 @@ def test_differences_are_taken_prompt_by_prompt():
     after = [evaluated([ALL, NONE]), evaluated([NONE, NONE])]
     found = difference(before, after, rate)
     assert (found.value, found.units) == (-0.25, 2)
+    assert found.standard_error == pytest.approx(0.25)
+
+
+def test_prompts_of_one_text_are_one_question():
+    rate = lambda prompt: sum(prompt["correct"]) / len(prompt["correct"])  # noqa: E731
+    before, after = evaluated([NONE] * 4, share=2), evaluated([ALL, NONE, ALL, ALL], share=2)
+    found = difference([before], [after], rate)
+    assert (found.value, found.units) == (0.75, 2)
     assert found.standard_error == pytest.approx(0.25)
 
 
