@@ -1,4 +1,4 @@
-"""Writes what is made, not typed: pages of theorems, guide to divergences, README's findings and pictures.
+"""Writes what is made, not typed: pages of theorems, guide to divergences, parts and pictures of the README.
 
 Run: python docs/generate.py (from anywhere; it writes only what has changed)
 """
@@ -10,23 +10,27 @@ from dph_theory import pages
 from figures import guide, store
 from figures.catalogue import figure
 from figures.drawings import rendered
+from figures.report import claims
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PICTURES = ("pass_at_k", "collapse", "what_your_kl_does")
 """Figures that the README shows."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
-"""The part of the README that is made from stored results."""
+DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
+"""The parts of the README that are made."""
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
     stored = guide.records()
     readme = ROOT / "README.md"
-    found = FOUND.sub(lambda _: f"\n{guide.in_short(stored)}\n\n", readme.read_text(encoding="utf-8"))
+    text = readme.read_text(encoding="utf-8")
+    for part, made in ((FOUND, f"{guide.in_short(stored)}\n"), (DIFFERS, claims.in_short())):
+        text = part.sub(lambda _, made=made: f"\n{made}\n", text)
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
-    return theorems | pictures | {DOCS / "which-divergence.md": guide.guide(stored), readme: found}
+    return theorems | pictures | {DOCS / "which-divergence.md": guide.guide(stored), readme: text}
 
 
 def picture(name: str) -> str:

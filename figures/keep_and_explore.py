@@ -69,9 +69,9 @@ def draw(record: Mapping[str, Any]) -> Drawing:
             for split, filled, shift in (("train", True, -0.16), ("held_out", False, 0.16)):
                 seeds.dot(ax, found[split][measure], row + shift, label, filled=filled)
         counts = [sum(results["prompts"][split][measure]) / results["seeds"] for split in SPLITS]
-        solved = "solves" if measure == "retention" else "does not solve"
+        solved = "solved by the base" if measure == "retention" else "not solved by the base"
         ax.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
-        ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts that the base {solved}")
+        ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts {solved}")
         ax.grid(axis="y", color=style.GREY, alpha=0.2, linewidth=0.5)
         ax.set_axisbelow(True)
     axes[0].set_yticks(range(len(methods)), [seeds.written(label) for label in methods])

@@ -119,6 +119,20 @@ DIFFERENCES = (
         "rise without passing any.",
         ("A11.convergence", "A11.monotone"),
     ),
+    Difference(
+        "Which form varies less",
+        "The generator form, on samples of the reference, varies less than the definition form, on samples "
+        "of the policy.",
+        "Neither dominates: outcomes that gained mass favour the definition form, outcomes that lost mass, "
+        "as under collapse, the generator form.",
+        ("B8.variance", "B8.gap"),
+    ),
+    Difference(
+        "Pass@1 up, Pass@k down",
+        "Training by reward raises pass@1 and lowers pass@k.",
+        "Only where prompts share a policy can it do so.",
+        ("D3.shared", "D3.single", "D3.conditioned"),
+    ),
 )
 
 
@@ -137,6 +151,14 @@ def differences(contents: Contents) -> list[Child]:
         "published statement or a reading that is in circulation; a different reading may survive."
     )
     return [tag("p", lead), [_difference(difference, reports) for difference in DIFFERENCES]]
+
+
+def in_short() -> str:
+    """The differences as a list in Markdown."""
+    return "".join(
+        f"- {title} ({', '.join(f'`{name}`' for name in entries)}). *Said:* {said} *Found:* {found}\n"
+        for title, said, found, entries in DIFFERENCES
+    )
 
 
 def _difference(difference: Difference, reports: Mapping[str, Any]) -> Element:
