@@ -1,6 +1,6 @@
 """Pass@k against k: strategies that prompt types share, exactly, and the tiny transformer over seeds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,7 @@ from matplotlib.figure import Figure as Drawing
 from . import experiments, seeds, style
 from .figure import Figure
 
-STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef", "reverse KL on all prompts")
-ON_D_PEF = STRATEGIES[1:4]
+ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 TICKS = (1, 4, 16, 64, 256)
 SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
@@ -18,21 +17,14 @@ SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 def compute(config: Mapping[str, Any]) -> dict[str, Any]:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
-    exact = experiments.experiment("strategies", config["quick"])["results"]
+    exact = experiments.experiment("strategies", config["quick"])
     tiny = experiments.experiment("styles", config["quick"])["results"]
-    named = {method["name"]: method for method in exact["methods"]}
     ends = {"base": [*tiny["bases"]]}
     for run in tiny["runs"]:
         if run["name"] in STYLES and "main" in run["groups"]:
             ends.setdefault(run["name"], []).append(run["end"])
     return {
-        "strategies": {
-            "k": exact["draws"],
-            "curves": {
-                "base": exact["base"]["pass_at_draws"],
-                **{name: named[name]["pass_at_draws"] for name in STRATEGIES},
-            },
-        },
+        "strategies": list(_strategies(exact["config"], exact["results"])),
         "styles": {
             "k": tiny["k"],
             "seeds": len(tiny["bases"]),
@@ -46,10 +38,22 @@ def compute(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _strategies(config: Mapping[str, Any], exact: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The strategies model's curves at the comparison's strength, and where the direction matters most."""
+    named = {method["name"]: method["pass_at_draws"] for method in exact["methods"]}
+    alone = {"base": exact["base"]["pass_at_draws"], "GRPO": named["GRPO"]}
+    weak = exact["weak"]
+    for strength, found in ((config["strength"], named), (weak["strength"], weak["pass_at_draws"])):
+        anchored = {name: found[name] for name in ON_D_PEF}
+        yield {"strength": strength, "k": exact["draws"], "curves": {**alone, **anchored}}
+
+
 def findings(results: Mapping[str, Any]) -> list[str]:
     """From which k on the base solves more than a method that it was trained into."""
-    exact, tiny = results["strategies"], results["styles"]
-    said = [_crossings("Strategies", exact["k"], exact["curves"]), _apart(exact["curves"])]
+    tiny, said = results["styles"], []
+    for exact in results["strategies"]:
+        where = f"Strategies, strength {exact['strength']:g}"
+        said += [_crossings(where, exact["k"], exact["curves"]), _apart(where, exact["curves"])]
     for split, words in SPLITS.items():
         curves = tiny["curves"][split]
         means = {name: found["mean"] for name, found in curves.items()}
@@ -71,12 +75,9 @@ def _surely(where: str, ks: list[int], curves: Mapping[str, Mapping[str, Any]]) 
     return f"There ({where}) the 95% intervals lie apart below the base's with {whom}."
 
 
-def _apart(curves: Mapping[str, list[float]]) -> str:
-    here = np.array([values for name, values in curves.items() if name in ON_D_PEF])
-    return (
-        f"Strategies: the curves of {', '.join(ON_D_PEF)} differ by at most {np.ptp(here, axis=0).max():.3f} "
-        "at this strength."
-    )
+def _apart(where: str, curves: Mapping[str, list[float]]) -> str:
+    here = np.array([curves[name] for name in ON_D_PEF])
+    return f"{where}: the curves of {', '.join(ON_D_PEF)} differ by at most {np.ptp(here, axis=0).max():.3f}."
 
 
 def _crossings(where: str, ks: list[int], curves: Mapping[str, list[float]]) -> str:
@@ -89,42 +90,38 @@ def _crossings(where: str, ks: list[int], curves: Mapping[str, list[float]]) -> 
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:
-    """Three panels with one legend: strategies, training prompts, held-out prompts."""
+    """Four panels with one legend: strategies at two strengths, training prompts, held-out prompts."""
     results = record["results"]
-    exact, tiny = results["strategies"], results["styles"]
-    drawing, axes = style.new(height=3.0, ncols=3)
-    for name, values in exact["curves"].items():
-        known = {"mean": values, "low": None}
-        seeds.curve(axes[0], exact["k"], known, _as_published(name), label=seeds.written(name))
-    for ax, (split, words) in zip(axes[1:], SPLITS.items(), strict=True):
+    tiny = results["styles"]
+    drawing, axes = style.new(height=4.9, nrows=2, ncols=2)
+    for ax, exact in zip(axes[0], results["strategies"], strict=True):
+        for name, values in exact["curves"].items():
+            seeds.curve(ax, exact["k"], {"mean": values, "low": None}, name)
+        ax.set_title(rf"Strategies, $\eta f''(1) = {exact['strength']:.3g}$")
+    for ax, (split, words) in zip(axes[1], SPLITS.items(), strict=True):
         for name, found in tiny["curves"][split].items():
             seeds.curve(ax, tiny["k"], found, name)
-        ax.set_title(f"Tiny transformer:\n{words}")
-    axes[0].set_title("Strategies:\nexact")
-    for ax in axes:
+        ax.set_title(f"Tiny transformer, {words}")
+    for ax in axes.flat:
         ax.set_xscale("log", base=2)
         ax.set_xticks(TICKS, [f"{k}" for k in TICKS])
         ax.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
         low = min(line.get_ydata().min() for line in ax.get_lines())
         ax.set_ylim(low - 0.03, 1.01)
-    seeds.legend(drawing, axes, 4)
+    seeds.legend(drawing, axes.flat, 4)
     return drawing
-
-
-def _as_published(name: str) -> str:
-    """The baseline RKL acts on all prompts, so the reverse KL there looks like it."""
-    return "RKL" if name == "reverse KL on all prompts" else name
 
 
 FIGURE = Figure(
     name="pass_at_k",
     title="Pass@k before and after training",
     caption=(
-        "Pass@k averaged over prompts, before training (base) and after. Left: strategies that prompt types "
-        "share, trained by exact gradients; every anchor has strength eta f''(1) = 1, GRPO none. Middle and "
-        "right: a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was "
-        "trained on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds "
-        "with 95% t-intervals."
+        "Pass@k averaged over prompts, before training (base) and after. Top: strategies that prompt types "
+        "share, trained by exact gradients, with anchors on the rehearsed prompts at strength eta f''(1) = 1 "
+        "(left) and at the strength where forward and reverse KL differ most (right); GRPO has none. Bottom: "
+        "a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was trained "
+        "on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds with "
+        "95% t-intervals."
     ),
     compute=compute,
     draw=draw,

@@ -19,15 +19,22 @@ def base_curve(k):
 
 
 def test_the_base_is_the_tasks_own_pass_at_k(quick):
-    found = quick["results"]["strategies"]
-    assert found["k"] == [1, 16]
-    assert found["curves"]["base"] == pytest.approx([base_curve(1), base_curve(16)], abs=1e-12)
+    for found in quick["results"]["strategies"]:
+        assert found["k"] == [1, 16]
+        assert found["curves"]["base"] == pytest.approx([base_curve(1), base_curve(16)], abs=1e-12)
 
 
 def test_training_trades_pass_at_16_for_pass_at_1(quick):
-    curves = quick["results"]["strategies"]["curves"]
+    curves = quick["results"]["strategies"][0]["curves"]
     assert curves["GRPO"][0] > curves["base"][0]
     assert curves["GRPO"][1] < curves["DPH-F"][1]
+
+
+def test_the_weaker_anchor_is_where_the_direction_matters(quick):
+    strong, weak = quick["results"]["strategies"]
+    gap = lambda found: found["curves"]["DPH-F"][1] - found["curves"]["reverse KL on D_pef"][1]  # noqa: E731
+    assert abs(gap(weak)) >= abs(gap(strong))
+    assert weak["curves"]["GRPO"] == strong["curves"]["GRPO"]
 
 
 def test_seeds_have_intervals(quick):
@@ -40,15 +47,15 @@ def test_seeds_have_intervals(quick):
 
 def test_the_findings_say_from_which_k_on_the_base_is_better(quick):
     results = quick["results"]
-    assert "GRPO from k = 16" in FIGURE.findings(results)[2]
+    assert "GRPO from k = 16" in FIGURE.findings(results)[4]
     results["styles"]["curves"]["train"]["GRPO"]["mean"] = [0.9, 0.95, 1.0]
-    assert "GRPO at no k" in FIGURE.findings(results)[2]
+    assert "GRPO at no k" in FIGURE.findings(results)[4]
     for found in results["styles"]["curves"]["train"].values():
         found["low"], found["high"] = [0.4, 0.8, None], [0.5, 0.9, None]
-    assert "base's with no method" in FIGURE.findings(results)[3]
+    assert "base's with no method" in FIGURE.findings(results)[5]
     results["styles"]["curves"]["train"]["GRPO"]["high"] = [0.3, 0.5, None]
-    assert "base's with GRPO at k = 1, 16." in FIGURE.findings(results)[3]
-    results["strategies"]["curves"]["DPH-F"][0] += 1
+    assert "base's with GRPO at k = 1, 16." in FIGURE.findings(results)[5]
+    results["strategies"][0]["curves"]["DPH-F"][0] += 1
     assert "differ by at most 1.0" in FIGURE.findings(results)[1]
 
 
@@ -59,5 +66,5 @@ def test_it_draws(quick):
 def test_the_committed_numbers():
     assert_recomputed("pass_at_k")
     assert_figure_draws("pass_at_k")
-    curves = stored("pass_at_k")["results"]["strategies"]
+    curves = stored("pass_at_k")["results"]["strategies"][1]
     assert curves["curves"]["base"] == pytest.approx([base_curve(k) for k in curves["k"]], abs=1e-12)

@@ -99,6 +99,19 @@ def _end(config: Config, run: Trajectory) -> dict[str, Any]:
     }
 
 
+def where_direction_matters(config: Config, directions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
+    on_rehearsed = [row for row in directions if row["place"] == "D_pef"]
+    strength = max(on_rehearsed, key=lambda row: abs(row["gap"]))["strength"]
+    ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
+    for direction, divergence in config.divergences.items():
+        eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
+        run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
+        name = _DPH.get(direction, f"{direction} on D_pef")
+        curves[name] = mean_pass_at_k(run.outcomes[-1], config.task, np.array(config.draws)).tolist()
+    return {"strength": strength, "pass_at_draws": curves}
+
+
 def on_random_tasks(config: Config, rng: np.random.Generator) -> dict[str, Any]:
     """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k.
 

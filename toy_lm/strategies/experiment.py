@@ -10,7 +10,7 @@ import numpy as np
 from dph_theory.arrays import whole
 from dph_theory.record import record
 
-from .compare import compare, on_random_tasks
+from .compare import compare, on_random_tasks, where_direction_matters
 from .config import Config
 from .findings import findings
 from .summary import directions, meter
@@ -33,6 +33,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     results = compare(config, partial(tell, "methods"))
     results["sweep"] = sweep(config, partial(tell, "sweep"))
     results["directions"] = directions(config, results["sweep"])
+    results["weak"] = where_direction_matters(config, results["directions"])
     results["meter"] = meter(config, results["sweep"])
     tell("targets and random tasks", 0, 2)
     results["targets"] = targets(config)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from toy_lm.strategies.compare import compare, methods, on_random_tasks
+from toy_lm.strategies.compare import compare, methods, on_random_tasks, where_direction_matters
 from toy_lm.strategies.config import Config
 
 CONFIG = replace(Config.quick(), learning_rate=2.0, strengths=(1.0,), steps=80, draws=(1, 16, 256))
@@ -59,6 +59,17 @@ def test_a_type_s_pass_rate_is_its_strategy_s_mass_times_its_skill(found):
     for row in found["methods"]:
         own = np.diag(np.array(row["strategies"])[1:]) * row["skill"]
         np.testing.assert_allclose(row["pass_rates"], [0.97, *own], rtol=1e-12)
+
+
+def test_the_direction_is_told_at_the_strength_of_the_widest_gap_on_d_pef(found):
+    rows = [("D_pef", 0.1, 0.2), ("D_pef", 1.0, -0.3), ("all prompts", 10.0, 0.9)]
+    directions = [{"place": place, "strength": strength, "gap": gap} for place, strength, gap in rows]
+    weak = where_direction_matters(CONFIG, directions)
+    assert weak["strength"] == 1.0
+    compared = {row["name"]: row["pass_at_draws"] for row in found["methods"]}
+    assert list(weak["pass_at_draws"]) == ["DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef"]
+    for name, curve in weak["pass_at_draws"].items():
+        assert curve == pytest.approx(compared[name], abs=1e-12)
 
 
 def test_random_tasks_depend_on_the_generator_alone():
