@@ -103,7 +103,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         seeds.curve(axes[2], found["k"], found, name)
     axes[2].set_xscale("log", base=2)
     axes[2].set_xticks(found["k"], [str(k) for k in found["k"]])
-    axes[2].set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results['prompts']} held-out prompts")
+    axes[2].set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results['prompts']} new prompts")
     for verdict, how in VERDICTS.items():
         axes[0].plot([], [], linestyle="none", label=verdict, **how)
     seeds.legend(drawing, axes, 4)
