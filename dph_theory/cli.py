@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 
+from . import terminal
 from .checks import CHECKS
 from .files import write_json
 from .references import REFERENCES
@@ -25,13 +26,6 @@ _STYLE = {
     Verdict.REFUTED: "yellow",
     Verdict.UNDECIDED: "red",
 }
-INTERRUPTED = 130
-
-
-def _console(stderr: bool = False) -> Console:
-    # Piped output has no width of its own; the table needs this much not to wrap its names.
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=150)
 
 
 @click.command(short_help="Check every theorem, and that its false neighbours fall.")
@@ -73,7 +67,7 @@ def verify(
         raise click.UsageError(str(error)) from error
     if path is not None and not path.parent.is_dir():
         raise click.UsageError(f"--json {path}: the folder {path.parent} does not exist")
-    console = _console()
+    console = terminal.console()
     if listing:
         console.print(_listing(theorems))
         return
@@ -81,7 +75,7 @@ def verify(
         reports = _run_with_progress(theorems, settings)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
-        sys.exit(INTERRUPTED)
+        sys.exit(terminal.INTERRUPTED)
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
     console.print(_table(reports))
@@ -91,8 +85,8 @@ def verify(
 
 
 def _run_with_progress(theorems: list[Theorem], settings: Settings) -> list[Report]:
-    columns = (TextColumn("verifying"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.description}"), console=_console(stderr=True)) as progress:
+    columns = (*terminal.columns("verifying"), TextColumn("{task.description}"))
+    with Progress(*columns, console=terminal.console(stderr=True)) as progress:
         task = progress.add_task("", total=len(theorems))
         return run(
             theorems,

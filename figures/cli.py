@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
-INTERRUPTED = 130
+from dph_theory import terminal
+
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 _seed = click.option(
@@ -24,8 +25,8 @@ class _Bars:
 
     def __init__(self) -> None:
         console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        hidden = not console.is_terminal
+        self.shown = Progress(*terminal.columns(), console=console, transient=True, disable=hidden)
         self._tasks: dict[str, TaskID] = {}
 
     def started(self, stage: str) -> None:
@@ -75,7 +76,7 @@ def figures_command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        _console().print(_listing(needs, {name: figure(name).title for name in names}))
+        terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
     out, kept = folder or drawings.OUT, numbers or store.NUMBERS
     try:
@@ -90,7 +91,7 @@ def figures_command(
                 click.echo(path)
     except KeyboardInterrupt:
         click.echo("interrupted: what was written before is whole")
-        sys.exit(INTERRUPTED)
+        sys.exit(terminal.INTERRUPTED)
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
@@ -133,7 +134,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
 
     if not folder.absolute().parent.is_dir():
         raise click.UsageError(f"--folder {folder}: the folder {folder.absolute().parent} does not exist")
-    bars, console = _Bars(), _console()
+    bars, console = _Bars(), terminal.console(highlight=False)
 
     class Shown(Watch):
         started = bars.started
@@ -150,7 +151,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
             outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, watch=Shown())
     except KeyboardInterrupt:
         console.print("interrupted: the same command goes on from the stages that are finished")
-        sys.exit(INTERRUPTED)
+        sys.exit(terminal.INTERRUPTED)
     failed = [outcome.stage for outcome in outcomes if outcome.failed]
     words = f"{len(outcomes)} stages in {time.perf_counter() - start:.0f} s, "
     words += f"{len(failed)} failed: {', '.join(failed)}" if failed else "none failed"
@@ -160,9 +161,3 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
 
 def _line(stage: str, state: str, seconds: float, words: str) -> str:
     return f"{stage:<28} [{_STYLES[state]}]{state:<6}[/] {seconds:6.1f} s  {escape(words)}"
-
-
-def _console() -> Console:
-    # Piped output has no width of its own; the lines need this much not to wrap.
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(width=150, highlight=False)

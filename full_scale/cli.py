@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
+from dph_theory import terminal
 from dph_theory.files import write_json
 
 from .config import Recipe, load_recipe
 
-INTERRUPTED, WRONG = 130, 2
+WRONG = 2
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 _config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
@@ -118,18 +119,13 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]]]:
     """A console and a progress callable; errors in words. Of several processes only the first one prints."""
     first = os.environ.get("RANK", "0") == "0"
-    # Piped output has no width of its own; the tables need this much not to wrap every cell.
-    console, errors = (Console(stderr=stderr, quiet=not first) for stderr in (False, True))
-    for each in (console, errors):
-        if not each.is_terminal:
-            each.width = 160
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, disable=not errors.is_terminal or not first) as shown:
+    console, errors = (terminal.console(stderr=stderr, quiet=not first) for stderr in (False, True))
+    with Progress(*terminal.columns(), console=errors, disable=not errors.is_terminal or not first) as shown:
         try:
             yield console, _bars(shown) if errors.is_terminal else _lines(errors)
         except KeyboardInterrupt:
             _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
-            sys.exit(INTERRUPTED)
+            sys.exit(terminal.INTERRUPTED)
         except (ValueError, RuntimeError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TaskID
 
+from dph_theory import terminal
 from dph_theory.files import write_json
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
-INTERRUPTED = 130
 _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -89,7 +88,7 @@ def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) 
     written: list[Path] = []
     for name in EXPERIMENTS:
         target = None if path is None else path / f"{name}.json"
-        _console().rule(name)
+        terminal.console().rule(name)
         _run_one(name, target, seed, quick, folder=folder if name == RESUMABLE else None, earlier=written)
         written += [] if target is None else [target]
 
@@ -117,9 +116,9 @@ def _run_one(
         if path is not None:
             write_json(path, record)
     except KeyboardInterrupt:
-        _console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
-        sys.exit(INTERRUPTED)
-    console = _console()
+        terminal.console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(terminal.INTERRUPTED)
+    console = terminal.console()
     for table in experiment.tables(record):
         console.print(table)
     for sentence in record["findings"]:
@@ -128,8 +127,7 @@ def _run_one(
 
 def _with_progress(run: Callable[..., Any], name: str, config: Any, seed: int, folder: Path | None) -> Any:
     """What the experiment returns, its stages shown as bars while it works."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_console(stderr=True)) as bars:
+    with Progress(*terminal.columns(), console=terminal.console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -157,9 +155,3 @@ def _kept(written: list[Path], folder: Path | None) -> str:
 def _check_parent(option: str, path: Path | None) -> None:
     if path is not None and not path.parent.is_dir():
         raise click.UsageError(f"{option} {path}: the folder {path.parent} does not exist")
-
-
-def _console(stderr: bool = False) -> Console:
-    # Piped output has no width of its own; the tables need this much not to wrap every cell.
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=150)

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 
+from .. import terminal
 from ..files import write_json
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
@@ -19,7 +20,6 @@ from .page import dead_zone_words, match_words, minimiser_words, page, variance_
 from .report import SAMPLES, AuditReport
 
 _FORM = "FILE.py:function"
-INTERRUPTED = 130
 _OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
@@ -52,8 +52,8 @@ def audit_command(
             sys.exit(_audit_all(seed, json_path, page_path))
         sys.exit(_audit_one(target or "", samples or "policy", seed, json_path))
     except KeyboardInterrupt:
-        _console().print("interrupted: nothing was written")
-        sys.exit(INTERRUPTED)
+        terminal.console().print("interrupted: nothing was written")
+        sys.exit(terminal.INTERRUPTED)
 
 
 def _check_usage(
@@ -81,7 +81,7 @@ def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> 
         progress.update(task, advance=1)
     if json_path is not None:
         write_json(json_path, report.as_json())
-    console = _console()
+    console = terminal.console()
     _print_verdict(console, report)
     console.print(_findings(report))
     return int(_failed(report))
@@ -97,7 +97,7 @@ def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int
         write_json(json_path, [_with_form(report) for report in reports])
     if page_path is not None:
         page_path.write_text(page(reports), encoding="utf-8")
-    console = _console()
+    console = terminal.console()
     for report in reports:
         _print_verdict(console, report)
     console.print(_overview(reports))
@@ -153,15 +153,9 @@ def _with_form(report: AuditReport) -> dict[str, Any]:
     return {"source": form.source, "formula": form.formula, **report.as_json()}
 
 
-def _console(stderr: bool = False) -> Console:
-    # Piped output has no width of its own; the tables need this much not to wrap every cell.
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=150)
-
-
 def _progress() -> Progress:
-    columns = (TextColumn("auditing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, TextColumn("{task.description}", markup=False), console=_console(stderr=True))
+    columns = (*terminal.columns("auditing"), TextColumn("{task.description}", markup=False))
+    return Progress(*columns, console=terminal.console(stderr=True))
 
 
 def _print_verdict(console: Console, report: AuditReport) -> None:

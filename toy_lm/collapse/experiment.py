@@ -1,18 +1,17 @@
 """The experiment: collapse under misspecification, on a reference case and on random bases (theory A10)."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from dph_theory import beta_from_mu
 from dph_theory.arrays import fail
 from dph_theory.record import record
 
+from ..threads import one_thread
 from .family import Bigrams
 from .findings import findings
 from .fits import Fits
@@ -87,7 +86,7 @@ def run(config: Config | None = None, *, seed: int = 0, progress: Progress | Non
     random ones hold "rates" of collapse.
     """
     config = config or Config()
-    with _one_thread():
+    with one_thread():
         results = _results(config, np.random.default_rng(seed), progress)
     return record(
         KIND,
@@ -97,17 +96,6 @@ def run(config: Config | None = None, *, seed: int = 0, progress: Progress | Non
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The tensors are small: threads cost more than they give, and wait for each other on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> dict[str, Any]:

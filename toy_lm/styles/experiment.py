@@ -19,6 +19,8 @@ KIND = "toy.styles"
 _ANCHORED = ("RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
 """The methods whose anchors are compared at equal strength eta f''(1)."""
 
+STAGE = "trainings"
+
 
 @dataclass(frozen=True)
 class Config:
@@ -112,7 +114,7 @@ def run(
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.
 
-    `progress(stage, done, total)` is called as runs finish. With a folder, made if need be, finished runs are
+    `progress(STAGE, done, total)` is called as runs finish. With a folder, made if need be, finished runs are
     kept there and not redone. Same seed, same numbers, however many workers.
     Raises ValueError for a negative seed, and for a stored run with another configuration or other versions.
     """
@@ -125,7 +127,7 @@ def run(
     def done(job: Job) -> None:
         finished.append(job)
         if progress is not None:
-            progress(job.variant.label, len(finished), len(jobs))
+            progress(STAGE, len(finished), len(jobs))
 
     path = None if folder is None else Path(folder)
     if path is not None:

@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from multiprocessing import get_context, parent_process
@@ -14,12 +13,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import torch
-
 from dph_theory.arrays import fail
 from dph_theory.files import write_json
 from dph_theory.record import checked, record
 
+from ..threads import one_thread
 from .evaluate import at_the_end, on_the_way, yardstick
 from .samples import presample
 from .tasks import Task, make_task
@@ -70,7 +68,7 @@ def run_all(
 
 def run_one(job: Job) -> dict[str, Any]:
     """Train, and measure exactly: the curve, the end, and the base beside it; a record of kind KIND."""
-    with _one_thread():
+    with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_law(base, task.prompts)
         rehearsed = presample(
@@ -172,14 +170,3 @@ def _base(settings: Settings, seed: int) -> tuple[Task, Transformer]:
     """All methods of a seed start from one base; jobs come seed by seed, so one at a time is kept."""
     task = make_task(seed)
     return task, pretrain(task, settings, seed=seed)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Torch on one thread: tensors this small gain nothing from more, and sums come in one order."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
