@@ -74,8 +74,10 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
     """The parts of KL(pi || a), theory A8; `.excess` is the collapse meter.
 
     KL(pi||a) = kl(pi(Y1)||a(Y1)) + pi(Y1) KL(pi(.|Y1)||p_*) + pi(Y0) KL(pi(.|Y0)||p_0), each (*batch) and
-    each computed on its own. Source: ours (chain rule).
+    each computed on its own. Raises ValueError if the automaton accepts no or every word of this length.
+    Source: ours (chain rule).
     """
+    automaton.require_informative(agreed_length(length, policy, base))
     valid, invalid = (conditioned(policy, base, part, length) for part in (automaton, ~automaton))
     parts = decomposed(valid, invalid, torch.stack([_kl(*valid), _kl(*invalid)], -1))
     (left, right), _ = on_one_automaton([policy, base], length)

@@ -103,6 +103,8 @@ class MarkovLM:
             raise fail("(vocabulary, order)", (vocabulary, order), "whole numbers, at least 1")
         if length is not None and length < order:
             raise fail("length", length, f"at least the order {order}")
+        if not 0 < concentration < np.inf:
+            raise fail("concentration", concentration, "a finite number above 0")
 
         def rows(*shape: int) -> np.ndarray:
             return rng.dirichlet(np.full(vocabulary, concentration), size=(*batch, *shape))
@@ -212,6 +214,8 @@ def walk(
     seed: Seed,
 ) -> np.ndarray:
     """Ancestral samples: log_step(t) (*batch, states, contexts, V) are the logs of the next symbol's law."""
+    if count < 0:
+        raise fail("count", count, "a whole number, at least 0")
     rng = np.random.default_rng(seed)
     members = int(np.prod(batch))
     state = np.full((members, count), initial)

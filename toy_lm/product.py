@@ -99,9 +99,11 @@ Law = MarkovLM | ProductLM
 def filtered_lm(base: Weights, automaton: ValidityAutomaton, length: int) -> ProductLM:
     """The filtered model p_* = a(. | Y1): the base given that the word is valid.
 
-    Raises ValueError if the base gives the valid words of this length no mass. Source: dymetman2026binary.
+    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
+    ones no mass. Source: dymetman2026binary.
     """
-    law = ProductLM.of(base, automaton, agreed_length(length, base), semiring.log_accepting(automaton))
+    automaton.require_informative(agreed_length(length, base))
+    law = ProductLM.of(base, automaton, length, semiring.log_accepting(automaton))
     if not law.differentiable and (law.log_mass == -torch.inf).any():
         raise fail("length", length, "the base must give some valid word of this length positive probability")
     return law
@@ -110,12 +112,14 @@ def filtered_lm(base: Weights, automaton: ValidityAutomaton, length: int) -> Pro
 def tilted_lm(base: Weights, automaton: ValidityAutomaton, length: int, beta: float) -> ProductLM:
     """The tilted model p_b proportional to a e^{v/beta}, the optimum of KL control; beta > 0.
 
-    Its log_mass is log Z_b. Source: dymetman2026binary.
+    Its log_mass is log Z_b. Raises ValueError if the automaton accepts no or every word of this length, or if
+    beta or 1/beta is not a finite number above 0. Source: dymetman2026binary.
     """
-    if not 0 < beta < torch.inf:
-        raise fail("beta", beta, "a finite number above 0")
+    if not 0 < beta < torch.inf or 1 / float(beta) == torch.inf:
+        raise fail("beta", beta, "a finite number above 0, and so 1/beta")
+    automaton.require_informative(agreed_length(length, base))
     gain = torch.from_numpy(automaton.accepting / beta)
-    return ProductLM.of(base, automaton, agreed_length(length, base), gain)
+    return ProductLM.of(base, automaton, length, gain)
 
 
 def anything(vocabulary: int) -> ValidityAutomaton:
@@ -137,7 +141,8 @@ def on_one_automaton(laws: Sequence[Law], length: int | None = None) -> tuple[li
     machine = machines[0] if machines else anything(first.vocabulary if isinstance(first, MarkovLM) else 1)
     for other in machines:
         same = other is machine or (
-            np.array_equal(other.transitions, machine.transitions) and other.initial == machine.initial
+            np.array_equal(other.transitions, machine.transitions)
+            and (other.initial, other.alphabet) == (machine.initial, machine.alphabet)
         )
         if not same:
             raise fail("automaton", other, "both laws must be over the same automaton")

@@ -44,7 +44,9 @@ def most_probable(policy: MarkovLM, automaton: ValidityAutomaton, length: int) -
 
 
 def top_valid(policy: MarkovLM, automaton: ValidityAutomaton, length: int, k: int = 1) -> list[Word]:
-    """The k most probable valid words, fewer if there are fewer."""
+    """The k most probable valid words, fewer if there are fewer; ValueError for k below 1."""
+    if k < 1:
+        raise fail("k", k, "a whole number, at least 1")
     return list(itertools.islice(most_probable(policy, automaton, length), k))
 
 

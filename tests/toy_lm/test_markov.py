@@ -88,6 +88,8 @@ def test_impossible_symbols_are_never_drawn():
         (lambda: MarkovLM.from_probabilities(A, np.broadcast_to(T, (3, 2, 2, 2))), "transition.ndim"),
         (lambda: MarkovLM.random(2, 3, length=2, seed=0), "length=2"),
         (lambda: MarkovLM.random(0, seed=0), "vocabulary"),
+        (lambda: MarkovLM.random(2, concentration=0.0, seed=0), "concentration=0"),
+        (lambda: DYCK_BASE.sample(-1, 0, length=4), "count=-1"),
         (lambda: DYCK_BASE.sample(1, 0), "length=None"),
         (lambda: DYCK_BASE.lifted(2).lifted(1), "order=1"),
         (lambda: MarkovLM.random(2, length=3, seed=0).lifted(4), "order=4"),

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 from toy_models import DYCK, DYCK_BASE, DYCK_LENGTH, cases
 
-from toy_lm import Enumerated, MarkovLM, exact, filtered_lm, kl, tilted_lm
+from toy_lm import Enumerated, MarkovLM, ValidityAutomaton, exact, filtered_lm, kl, tilted_lm
 from toy_lm.enumeration import all_words
 from toy_lm.product import ProductLM, anything
 
@@ -18,6 +19,7 @@ def test_the_laws_are_those_of_the_theory(case, beta):
     length, automaton, base = case
     words, reference = all_words(automaton.symbols, length), Enumerated.of(base, automaton, length)
     assume(reference.validity() > 0)
+    assume(not reference.valid.all())
     tilted = np.exp(tilted_lm(base, automaton, length, beta).log_prob(words))
     np.testing.assert_allclose(tilted, reference.tilted(beta).probabilities, rtol=0, atol=1e-12)
     filtered = np.exp(filtered_lm(base, automaton, length).log_prob(words))
@@ -28,6 +30,7 @@ def test_the_laws_are_those_of_the_theory(case, beta):
 @settings(max_examples=15)
 def test_conditionals_multiply_to_the_law(case):
     length, automaton, base = case
+    assume(0 < automaton.count(length) < automaton.symbols**length)
     assume(exact.validity(base, automaton, length) > 0)
     law = filtered_lm(base, automaton, length)
     for word in all_words(automaton.symbols, length)[::7]:
@@ -78,12 +81,30 @@ def test_the_log_mass_is_the_log_partition_function():
     )
 
 
+@pytest.mark.parametrize("make", [filtered_lm, lambda *of: tilted_lm(*of, 0.5)])
+def test_an_automaton_that_tells_nothing_apart_makes_no_model(make):
+    # A model of tensors too, whose mass is not looked at.
+    for base in (DYCK_BASE, MarkovLM.from_logits(torch.zeros(2), torch.zeros(2, 2))):
+        for automaton, what in ((DYCK, "none"), (~DYCK, "all")):
+            with pytest.raises(ValueError, match=f"length=7 .* accepts {what}"):
+                make(base, automaton, 7)
+
+
+def test_automata_over_other_letters_are_not_the_same():
+    renamed = ValidityAutomaton(DYCK.transitions, DYCK.initial, DYCK.accepting, ("a", "b"))
+    with pytest.raises(ValueError, match="over the same automaton"):
+        kl(filtered_lm(DYCK_BASE, DYCK, 8), filtered_lm(DYCK_BASE, renamed, 8))
+
+
 def test_errors():
-    with pytest.raises(ValueError, match="length=7"):
-        filtered_lm(DYCK_BASE, DYCK, 7)
+    only_open = MarkovLM.from_probabilities([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"length=8 .* the base must give some valid word"):
+        filtered_lm(only_open, DYCK, 8)
     with pytest.raises(ValueError, match="beta=0"):
         tilted_lm(DYCK_BASE, DYCK, 8, 0.0)
-    with pytest.raises(ValueError, match="length=9"):
+    with pytest.raises(ValueError, match=r"beta=1e-320 .* 1/beta"):
+        tilted_lm(DYCK_BASE, DYCK, 8, 1e-320)
+    with pytest.raises(ValueError, match=r"length=9 .* inhomogeneous"):
         filtered_lm(MarkovLM.random(2, length=8, seed=0), DYCK, 9)
     with pytest.raises(ValueError, match="length=6"):
         filtered_lm(DYCK_BASE, DYCK, 8).log_prob(np.zeros(6, dtype=int))

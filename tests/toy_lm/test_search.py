@@ -65,6 +65,8 @@ def test_one_likely_word_among_many_rare_ones():
 def test_errors():
     with pytest.raises(ValueError, match="k=0"):
         distinct_valid(DYCK_BASE, DYCK, 8, 0)
+    with pytest.raises(ValueError, match="k=0"):
+        top_valid(DYCK_BASE, DYCK, 8, 0)
     with pytest.raises(ValueError, match=r"policy.batch=\(2,\)"):
         most_probable(MarkovLM.random(2, batch=(2,), seed=0), DYCK, 8)
     with pytest.raises(ValueError, match=r"policy.batch=\(2,\)"):

@@ -212,3 +212,17 @@ def test_half_a_round_is_refused():
     task, model, _ = base()
     with pytest.raises(ValueError, match="updates=6 is not allowed: whole rounds of 4"):
         next(train(model, task, Variant("DAPO"), SETTINGS, updates=6, seed=0))
+
+
+def test_steps_grow_to_their_full_length_over_the_warm_up(monkeypatch):
+    task, model, _ = base()
+    rates = []
+
+    def spied(optimiser, loss, clip_norm):
+        rates.append(optimiser.param_groups[0]["lr"])
+        descend(optimiser, loss, clip_norm)
+
+    monkeypatch.setattr(training, "descend", spied)
+    settings = replace(SETTINGS, warm_up=5)
+    list(train(model, task, Variant("DAPO"), settings, updates=8, seed=0))
+    assert rates == pytest.approx([settings.rate * share for share in (0.2, 0.4, 0.6, 0.8, 1, 1, 1, 1)])
