@@ -167,7 +167,8 @@ FIGURE = Figure(
         "gradient ascent from the base reaches (crosses, apart from the circles where it misses it). Right: "
         "the global optima of alpha-divergences to the filtered model, up to forward KL in closed form. "
         "Dotted: p_* itself. The likeliest valid word's share, the entropy of the valid words and the "
-        "coverage of p_* tell collapse, validity what was gained for it (A10). No value has sampling noise."
+        "coverage of p_* (its mass on words with at least half their due among the fit's valid ones) tell "
+        "collapse, validity what was gained for it (A10). No value has sampling noise."
     ),
     compute=compute,
     draw=draw,

@@ -204,12 +204,15 @@ def _transformer(record: Record) -> str:
     fallen = f"falls below the base's interval with {', '.join(lost)}" if lost else "falls with none"
     (_, bar), *held_out = _scores(record, "held_out").items()
     better = sum(s["pass@16"]["mean"] > bar["pass@16"]["mean"] for _, s in held_out)
+    alike = [name for name, s in methods if s["pass@16"]["high"] >= best[1]["pass@16"]["low"]]
+    told = f"whose interval overlaps those of {len(alike) - 1} of the {len(methods) - 1} other methods"
+    too = " and the base's" if base[1]["pass@16"]["high"] >= best[1]["pass@16"]["low"] else ""
     return (
         f"In a tiny transformer, Pass@1 / Pass@16 on training prompts in the mean over "
         f"{len(record['results']['bases'])} seeds: base {_one(base[1])} / {_many(base[1])}; Pass@16 with its "
-        f"interval {fallen}; the best is {best[0]} ({_one(best[1])} / {_many(best[1])}). On held-out prompts "
-        f"{better or 'none'} of {len(held_out)} methods exceed{'s' if better < 2 else ''} the base's Pass@16 "
-        f"of {_many(bar)}."
+        f"interval {fallen}; the best is {best[0]} ({_one(best[1])} / {_many(best[1])}), {told}{too}. "
+        f"On held-out prompts {better or 'none'} of {len(held_out)} methods "
+        f"exceed{'s' if better < 2 else ''} the base's Pass@16 of {_many(bar)}."
     )
 
 

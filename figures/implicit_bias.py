@@ -79,8 +79,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     return [
         f"At time {flows['times'][-1]:g} the plain gradient fails at a rate of {reached:.2g}, and gives the "
         f"likeliest valid outcome {plain[:, -1].max():.0%} of the valid mass, of which it had "
-        f"{plain[:, 0].max():.0%}; the natural gradient fails no more often from time {when:.2g} on, and "
-        f"never moves a share by more than {max(np.ptp(natural, axis=1).max(), ROUNDING):.1g}."
+        f"{plain[:, 0].max():.0%}; the natural gradient fails no more often than that from time {when:.2g} "
+        f"on, and never moves a share by more than {max(np.ptp(natural, axis=1).max(), ROUNDING):.1g}."
     ]
 
 

@@ -10,6 +10,7 @@ from . import experiments, seeds, style
 from .figure import Figure
 
 ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
+RKL = "reverse KL on all prompts"
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 TICKS = (1, 4, 16, 64, 256)
 SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
@@ -45,7 +46,9 @@ def _strategies(config: Mapping[str, Any], exact: Mapping[str, Any]) -> Iterator
     weak = exact["weak"]
     for strength, found in ((config["strength"], named), (weak["strength"], weak["pass_at_draws"])):
         anchored = {name: found[name] for name in ON_D_PEF}
-        yield {"strength": strength, "k": exact["draws"], "curves": {**alone, **anchored}}
+        # RKL is the reverse KL on all prompts, which is recorded at the comparison's strength only.
+        everywhere = {"RKL": found[RKL]} if RKL in found else {}
+        yield {"strength": strength, "k": exact["draws"], "curves": {**alone, **everywhere, **anchored}}
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
@@ -118,10 +121,11 @@ FIGURE = Figure(
     caption=(
         "Pass@k averaged over prompts, before training (base) and after. Top: strategies that prompt types "
         "share, trained by exact gradients, with anchors on the rehearsed prompts at strength eta f''(1) = 1 "
-        "(left) and at the strength where forward and reverse KL differ most (right); GRPO has none. Bottom: "
-        "a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was trained "
-        "on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds with "
-        "95% t-intervals."
+        "(left) and at the strength where forward and reverse KL differ most (right); GRPO has none, RKL "
+        "(left) has its on all prompts, and DAPO, which changes sampling and clipping, no exact counterpart. "
+        "Bottom: a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was "
+        "trained on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds "
+        "with 95% t-intervals."
     ),
     compute=compute,
     draw=draw,

@@ -82,7 +82,7 @@ th, td { text-align: left; vertical-align: top; padding: .42rem .9rem .42rem 0;
   border-bottom: 1px solid var(--line); }
 thead th { color: var(--soft); font-weight: 500; font-size: .82rem; vertical-align: bottom; }
 tbody th { font-weight: 500; }
-.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number, details td:nth-child(4) { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .small { font-size: .83rem; }
 .audit { min-width: 58rem; }
 .stages { min-width: 34rem; }

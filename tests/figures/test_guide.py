@@ -62,6 +62,28 @@ def test_where_nothing_helps_it_says_so(stored):
     assert "No strength that was tried raises both" in page
 
 
+def scores(low, mean, high):
+    return {"pass@1": {"mean": 0.5}, "pass@16": {"low": low, "mean": mean, "high": high}}
+
+
+def test_the_best_in_the_transformer_is_held_against_the_seeds(stored):
+    methods = ("base", "worse", "alike", "best")
+    styles = copy.deepcopy(stored["styles"])
+    for base_high, words in ((0.85, ""), (0.95, " and the base's")):
+        found = (
+            scores(0.7, 0.8, base_high),
+            scores(0.6, 0.7, 0.89),
+            scores(0.8, 0.85, 0.9),
+            scores(0.9, 0.95, 1),
+        )
+        split = {name: {"train": s, "held_out": s} for name, s in zip(methods, found, strict=True)}
+        styles["results"]["summary"]["methods"] = split
+        said = guide.in_short({**stored, "styles": styles})
+        assert (
+            f"(0.500 / 0.950), whose interval overlaps those of 1 of the 2 other methods{words}. On" in said
+        )
+
+
 def test_collapse_is_told_by_the_record(stored):
     spared = copy.deepcopy(stored["collapse"])
     for fit in spared["results"]["reference"]["fits"]:

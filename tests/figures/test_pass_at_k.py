@@ -4,6 +4,7 @@ from drawn import assert_figure_draws, assert_recomputed, stored
 from small_experiments import quick_numbers
 
 from figures.pass_at_k import FIGURE
+from figures.store import load as stored_record
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,15 @@ def test_the_weaker_anchor_is_where_the_direction_matters(quick):
     gap = lambda found: found["curves"]["DPH-F"][1] - found["curves"]["reverse KL on D_pef"][1]  # noqa: E731
     assert abs(gap(weak)) >= abs(gap(strong))
     assert weak["curves"]["GRPO"] == strong["curves"]["GRPO"]
+
+
+def test_rkl_is_the_reverse_kl_on_all_prompts_at_the_comparisons_strength(quick):
+    strong, weak = quick["results"]["strategies"]
+    assert "RKL" not in weak["curves"]
+    assert strong["curves"]["RKL"] != strong["curves"]["reverse KL on D_pef"]
+    found = {m["name"]: m for m in stored_record("toy_strategies", "toy.strategies")["results"]["methods"]}
+    kept = stored("pass_at_k")["results"]["strategies"][0]["curves"]["RKL"]
+    assert kept == found["reverse KL on all prompts"]["pass_at_draws"]
 
 
 def test_seeds_have_intervals(quick):
