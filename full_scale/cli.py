@@ -17,6 +17,7 @@ from dph_theory import terminal
 from dph_theory.files import write_json
 
 from .config import Recipe, load_recipe
+from .versions import check_versions
 
 WRONG = 2
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -31,6 +32,7 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
+        check_versions()
         from .stages import presample_stage
 
         found = presample_stage(_recipe(config, overrides), progress)
@@ -49,6 +51,7 @@ def train_command(
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is kept") as (console, progress):
+        check_versions()
         recipe = _recipe(config, overrides)
         if dry_run:
             from .estimate import dry_run as estimated
@@ -67,6 +70,7 @@ def train_command(
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
     with _stage("finished sets and batches are kept") as (console, progress):
+        check_versions()
         from .stages import evaluate_stage
 
         _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base)["findings"])
@@ -99,6 +103,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None) -> None:
     """Build the task and its model, pre-sample, train four methods, evaluate, compare: one table."""
     folder = folder or Path("runs/tiny-sql-quick" if quick else "runs/tiny-sql")
     with _stage(f"what is finished stays in {folder}") as (console, progress):
+        check_versions()
         from .demo import demo, tables
 
         result = demo(folder, quick=quick, seeds=seeds, progress=progress)

@@ -18,6 +18,7 @@ from dph_theory.losses import excess_kl_estimate
 
 from .reference import OnlineReference, sequence_log_probs
 from .reward_function import Recorded, record_rewards
+from .versions import check_versions
 
 
 class CollapseMeter:
@@ -41,9 +42,11 @@ class CollapseMeter:
         """From now on, measure what this trainer samples.
 
         The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
-        loaded from where the trained one came from. ValueError for several reward functions, and for
-        mask_truncated_completions, under which TRL hides what is to be measured.
+        loaded from where the trained one came from. RuntimeError under another TRL than the pinned one;
+        ValueError for several reward functions, and for mask_truncated_completions, under which TRL hides
+        what is to be measured.
         """
+        check_versions()
         if trainer.args.mask_truncated_completions:
             raise fail("mask_truncated_completions", True, "off: the meter needs every completion in full")
         recorded = record_rewards(trainer, self.key)

@@ -28,8 +28,9 @@ def compare(runs: Sequence[Path]) -> dict[str, Any]:
     """The record that holds the runs of these folders against the theory.
 
     A run's evaluation and training records are read from its folder, the base's evaluation from `base`
-    beside it. Results: `rows` (`verdicts.Row`), and per run, set and prompt the validity, KL, least KL and
-    excess KL. Findings: one sentence a row. ValueError for missing or malformed files.
+    beside it. Results: `rows` (`verdicts.Row`); per run, set and prompt the validity, KL, least KL and excess
+    KL; and per run the collapse meter along `training`, step by step. Findings: one sentence a row.
+    ValueError for missing or malformed files.
     """
     found = read_runs(runs)
     rows = [row for run in found for row in predictions(run)]
@@ -40,6 +41,7 @@ def compare(runs: Sequence[Path]) -> dict[str, Any]:
         results={
             "rows": [row.as_dict() for row in rows],
             "runs": {run.name: _measurements(run) for run in found},
+            "training": {run.name: _along_training(run) for run in found},
         },
         findings=[*(_sentence(row) for row in rows), _count(rows)],
         packages=("numpy", "scipy", "torch"),
@@ -63,7 +65,7 @@ def tables(comparison: dict[str, Any]) -> list[Table]:
         ),
         Table(
             "theory against training",
-            ("run", "set", "prediction", "theory", "measured", "predicted", "+-", "verdict", ""),
+            ("run", "set", "prediction", "theory", "measured", "predicted", "se", "margin", "verdict", ""),
             tuple(judged),
         ),
     ]
@@ -71,7 +73,6 @@ def tables(comparison: dict[str, Any]) -> list[Table]:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     predicted = f"{row['relation']} {float(row['prediction']):.3f}"
-    margin = f"{float(row['margin']):.3f}"
     return [
         row["run"],
         row["set"],
@@ -79,7 +80,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["theory"],
         f"{float(row['estimate']):.3f}",
         predicted,
-        margin,
+        f"{float(row['standard_error']):.3f}",
+        f"{float(row['margin']):.3f}",
         row["verdict"],
         row["detail"],
     ]
@@ -87,6 +89,17 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _measurements(run: Run) -> dict[str, Any]:
     return {name: _of_set(here) for name, here in run.sets.items() if here.correct.shape[1] >= 2}
+
+
+def _along_training(run: Run) -> list[dict[str, Any]]:
+    """What the collapse meter logged, without its prefix, at each step that has it."""
+    prefix = "collapse/"
+    return [
+        {"step": entry.get("step")}
+        | {key.removeprefix(prefix): value for key, value in entry.items() if key.startswith(prefix)}
+        for entry in run.training.get("log", ())
+        if f"{prefix}excess_kl" in entry
+    ]
 
 
 def _of_set(here: Measured) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import re
 import types
 import typing
@@ -15,6 +16,7 @@ import yaml
 from dph_theory.arrays import fail
 
 RECIPES = Path(__file__).parent / "recipes"
+DTYPES = ("float32", "bfloat16", "float16")
 
 _SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
@@ -242,6 +244,9 @@ def _number(value: Any) -> Any:
 def _check(recipe: Recipe) -> None:
     """What no type can say."""
     presample, sampling, method, evaluate = recipe.presample, recipe.sampling, recipe.method, recipe.evaluate
+    _check_method(method)
+    if recipe.model.dtype not in DTYPES:
+        raise fail("model.dtype", recipe.model.dtype, f"one of {', '.join(DTYPES)}")
     if Path(recipe.name).name != recipe.name:
         raise fail("name", recipe.name, "a plain name: folders are named after it")
     for name, number in (
@@ -260,10 +265,15 @@ def _check(recipe: Recipe) -> None:
         raise fail("sampling.temperature", sampling.temperature, "above 0")
     if not 0 < sampling.top_p <= 1:
         raise fail("sampling.top_p", sampling.top_p, "above 0, at most 1")
+    too_many = [k for k in evaluate.k if not 1 <= k <= evaluate.samples]
+    if too_many:
+        raise fail("evaluate.k", too_many[0], f"from 1 to evaluate.samples={evaluate.samples}")
+
+
+def _check_method(method: MethodConfig) -> None:
+    if method.eta is not None and not 0 <= method.eta < math.inf:
+        raise fail("method.eta", method.eta, "a finite number, at least 0")
     if method.form not in ("generator", "definition"):
         raise fail("method.form", method.form, "generator or definition")
     if method.mu is not None and method.beta is not None:
         raise fail("method.mu", method.mu, "either a target validity mu or beta, not both")
-    too_many = [k for k in evaluate.k if not 1 <= k <= evaluate.samples]
-    if too_many:
-        raise fail("evaluate.k", too_many[0], f"from 1 to evaluate.samples={evaluate.samples}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from dph_theory.arrays import fail
+
 from .config import Recipe
 from .folders import Folders
 from .footprint import Footprint, Shape, footprint, model_shape
@@ -56,6 +58,8 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
         missing.append("the package vllm, which sampling.backend names")
     steps = _steps(arguments, prompts, world_size)
+    if presampled.rates:
+        _sets(recipe, presampled, steps.prompts_per_generation, missing)
     memory = None
     if shape is not None:
         memory = footprint(shape, arguments, dtype=recipe.model.dtype, world_size=world_size, sharded=sharded)
@@ -66,7 +70,9 @@ def _presampled(recipe: Recipe, missing: list[str]) -> Any:
     from .presample import Presampled
 
     try:
-        return Presampled.load(Folders.of(recipe).presample)
+        found = Presampled.load(Folders.of(recipe).presample)
+        found.check(recipe)
+        return found
     except (ValueError, OSError) as error:
         missing.append(f"the pre-sampling ({error})")
         return SimpleNamespace(rates={}, pef=(), exp=())
@@ -79,6 +85,15 @@ def _arguments(recipe: Recipe, presampled: Any, missing: list[str]) -> dict[str,
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return {**recipe.train, "rehearsal_rows": recipe.method.rehearsal_rows}
     return resolved(recipe, presampled)
+
+
+def _sets(recipe: Recipe, presampled: Any, prompts: int, missing: list[str]) -> None:
+    from .train import check_sets, method_setup
+
+    try:
+        check_sets(method_setup(recipe, presampled), prompts, presampled.exp, presampled)
+    except ValueError as error:
+        missing.append(str(error))
 
 
 def _training_prompts(recipe: Recipe, missing: list[str]) -> int | None:
@@ -102,14 +117,19 @@ def _shape(recipe: Recipe, missing: list[str]) -> Shape | None:
 
 
 def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -> Steps:
-    """The numbers as TRL computes them: a generated batch is used for num_iterations passes."""
-    per_step = (
-        arguments.get("per_device_train_batch_size", 8)
-        * world_size
-        * arguments.get("gradient_accumulation_steps", 1)
-    )
+    """The numbers as TRL computes them: a generated batch is used for num_iterations passes.
+
+    ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's.
+    """
+    at_once = arguments.get("per_device_train_batch_size", 8) * world_size
+    accumulated = arguments.get("gradient_accumulation_steps", 1)
+    per_step = at_once * accumulated
     each = arguments.get("num_generations", 8)
-    generated = arguments.get("generation_batch_size") or per_step
+    cut = arguments.get("steps_per_generation") or accumulated
+    generated = arguments.get("generation_batch_size") or at_once * cut
+    for number, what in ((at_once, "rows of all processes at once"), (each, "generations of a prompt")):
+        if generated % number:
+            raise fail("rollouts of a generated batch", generated, f"a multiple of the {number} {what}")
     iterations = arguments.get("num_iterations", 1)
     steps = arguments.get("max_steps", -1)
     if steps <= 0:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model
+from peft import get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from .adapter import adapter
 from .config import ModelConfig
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -59,8 +60,9 @@ def model_shape(config: ModelConfig) -> Shape:
     AutoTokenizer.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
-        if config.lora is not None:
-            model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **config.lora))
+        lora = adapter(config)
+        if lora is not None:
+            model = get_peft_model(model, lora)
     head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads
     return Shape(
         parameters=sum(p.numel() for p in model.parameters()),
@@ -124,7 +126,8 @@ def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
     """Rows whose activations a device holds at once, and rows it generates at once."""
     batch = arguments.get("per_device_train_batch_size", 8)
     micros = arguments.get("gradient_accumulation_steps", 1)
-    generated = arguments.get("generation_batch_size") or batch * micros * world_size
+    cut = arguments.get("steps_per_generation") or micros
+    generated = arguments.get("generation_batch_size") or batch * cut * world_size
     rehearsed = -(-arguments["rehearsal_rows"] // (world_size * micros)) if arguments.get("eta") else 0
     rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
     return rows, -(-generated // world_size)

@@ -4,30 +4,30 @@ import dataclasses
 import difflib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from datasets import Dataset
-from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 
 from dph_theory.arrays import fail
 from dph_theory.files import write_json
 from dph_theory.record import checked, record
 
+from .adapter import adapter
 from .collapse import CollapseMeter
-from .config import Recipe
+from .config import Recipe, arguments
 from .folders import Folders
 from .generation import prompt_of
 from .hashes import model_hash, tokenizer_hash
 from .methods import Setup, setup
 from .online import OnlineTrainer
-from .protocol import Example, Task
+from .protocol import Task
 from .resume import last_checkpoint
 from .reward_function import reward_function
 from .storage import storing
 from .trainer import DPHConfig, DPHTrainer
-from .versions import check_versions
 
 KIND = "full_scale.training"
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
@@ -64,7 +64,7 @@ def resolved(recipe: Recipe, presampled: Any) -> dict[str, Any]:
     """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
     ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
-    part of the recipe decides.
+    part of the recipe decides, and for a value that is not of its type.
     """
     known = {field.name for field in dataclasses.fields(DPHConfig)}
     for key in recipe.train:
@@ -75,6 +75,7 @@ def resolved(recipe: Recipe, presampled: Any) -> dict[str, Any]:
             raise fail(
                 "train key", key, f"a field of GRPOConfig{f'; did you mean {near[0]!r}?' if near else ''}"
             )
+    arguments(typing.get_type_hints(DPHConfig), recipe.train, "train.")
     return {
         **_DEFAULTS,
         "output_dir": str(Folders.of(recipe).checkpoints),
@@ -99,7 +100,6 @@ def train(recipe: Recipe, task: Task, presampled: Any, *, progress: Progress | N
     batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature, a folder that
     holds another recipe's training.
     """
-    check_versions()
     folders = Folders.of(recipe)
     config = json.loads(json.dumps(recipe.as_dict()))
     if folders.training.is_file():
@@ -122,7 +122,7 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
     method, args = method_setup(recipe, presampled), DPHConfig(**resolved(recipe, presampled))
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in presampled.exp]
-    _check_sets(method, args, chosen, presampled)
+    check_sets(method, args.generation_batch_size // args.num_generations, chosen, presampled)
     if method.rehearses:
         hashes = {
             "model_hash": model_hash(recipe.model.path),
@@ -140,9 +140,7 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
             [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]
         ),
         processing_class=AutoTokenizer.from_pretrained(recipe.model.path, padding_side="left"),
-        peft_config=None
-        if recipe.model.lora is None
-        else LoraConfig(task_type="CAUSAL_LM", **recipe.model.lora),
+        peft_config=adapter(recipe.model),
         rehearsal=presampled.buffer if method.rehearses else None,
         **online,
     )
@@ -153,7 +151,8 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
     return trainer
 
 
-def _check_sets(method: Setup, args: DPHConfig, chosen: list[Example], presampled: Any) -> None:
+def check_sets(method: Setup, prompts: int, chosen: Sequence[Any], presampled: Any) -> None:
+    """ValueError unless D_exp, `chosen`, fills a generated batch of `prompts`, and D_pef a rehearsal."""
     if not chosen:
         raise fail(
             "D_exp", chosen, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
@@ -161,7 +160,6 @@ def _check_sets(method: Setup, args: DPHConfig, chosen: list[Example], presample
     if method.rehearses and not len(presampled.buffer):
         allowed = f"at least one row; D_pef has {len(presampled.pef)} prompts: lower presample.threshold"
         raise fail("rehearsal rows", 0, allowed)
-    prompts = args.generation_batch_size // args.num_generations
     if len(chosen) < prompts:
         raise fail(
             "D_exp",

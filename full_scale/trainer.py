@@ -21,6 +21,7 @@ from .own_reference import with_own_reference
 from .reference import log_probs
 from .rehearsal import RehearsalBuffer, rehearsal_rows, share
 from .resume import ExactResume
+from .versions import check_versions
 
 _LOG = logging.getLogger(__name__)
 
@@ -89,6 +90,7 @@ class DPHTrainer(ExactResume):
     """
 
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:
+        check_versions()
         super().__init__(*args, **kwargs)
         self.rehearsal = rehearsal
         self._ready: RehearsalBuffer | None = None

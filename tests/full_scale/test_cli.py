@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from simulated_runs import Simulated, kl_control
 
 import full_scale.demo
 import full_scale.stages
-from full_scale import cli
+from full_scale import cli, versions
 
 TINY = ("--config", "tiny-sql-grpo")
 
@@ -84,6 +85,18 @@ def test_how_a_stage_ends(stage, error, code, words):
 def test_what_is_no_users_fault_is_not_hidden(stage):
     stage("train_stage", raising(ZeroDivisionError()))
     assert isinstance(invoke(cli.train_command, *TINY).exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("name", ["presample", "train", "evaluate", "demo"])
+def test_other_versions_are_named_before_anything_of_theirs_is_imported(monkeypatch, tmp_path, name):
+    # As where TRL no longer has what is imported from it.
+    for module in ("stages", "demo", "estimate"):
+        monkeypatch.setitem(sys.modules, f"full_scale.{module}", None)
+    monkeypatch.setattr(versions, "_installed", lambda package: "0.9.9")
+    arguments = ("--folder", str(tmp_path)) if name == "demo" else TINY
+    found = invoke(getattr(cli, f"{name}_command"), *arguments)
+    assert found.exit_code == 2
+    assert "error: found trl 0.9.9, transformers 0.9.9" in found.output
 
 
 def test_only_the_first_process_prints(stage):

@@ -8,6 +8,7 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.losses import excess_kl_estimate
+from full_scale import versions
 from full_scale.collapse import CollapseMeter
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -117,6 +118,13 @@ def test_the_references_at_hand_are_used(model, tmp_path, kind):
     kl = [log["kl"] for log in measured(run)]
     assert kl[0] == pytest.approx(0, abs=1e-5)
     assert max(map(abs, kl[1:])) > 1e-3
+
+
+def test_another_version_of_trl_is_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(versions, "_installed", lambda name: "2.0.0")
+    run = trainer(model, tmp_path, **PLAIN)
+    with pytest.raises(RuntimeError, match=r"found trl 2\.0\.0"):
+        CollapseMeter(RATES).attach(run)
 
 
 def test_what_cannot_be_measured_is_named(model, tmp_path):

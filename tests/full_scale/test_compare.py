@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -29,6 +30,17 @@ def test_the_record(run):
     assert found == compare([run])
 
 
+def test_the_meter_along_training_is_told_step_by_step(run, tmp_path):
+    shutil.copytree(run.parent, tmp_path / "runs")
+    copy = tmp_path / "runs" / run.name
+    record = json.loads((copy / "training.json").read_text())
+    measured = {"excess_kl": 0.2, "excess_kl_se": 0.1, "kl": 0.5, "cost": 0.3}
+    prefixed = {f"collapse/{key}": value for key, value in measured.items()}
+    record["results"]["log"] = [{"step": 1, "loss": 3.0, **prefixed}, {"step": 2, "loss": 3.0}]
+    (copy / "training.json").write_text(json.dumps(record))
+    assert compare([copy])["results"]["training"] == {run.name: [{"step": 1, **measured}]}
+
+
 def test_findings_follow_the_verdicts(run, tmp_path):
     found = compare([run])
     verdicts = [row["verdict"] for row in found["results"]["rows"]]
@@ -48,6 +60,8 @@ def test_tables_hold_every_row_as_text(run):
     for table in (measured, judged):
         assert all(len(row) == len(table.headers) for row in table.rows)
         assert all(isinstance(cell, str) for row in table.rows for cell in row)
+    errors = [float(row[judged.headers.index("se")]) for row in judged.rows]
+    assert errors == pytest.approx([row["standard_error"] for row in found["results"]["rows"]], abs=5e-4)
     # As from a file, where infinite numbers are strings.
     found["results"]["rows"][0]["estimate"] = "-inf"
     assert tables(found)[1].rows[0][4] == "-inf"

@@ -3,8 +3,8 @@ from tiny_llama import tiny_llama
 from tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from full_scale.config import ModelConfig
-from full_scale.footprint import Footprint, Shape, footprint, model_shape
+from full_scale.config import DTYPES, ModelConfig
+from full_scale.footprint import BYTES, Footprint, Shape, footprint, model_shape
 
 LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 128_256, 131_072)
 ARGUMENTS = {
@@ -108,3 +108,15 @@ def test_the_total_is_the_larger_of_generation_and_step():
     assert Footprint(1, 2, 4, 8, 16, 32, 1000).total == 1 + 4 + 8 + 1000
     assert Footprint(1, 2, 4, 8, 16, 32, 5).total == 1 + 4 + 8 + 2 + 16 + 32
     assert Footprint(1, 2, 4, 8, 16, 32, 5).as_dict()["total"] == 63
+
+
+def test_every_precision_of_a_recipe_has_its_bytes():
+    assert tuple(BYTES) == DTYPES
+
+
+def test_a_generated_batch_may_be_given_in_micro_batches():
+    whole = {**ARGUMENTS, "generation_batch_size": None, "gradient_accumulation_steps": 2}
+    cut = {**whole, "steps_per_generation": 1024}
+    assert footprint(LLAMA_8B, cut, dtype="bfloat16") == footprint(
+        LLAMA_8B, {**whole, "generation_batch_size": 2048}, dtype="bfloat16"
+    )

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 import torch
 from tiny_llama import plain_log_probs, tiny_llama
@@ -44,3 +46,13 @@ def test_a_resumed_run_without_them_or_with_others_is_refused(run, tmp_path):
     run.state.global_step = 3
     with pytest.raises(ValueError, match="the buffer that"):
         with_own_reference(run, buffer(seed=1))
+
+
+def test_dropout_has_no_part_in_them_and_goes_on_afterwards(run, tmp_path):
+    config = tmp_path / "model" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "attention_dropout": 0.5}))
+    dropping = trainer(tmp_path / "model", tmp_path / "dropping", eta=0.1, rehearsal=buffer())
+    dropping.model.train()
+    expected = with_own_reference(run, buffer()).ref_logps
+    torch.testing.assert_close(with_own_reference(dropping, buffer()).ref_logps, expected)
+    assert dropping.model.training

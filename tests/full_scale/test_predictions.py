@@ -1,11 +1,16 @@
 """Every prediction, on runs simulated from exact laws: true ones, planted violations, too few samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from simulated_runs import Simulated, collapsed, kl_control, row, shifted, verdicts
 
-from full_scale.measurements import read_runs
-from full_scale.predictions import predictions
+from dph_theory import kappa
+from full_scale import verdicts as rule
+from full_scale.frontier import least_cost, smoothed
+from full_scale.measurements import Measured, Run, read_runs
+from full_scale.predictions import _base_rate_shift, predictions
 
 
 def controlled(prompts=200, *, beta=0.5, told=None, samples=32, method="KL-control", **changes):
@@ -144,3 +149,30 @@ class TestPassAtK:
 
     def test_k_fits_the_samples(self, tmp_path):
         assert row(controlled(samples=8), tmp_path, "Pass@2 from rates", "explored").verdict == "consistent"
+
+
+def measured(correct, base):
+    zeros = np.zeros(np.shape(correct))
+    ids = tuple(map(str, range(len(correct))))
+    return Measured(ids, np.array(correct, bool), zeros, zeros, np.array(base, bool))
+
+
+def test_the_worst_of_many_prompts_gets_intervals_for_as_many(tmp_path):
+    rng = np.random.default_rng([0, 7])
+    (run,) = read_runs([controlled(100, beta=0.2)(rng).write(rng, tmp_path)])
+    here = run.sets["explored"]
+    (found,) = [each for each in predictions(run) if each.name == "KL, worst prompt"]
+    assert found.prediction in least_cost(here, rule.LEVEL / 100)
+    assert found.prediction not in least_cost(here, rule.LEVEL)
+
+
+def test_what_the_meters_base_rates_may_be_off_by():
+    """Two prompts off in opposite directions: hardly a mean, but a margin."""
+    base = np.arange(16) < np.array([[4], [12]])
+    here = measured([[1, 1, 0, 0]] * 2, base)
+    used = {"0": 3 / 8, "1": 7 / 8}
+    run = Run("run", {"presample": {"k": 8}}, {"base_rates": used}, {}, {"explored": here})
+    rates = (8 * np.array([*used.values()]) + 0.5) / 9
+    shift = rule.mean(kappa(here.rate, rates) - kappa(here.rate, smoothed(base)))
+    assert _base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
+    assert _base_rate_shift(replace(run, training={"base_rates": {"0": 0.5}})) == np.inf

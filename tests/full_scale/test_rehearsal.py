@@ -1,6 +1,7 @@
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -109,6 +110,12 @@ def test_shares_partition_the_rows_evenly(count, world, micros):
     assert sorted(row for each in shares for row in each) == rows
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
     assert max(map(len, shares)) == -(-count // (world * micros))
+
+
+def test_which_rows_a_share_and_a_step_take():
+    assert share(range(12), rank=1, world=2, micro=0, micros=3) == range(3, 12, 6)
+    expected = np.random.default_rng([7, 2]).permutation(6)[:4].tolist()
+    assert rehearsal_rows(seed=7, step=2, size=6, count=4) == expected
 
 
 def test_lengths_are_those_of_the_rows():

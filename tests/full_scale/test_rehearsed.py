@@ -8,10 +8,10 @@ from simulated_runs import Simulated, rehearsing, row, verdicts
 
 from dph_theory import JENSEN_SHANNON
 from full_scale.config import MethodConfig
-from full_scale.measurements import read_runs
+from full_scale.measurements import Measured, read_runs
 from full_scale.methods import setup
 from full_scale.predictions import predictions
-from full_scale.rehearsed import rehearsal_target
+from full_scale.rehearsed import guarantee, rehearsal_target
 
 
 def rehearsed(mass, name="DPH-F", prompts=200, **method):
@@ -119,3 +119,12 @@ def test_no_token_sums_no_row(tmp_path):
     rng = np.random.default_rng(0)
     (run,) = read_runs([rehearsed(0.9, prompts=5)(rng).write(rng, tmp_path)])
     assert "token sum" not in [r.name for r in predictions(run)]
+
+
+def test_a_divergence_that_comes_out_below_zero_counts_as_none():
+    """A KL is not negative; samples of it are, and then the guarantee is 1."""
+    ones = np.ones((3, 4))
+    here = Measured(("a", "b", "c"), ones.astype(bool), -ones, -ones, ones.astype(bool))
+    rows = [{"id": name, "log_ref": -2.0, "log_pi": -1.5} for name in here.ids]
+    (claim,) = guarantee(here, rows)
+    assert claim.prediction == 1.0

@@ -15,6 +15,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
 from full_scale.resume import COMPLETE, ReplayedSampler, last_checkpoint
+from full_scale.trainer import DPHTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 ROOT = Path(__file__).parents[2]
@@ -83,6 +84,7 @@ def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, 
         ({"learning_rate": 2e-3}, "learning_rate"),
         ({"seed": 7}, "seed"),
         ({"gauge": "normalised"}, "gauge"),
+        ({"rehearsal_rows": 8}, "rehearsal_rows"),
         ({"prompts": PROMPTS[::-1]}, "train_dataset"),
     ):
         changed = trainer(model, tmp_path, **{"rehearsal": buffer(), **settings, **change})
@@ -103,6 +105,32 @@ def test_logging_and_saving_may_change_and_old_checkpoints_go_when_the_new_one_i
     resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 3))
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-4"]
     assert resumed.args.save_total_limit == 1
+
+
+def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
+    first, second = (trainer(model, tmp_path) for _ in range(2))
+    first._metrics["train"]["reward"] += [0.25, 0.75]
+    first._step, first._total_train_tokens = 5, 77
+    first._save_cycle(tmp_path)
+    second._load_cycle(tmp_path)
+    assert second._metrics["train"] == {"reward": [0.25, 0.75]}
+    assert (second._step, second._total_train_tokens, second._buffered_inputs) == (5, 77, None)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_fails_costs_none_that_is_whole(model, tmp_path, monkeypatch):
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 1, "max_steps": 3}
+    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), DPHTrainer._save_cycle
+
+    def full(self, folder):
+        if folder.name == "checkpoint-2":
+            raise OSError(28, "No space left on device")
+        save(self, folder)
+
+    monkeypatch.setattr(DPHTrainer, "_save_cycle", full)
+    with pytest.raises(OSError, match="No space left"):
+        run.train()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-1"
 
 
 @pytest.mark.slow

@@ -1,7 +1,10 @@
+import os
+
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from dph_theory.files import write_json
 from full_scale import storage
 
 
@@ -26,14 +29,28 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     path = tmp_path / "a.safetensors"
     storage.write_tensors(path, {"x": torch.ones(3)})
 
-    def full(descriptor, mode):
+    def full(file, data):
+        with file.open("wb") as half:
+            half.write(data[:10])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage.os, "fdopen", full)
+    monkeypatch.setattr(storage.Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         storage.write_tensors(path, {"x": torch.zeros(3)})
     assert torch.equal(storage.read_tensors(path)[0]["x"], torch.ones(3))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_who_may_read_a_file_is_for_the_umask_to_say(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        storage.write_tensors(tmp_path / "a.safetensors", {"x": torch.ones(3)})
+        write_json(tmp_path / "a.json", {})
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("a.safetensors", "a.json"), 0o666 & ~mask)
 
 
 def test_what_others_fail_to_write_is_told_with_the_space_left(tmp_path):

@@ -142,6 +142,9 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     ):
         with pytest.raises(ValueError, match=named):
             resolved(replace(recipe, train={key: 1}), presampled)
+    for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
+        with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
+            resolved(replace(recipe, train={key: value}), presampled)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
         resolved(replace(recipe, train={"learning_rat": 1}), presampled)
 

@@ -28,6 +28,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory import DIVERGENCES, alpha_divergence
 from dph_theory.losses import generator_loss
+from full_scale import versions
 from full_scale.rehearsal import rehearsal_rows
 from full_scale.trainer import DPHConfig
 
@@ -237,12 +238,13 @@ def test_where_u_is_not_one_at_the_first_step_it_is_said(tmp_path, caplog):
     config = json.loads((folder / "config.json").read_text())
     # Dropout moves the log-probabilities between two forward passes of one model.
     (folder / "config.json").write_text(json.dumps({**config, "attention_dropout": 0.5}))
-    run = trainer(folder, tmp_path / "run", eta=0.1, rehearsal=buffer(), rehearsal_rows=9, max_steps=1)
-    with caplog.at_level(logging.WARNING, logger="full_scale.trainer"):
-        run.train()
-    largest = run.state.log_history[0]["rehearsal/log_u_max_abs"]
-    assert largest > 0.02
-    assert "|log u| is" in caplog.text
+    settings = {"eta": 0.1, "rehearsal": buffer(), "rehearsal_rows": 9, "max_steps": 1}
+    for tolerance, warned in ((100.0, False), (0.02, True)):
+        run = trainer(folder, tmp_path / str(tolerance), log_u_tolerance=tolerance, **settings)
+        with caplog.at_level(logging.WARNING, logger="full_scale.trainer"):
+            run.train()
+        assert run.state.log_history[0]["rehearsal/log_u_max_abs"] > 0.02
+        assert ("|log u| is" in caplog.text) == warned
 
 
 def test_lora_trains_the_adapter_alone_from_u_equal_to_one(model, tmp_path):
@@ -304,6 +306,18 @@ def test_evaluation_does_not_rehearse(model, tmp_path):
 def test_settings_that_cannot_be_are_named(tmp_path, settings, named):
     with pytest.raises(ValueError, match=named):
         DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
+
+
+def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(versions, "_installed", lambda name: "0.9.9")
+    with pytest.raises(RuntimeError, match=r"found trl 0\.9\.9"):
+        trainer(model, tmp_path)
+
+
+def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_course(model, tmp_path):
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every"}
+    course = trainer(model, tmp_path).course()
+    assert {name for name in DPHConfig.__annotations__ if name not in course} == moves_none
 
 
 def test_eta_needs_a_buffer(model, tmp_path):

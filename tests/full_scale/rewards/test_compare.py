@@ -116,3 +116,9 @@ def test_many_alike_columns_are_quickly_told_apart():
 )
 def test_only_the_query_s_own_order_counts(query, ordered):
     assert is_ordered(query) is ordered
+
+
+def test_a_fraction_between_two_identifiers_does_not_make_them_one():
+    first, second, between = 10**12, 10**12 + 1, 10**12 + 0.5
+    assert not same_set([(first,), (between,)], [(second,), (between,)])
+    assert same_set([(first,), (between,)], [(first + 1e-4,), (between,)])

@@ -46,6 +46,18 @@ def test_large_jobs_pass():
         assert workers.map([{"do": "echo", "text": text}]) == [{"outcome": "done", "detail": text[:300]}]
 
 
+def test_an_interrupted_batch_leaves_no_reply_for_the_next(monkeypatch):
+    def interrupted(self, running):
+        raise KeyboardInterrupt
+
+    with pool(1) as workers:
+        with monkeypatch.context() as patched:
+            patched.setattr(Pool, "_finished", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                workers.map([{"do": "echo", "text": "old"}])
+        assert workers.map([{"do": "echo", "text": "new"}])[0]["detail"] == "new"
+
+
 @pytest.mark.parametrize("deed", ["die", "segfault", "exit"])
 def test_a_worker_that_dies_is_a_counted_crash_and_is_replaced(deed):
     with pool(1) as workers:
