@@ -32,7 +32,7 @@ AROUND = {"length": 128, "states": 64, "vocabulary": 32}
 calls.
 """
 SIZES = {"length": (128, 256, 512), "states": (64, 128, 256), "vocabulary": (32, 64, 96)}
-SMALL = {"length": 16, "states": 8, "vocabulary": 2}
+SMALL = {"length": 20, "states": 8, "vocabulary": 2}
 Case = tuple[MarkovLM, MarkovLM, ValidityAutomaton, int]
 
 

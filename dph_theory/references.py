@@ -102,8 +102,8 @@ REFERENCES: Final[dict[str, Reference]] = {
         Reference(
             "ours",
             "this package",
-            "Derived here; to our knowledge not in the papers",
-            "theory of this package",
+            "its own derivations, to our knowledge not in the papers",
+            "see the entry's file",
         ),
     )
 }

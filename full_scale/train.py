@@ -36,7 +36,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 _DEFAULTS = {
     "save_strategy": "steps",
-    "save_steps": 10,
+    "save_steps": 1,
     "save_total_limit": 2,
     "logging_steps": 1,
     "report_to": "none",
