@@ -122,9 +122,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each case")
-    parser.add_argument("--threads", type=int, default=1, help="torch threads")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="torch threads")
     options = parser.parse_args()
-    # The tables fit in cache: on a shared machine a second thread waits more than it helps.
     torch.set_num_threads(options.threads)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     found = measure(options.rounds)
