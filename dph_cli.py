@@ -16,7 +16,7 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "verify": _Command(
-        "dph_theory.cli", "verify", "Check every theorem, and that its false neighbours fall."
+        "dph_theory.verification.cli", "verify", "Check every theorem, and that its false neighbours fall."
     ),
     "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),

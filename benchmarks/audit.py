@@ -18,7 +18,7 @@ from rich.console import Console
 
 from dph_theory.audit import audit
 from dph_theory.audit.catalogue import CATALOGUE
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")

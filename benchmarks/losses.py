@@ -21,8 +21,8 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
-from dph_theory.files import write_json
 from dph_theory.losses import generator_loss
+from dph_theory.support.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "losses.json"
 SHAPES = ((64, 2048), (16, 16384))

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dph_theory import REVERSE_KL
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 from toy_lm import Enumerated, MarkovLM, ValidityAutomaton, report
 
 RESULTS = Path(__file__).parent / "results" / "toy_engine.json"

@@ -26,7 +26,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
 SIZES: dict[str, dict[str, int]] = {
@@ -96,9 +96,9 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from full_scale.online import OnlineTrainer
-    from full_scale.rehearsal import RehearsalBuffer, Row
-    from full_scale.trainer import DPHConfig, DPHTrainer
+    from full_scale.presampling.buffer import RehearsalBuffer, Row
+    from full_scale.training.online import OnlineTrainer
+    from full_scale.training.trainer import DPHConfig, DPHTrainer
 
     size, settings = SIZES[device], dict(CASES[case])
     rng = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
     import torch
     from transformers import TrainerCallback
 
-    import full_scale.trainer  # noqa: F401
+    import full_scale.training.trainer  # noqa: F401
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with tempfile.TemporaryDirectory() as output:

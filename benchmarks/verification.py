@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dph_theory import FORWARD_KL, TabularMDP, excess_kl
-from dph_theory.checks.numeric import CHUNK, sample
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification.checks.numeric import CHUNK, sample
 
 RESULTS = Path(__file__).parent / "results" / "verification.json"
 DPH = Path(sys.executable).with_name("dph")

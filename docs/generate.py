@@ -6,11 +6,11 @@ Run: python docs/generate.py (from anywhere; it writes only what has changed)
 import re
 from pathlib import Path
 
-from dph_theory import pages
-from figures import guide, store
+from dph_theory.verification import pages
 from figures.catalogue import figure
-from figures.drawings import rendered
-from figures.report import claims
+from figures.report import claims, guide
+from figures.results import store
+from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

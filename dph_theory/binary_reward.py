@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import (
+from .divergences import REVERSE_KL
+from .numeric.arrays import (
     Distribution,
     Mask,
     Scalars,
     distribution,
-    fail,
     first,
     mask,
     positive,
@@ -22,8 +22,8 @@ from .arrays import (
     rate,
     together,
 )
-from .divergences import REVERSE_KL
-from .numerics import Values, expit, is_ball, logit, trailing
+from .numeric.balls import Values, expit, is_ball, logit, trailing
+from .support.errors import argument_error
 
 
 class ExcessKL(NamedTuple):
@@ -63,7 +63,7 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
     top = kept.max(axis=-1, keepdims=True)
     if (top == 0).any():
-        raise fail("base", base, "must give the valid outcomes some mass")
+        raise argument_error("base", base, "must give the valid outcomes some mass")
     kept = kept / top
     return kept / kept.sum(axis=-1, keepdims=True)
 
@@ -106,7 +106,9 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     together(base_rate=base_rate, mu=mu)
     lower = np.asarray(mu <= base_rate).astype(bool)
     if lower.any():
-        raise fail("mu", first(mu, lower), "must exceed the base rate: no positive beta lowers validity")
+        raise argument_error(
+            "mu", first(mu, lower), "must exceed the base rate: no positive beta lowers validity"
+        )
     return 1 / (logit(mu) - logit(base_rate))
 
 
@@ -180,14 +182,16 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
     """
     base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
     if base_rates.ndim == 0 or base_rates.shape[-1] == 0:
-        raise fail("base_rates", base_rates, "needs a last axis of prompts")
+        raise argument_error("base_rates", base_rates, "needs a last axis of prompts")
     together(base_rates=base_rates[..., 0], mu=mu)
     least, most = base_rates.mean(axis=-1), (base_rates > 0).mean(axis=-1)
     outside = np.asarray((mu <= least) | (mu >= most))
     if outside.any():
         index = tuple(np.argwhere(outside)[0])
         target, low, high = (float(np.broadcast_to(a, outside.shape)[index]) for a in (mu, least, most))
-        raise fail("mu", target, f"one beta reaches mean validities in ({low:.12g}, {high:.12g}) only")
+        raise argument_error(
+            "mu", target, f"one beta reaches mean validities in ({low:.12g}, {high:.12g}) only"
+        )
     return 1 / _solve_gain(base_rates, np.broadcast_to(mu, outside.shape))
 
 

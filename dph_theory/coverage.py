@@ -3,19 +3,19 @@
 import numpy as np
 from flint import arb
 
-from .arrays import (
+from .numeric.arrays import (
     Distribution,
     Mask,
     Scalars,
     distribution,
-    fail,
     first,
     mask,
     probability,
     together,
     whole,
 )
-from .numerics import Values, is_ball, trailing, xlogy
+from .numeric.balls import Values, is_ball, trailing, xlogy
+from .support.errors import argument_error
 
 
 def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
@@ -31,7 +31,7 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     for name, value in (("k", k), ("c", c)):
         above = value > n
         if above.any():
-            raise fail(name, first(value, above), "at most n, the number of samples")
+            raise argument_error(name, first(value, above), "at most n, the number of samples")
     n, c, k = np.broadcast_arrays(n, c, k)
     certain = n - c < k
     # Where the answer is 1, k = 0 keeps the logarithms finite.

@@ -12,9 +12,9 @@ from typing import Any
 
 import sympy
 
-from .arrays import fail
 from .fdivergence import FDivergence, u
-from .numerics import exp_remainder
+from .numeric.balls import exp_remainder
+from .support.errors import argument_error
 
 
 def _forward(xp: Any, x: Any) -> tuple[Any, Any]:
@@ -137,7 +137,7 @@ def alpha_divergence(alpha: float) -> FDivergence:
     Raises ValueError for alpha in {0, 1}, or not finite.
     """
     if not math.isfinite(alpha) or alpha in (0, 1):
-        raise fail(
+        raise argument_error(
             "alpha", alpha, "any finite number but 0 (there use REVERSE_KL) and 1 (there use FORWARD_KL)"
         )
     alpha = float(alpha)

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy
 
-from .arrays import Distribution, Mask, Scalars, distribution, fail, mask, real, together
 from .binary_reward import filtered
-from .compiled import compiled
 from .fdivergence import FDivergence
-from .numerics import Values, exp_remainder, is_ball, log_ratio, trailing
+from .numeric.arrays import Distribution, Mask, Scalars, distribution, mask, real, together
+from .numeric.balls import Values, exp_remainder, is_ball, log_ratio, trailing
+from .numeric.compiled import compiled
+from .support.errors import argument_error
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -82,7 +83,7 @@ def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]
     together(pi=pi, ref=ref)
     for name, value in (("pi", pi), ("ref", ref)):
         if np.asarray(value == 0).astype(bool).any():
-            raise fail(name, 0.0, "estimators need full support: every mass must be positive")
+            raise argument_error(name, 0.0, "estimators need full support: every mass must be positive")
     return pi, ref
 
 
@@ -134,7 +135,9 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
     valid, alpha = mask("valid", valid, base), real("alpha", alpha, above=0)
     target = filtered(base, valid)
     if np.asarray((pi == 0) & (target > 0)).astype(bool).any():
-        raise fail("pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere")
+        raise argument_error(
+            "pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere"
+        )
     ratio = target / np.where(pi == 0, 1 + 0 * pi, pi)
     power = np.where(ratio == 0, 0 * ratio, np.where(ratio == 0, 1 + 0 * ratio, ratio) ** trailing(alpha, 1))
     return (power - 1) / trailing(alpha, 1)

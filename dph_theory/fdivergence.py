@@ -17,9 +17,10 @@ import numpy as np
 import sympy
 from flint import arb
 
-from .arrays import Distribution, distribution, fail, together
-from .compiled import compiled
-from .numerics import NAN, ONE, ZERO, Values, is_ball, log_ratio
+from .numeric.arrays import Distribution, distribution, together
+from .numeric.balls import NAN, ONE, ZERO, Values, is_ball, log_ratio
+from .numeric.compiled import compiled
+from .support.errors import argument_error
 
 u = sympy.Symbol("u", positive=True)
 """The density ratio pi/ref."""
@@ -100,7 +101,9 @@ class FDivergence:
         pi, ref = distribution("pi", pi), distribution("ref", ref)
         together(pi=pi, ref=ref)
         if pi.shape[-1] != ref.shape[-1]:
-            raise fail("ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes")
+            raise argument_error(
+                "ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes"
+            )
         return self.unchecked(pi, ref)
 
     def unchecked(self, pi: Values, ref: Values) -> Values:
@@ -153,7 +156,7 @@ class FDivergence:
         xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
         x = x if xp is not np else np.asarray(x, dtype=np.result_type(x, np.float16))
         if gauge != "normalised" and not isinstance(gauge, int | float) and gauge != "printed":
-            raise fail("gauge", gauge, 'one of "printed", "normalised", or a number')
+            raise argument_error("gauge", gauge, 'one of "printed", "normalised", or a number')
         offset = self._offset(gauge)
         with np.errstate(over="ignore", invalid="ignore"):
             if self.printed is not None and offset == self.gauge:

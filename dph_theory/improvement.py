@@ -6,11 +6,12 @@ D_s the state-wise total variation and f-divergence, `pi_pef` the near-perfect r
 
 import numpy as np
 
-from .arrays import Array, Scalars, fail, probability, real
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
-from .numerics import Values, highest, is_ball, lowest
+from .numeric.arrays import Array, Scalars, probability, real
+from .numeric.balls import Values, highest, is_ball, lowest
+from .support.errors import argument_error
 
 
 def pinsker_constant(divergence: FDivergence) -> float:
@@ -20,7 +21,7 @@ def pinsker_constant(divergence: FDivergence) -> float:
     one formula. Raises ValueError for a divergence with a kink at 1.
     """
     if not np.isfinite(divergence.curvature):
-        raise fail("divergence", divergence.name, "one with a finite curvature f''(1)")
+        raise argument_error("divergence", divergence.name, "one with a finite curvature f''(1)")
     return 2 / divergence.curvature
 
 
@@ -75,7 +76,7 @@ def stated_bound(
     Source: li2025choice Theorem 1, kang2018pofd.
     """
     if reading not in ("old", "new"):
-        raise fail("reading", reading, '"old" or "new"')
+        raise argument_error("reading", reading, '"old" or "new"')
     gamma = mdp.gamma
     delta = anchor_gain(mdp, pi_old if reading == "old" else pi, pi_pef)
     near_old = 2 * highest(REVERSE_KL(pi, pi_old)) * worst_advantage(mdp, pi_old)
@@ -123,7 +124,7 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     kl, reference = np.broadcast_arrays(kl, reference)
     if is_ball(kl, reference):
         if not all(entry == 1 for entry in reference.ravel()):
-            raise fail("reference_return", reference, "1, in ball arithmetic (the closed form)")
+            raise argument_error("reference_return", reference, "1, in ball arithmetic (the closed form)")
         return np.exp(-kl)
     certain = (reference == 1) | (reference == 0)
     ends = np.where(reference == 1, np.exp(-kl), 0.0)

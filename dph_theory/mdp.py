@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, distribution, fail, numbers, real, together
-from .numerics import Values, is_ball, solve, trailing
+from .numeric.arrays import Array, distribution, numbers, real, together
+from .numeric.balls import Values, is_ball, solve, trailing
+from .support.errors import argument_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +27,13 @@ class TabularMDP:
         P, rho0 = distribution("P", self.P), distribution("rho0", self.rho0)
         r, gamma = numbers("r", self.r), real("gamma", self.gamma, at_least=0, below=1)
         if P.ndim < 3 or P.shape[-3] != P.shape[-1]:
-            raise fail("P.shape", P.shape, "(..., states, actions, states)")
+            raise argument_error("P.shape", P.shape, "(..., states, actions, states)")
         if r.shape[-2:] != P.shape[-3:-1]:
-            raise fail("r.shape", r.shape, f"the last axes must be (states, actions) = {P.shape[-3:-1]}")
+            raise argument_error(
+                "r.shape", r.shape, f"the last axes must be (states, actions) = {P.shape[-3:-1]}"
+            )
         if rho0.shape[-1] != P.shape[-1]:
-            raise fail("rho0.shape", rho0.shape, f"the last axis must be states = {P.shape[-1]}")
+            raise argument_error("rho0.shape", rho0.shape, f"the last axis must be states = {P.shape[-1]}")
         together(P=P[..., 0, 0, 0], r=r[..., 0, 0], gamma=gamma, rho0=rho0[..., 0])
         for name, value in (("P", P), ("r", r), ("gamma", gamma), ("rho0", rho0)):
             object.__setattr__(self, name, value)
@@ -39,7 +42,7 @@ class TabularMDP:
         """A validated policy (..., states, actions)."""
         pi = distribution(name, pi)
         if pi.shape[-2:] != self.r.shape[-2:]:
-            raise fail(
+            raise argument_error(
                 f"{name}.shape", pi.shape, f"the last axes must be (states, actions) = {self.r.shape[-2:]}"
             )
         together(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, PrinterCallback, set_seed
 from trl import GRPOConfig, GRPOTrainer
 
-from full_scale.collapse import CollapseMeter
+from full_scale.training.collapse_meter import CollapseMeter
 
 PROMPTS = [f"w{i}" for i in range(8)]
 WORDS = {word: i for i, word in enumerate(["<pad>", "<eos>", "<unk>", "heads", "tails", *PROMPTS])}

@@ -2,7 +2,7 @@
 
 import importlib
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
 from .figure import Figure
 
@@ -28,6 +28,6 @@ NAMES = (
 def figure(name: str) -> Figure:
     """The figure of that name; ValueError says which there are."""
     if name not in NAMES:
-        raise fail("figure", name, f"one of {', '.join(NAMES)}")
-    found: Figure = importlib.import_module(f"figures.{name}").FIGURE
+        raise argument_error("figure", name, f"one of {', '.join(NAMES)}")
+    found: Figure = importlib.import_module(f"figures.plates.{name}").FIGURE
     return found

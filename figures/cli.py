@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from dph_theory import terminal
+from dph_theory.support import terminal
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -66,8 +66,8 @@ def figures_command(
 
     Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Numbers whose computing fails stay as they were.
     """
-    from . import drawings, store
     from .catalogue import NAMES, figure
+    from .results import drawings, store
 
     names = tuple(dict.fromkeys(names or NAMES))
     try:
@@ -105,7 +105,7 @@ def _listing(needs: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) ->
 
 
 def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]:
-    from . import drawings
+    from .results import drawings
 
     bars = _Bars()
     with bars.shown:

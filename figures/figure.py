@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dph_theory.record import checked, record
+from dph_theory.support.record import checked, record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -15,7 +15,8 @@ class Figure:
     """A figure by name: `compute(config)` makes its results, `draw(record)` its picture.
 
     `config` is what the stored numbers are computed from, `quick` what differs in a reduced run; compute is
-    told `seed` and `quick` too. `needs` names the experiments (`figures.experiments`) whose records it reads.
+    told `seed` and `quick` too. `needs` names the experiments (`figures.results.experiments`) whose records
+    it reads.
     `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
     computed.
     """
@@ -47,7 +48,7 @@ class Figure:
 
     def drawing(self, numbers: Any) -> "Drawing":
         """The picture of a stored record; ValueError if it is another figure's."""
-        from .style import look
+        from .look.theme import look
 
         with look():
             return self.draw(checked(numbers, self.kind))

@@ -15,13 +15,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 
 from .catalogue import NAMES, figure
-from .experiments import EXPERIMENTS, RESUMABLE, stored_name
 from .report import page, results
 from .report.contents import Contents, Outcome
 from .report.results import Plan, Progress
+from .results.experiments import EXPERIMENTS, RESUMABLE, stored_name
 
 _JOURNAL = "finished.json"
 

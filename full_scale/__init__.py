@@ -1,1 +1,1 @@
-"""The same losses on Llama through Hugging Face; empty so far."""
+"""The same losses on Llama through Hugging Face: a pipeline of stages, a folder each."""

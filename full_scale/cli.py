@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from dph_theory import terminal
-from dph_theory.files import write_json
+from dph_theory.support import terminal
+from dph_theory.support.files import write_json
 
-from .config import Recipe, load_recipe
-from .versions import check_versions
+from .models.versions import check_versions
+from .recipe.schema import Recipe, load_recipe
 
 WRONG = 2
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -54,7 +54,7 @@ def train_command(
         check_versions()
         recipe = _recipe(config, overrides)
         if dry_run:
-            from .estimate import dry_run as estimated
+            from .training.dry_run import dry_run as estimated
 
             _print_dry_run(console, estimated(recipe, world_size=world_size, sharded=sharded))
             return
@@ -82,7 +82,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
     """Compare what runs measured with what the theory predicts; each line ends in a verdict."""
     with _stage("nothing was written") as (console, _):
-        from .compare import compare, tables
+        from .comparison.stage import compare, tables
 
         comparison = compare(runs)
         if json_path is not None:

@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dph_theory.arrays import fail
-from dph_theory.files import write_json
-from dph_theory.record import checked, record
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+from dph_theory.support.record import checked, record
 
-from .compare import Table, compare
-from .config import Recipe, load_recipe
-from .folders import Folders
-from .outcome import COLUMNS, findings, outcomes
+from .comparison.outcome import COLUMNS, findings, outcomes
+from .comparison.stage import Table, compare
+from .recipe.folders import Folders
+from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage
-from .tiny_sql.model import Architecture
-from .tiny_sql.task import Size, build
+from .tasks.tiny_sql.model import Architecture
+from .tasks.tiny_sql.task import Size, build
 
 KIND = "full_scale.demo"
 METHODS = {name: f"tiny-sql-{name.lower()}" for name in ("GRPO", "RKL", "DPH-F", "DPH-JS")}
@@ -109,7 +109,7 @@ def _same_length(folder: Path, quick: bool) -> None:
         write_json(path, {"quick": quick})
     stored = json.loads(path.read_text(encoding="utf-8"))
     if stored != {"quick": quick}:
-        raise fail("folder", str(folder), f"it holds a demo with {stored}; choose another folder")
+        raise argument_error("folder", str(folder), f"it holds a demo with {stored}; choose another folder")
 
 
 def _record(folder: Path, recipes: Mapping[tuple[str, int], Recipe], quick: bool) -> dict[str, Any]:

@@ -11,17 +11,17 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
-from .config import ModelConfig, Recipe
-from .data import load_task
-from .evaluate import evaluate
-from .folders import Folders
-from .measurements import read_record
-from .presample import presample
-from .presampled import Presampled
-from .protocol import Task
-from .train import KIND, train
+from .comparison.measurements import read_record
+from .evaluation.stage import evaluate
+from .presampling.presampled import Presampled
+from .presampling.stage import presample
+from .recipe.folders import Folders
+from .recipe.schema import ModelConfig, Recipe
+from .tasks.loaders import load_task
+from .tasks.protocol import Task
+from .training.stage import KIND, train
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -79,7 +79,9 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
             trust_remote_code=False,
         )
     except OSError as error:
-        raise fail("model.path", path, f"a folder or hub name with safetensors weights ({error})") from error
+        raise argument_error(
+            "model.path", path, f"a folder or hub name with safetensors weights ({error})"
+        ) from error
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
@@ -88,7 +90,9 @@ def load_tokenizer(config: ModelConfig) -> Any:
     try:
         return AutoTokenizer.from_pretrained(config.path, padding_side="left", trust_remote_code=False)
     except OSError as error:
-        raise fail("model.path", config.path, f"a folder or hub name with a tokenizer ({error})") from error
+        raise argument_error(
+            "model.path", config.path, f"a folder or hub name with a tokenizer ({error})"
+        ) from error
 
 
 def _presampled(recipe: Recipe) -> Presampled:
@@ -109,4 +113,4 @@ def _task(recipe: Recipe) -> Iterator[Task]:
 def _one_process(stage: str) -> None:
     if os.environ.get("WORLD_SIZE", "1") != "1":
         allowed = f"1: {stage} runs in one process; only train runs in several"
-        raise fail("WORLD_SIZE", os.environ["WORLD_SIZE"], allowed)
+        raise argument_error("WORLD_SIZE", os.environ["WORLD_SIZE"], allowed)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 import pytest
-import worked
+import support.worked_examples as worked
 
 import dph_cli
-from figures import guide
+from figures.report import guide
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

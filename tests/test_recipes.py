@@ -9,9 +9,9 @@ from accelerate.commands.config.config_args import ClusterConfig
 from trl import GRPOConfig
 
 from dph_theory import mu_from_beta
-from full_scale.config import RECIPES, load_recipe, recipe_names
-from full_scale.methods import METHODS, setup
-from full_scale.train import resolved
+from full_scale.recipe.methods import METHODS, setup
+from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
+from full_scale.training.stage import resolved
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()

@@ -10,8 +10,8 @@ from typing import Any
 import click
 from rich.progress import Progress, TaskID
 
-from dph_theory import terminal
-from dph_theory.files import write_json
+from dph_theory.support import terminal
+from dph_theory.support.files import write_json
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""

@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Bool
 from scipy import stats
 
-from dph_theory.arrays import Array, fail, numbers, rate, real, whole
-from dph_theory.numerics import Values
+from dph_theory.numeric.arrays import Array, numbers, rate, real, whole
+from dph_theory.numeric.balls import Values
+from dph_theory.support.errors import argument_error
 
 
 class LeadTime(NamedTuple):
@@ -42,12 +43,12 @@ def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall
     steps, excess = whole("steps", steps, at_least=0), real("excess", excess, at_least=0)
     coverage = real("coverage", coverage, at_least=0, at_most=1)
     if steps.ndim != 1 or len(steps) == 0:
-        raise fail("steps.shape", steps.shape, "one axis with at least one step")
+        raise argument_error("steps.shape", steps.shape, "one axis with at least one step")
     for name, array in (("excess", excess), ("coverage", coverage)):
         if array.shape != steps.shape:
-            raise fail(f"{name}.shape", array.shape, f"{steps.shape}, one value a step")
+            raise argument_error(f"{name}.shape", array.shape, f"{steps.shape}, one value a step")
     if (np.diff(steps) <= 0).any():
-        raise fail("steps", steps, "increasing steps only")
+        raise argument_error("steps", steps, "increasing steps only")
     rise, fall = float(real("rise", rise, above=0)), float(rate("fall", fall))
     warned = excess >= excess[0] + rise
     fallen = coverage <= np.maximum.accumulate(coverage) - fall
@@ -64,7 +65,7 @@ def mean_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> 
     seeds = np.moveaxis(np.atleast_1d(numbers("values", values)), axis, 0)
     level, n = float(rate("confidence", confidence)), len(seeds)
     if n == 0:
-        raise fail("values.shape", np.shape(values), "at least one seed")
+        raise argument_error("values.shape", np.shape(values), "at least one seed")
     mean = seeds.mean(axis=0)
     if n == 1:
         return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))

@@ -7,7 +7,7 @@ them, is summed exactly and matched against the divergences of the theory.
 
 import numpy as np
 
-from ..arrays import fail
+from ..support.errors import argument_error
 from .candidates import quantities
 from .exact import Loss, LossError, Measured, arguments_of, is_random, measure
 from .extremes import dead_zones, extremes
@@ -34,7 +34,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     audited on the others.
     """
     if samples not in SAMPLES:
-        raise fail("samples", samples, f"one of {', '.join(SAMPLES)}")
+        raise argument_error("samples", samples, f"one of {', '.join(SAMPLES)}")
     names = arguments_of(loss)
     results, failures = _measure_all(loss, names, random_problems(seed), samples)
     outcomes = [r for r in results if r[0].length == 1]

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.table import Table
 
-from .. import terminal
-from ..files import write_json
+from ..support import terminal
+from ..support.files import write_json
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .page import dead_zone_words, match_words, minimiser_words, page, variance_words

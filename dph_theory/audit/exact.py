@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arrays import fail
+from ..support.errors import argument_error
 from .problems import Problem
 
 Loss = Callable[..., Any]
@@ -41,10 +41,12 @@ def arguments_of(loss: Loss) -> tuple[str, ...]:
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
     for name in required:
         if name not in ARGUMENTS:
-            raise fail("loss parameter", name, f"any of {', '.join(ARGUMENTS)}, or one with a default")
+            raise argument_error(
+                "loss parameter", name, f"any of {', '.join(ARGUMENTS)}, or one with a default"
+            )
     named = tuple(p.name for p in parameters if p.name in ARGUMENTS)
     if "log_pi" not in named:
-        raise fail("loss parameters", named, "log_pi must be among them")
+        raise argument_error("loss parameters", named, "log_pi must be among them")
     return named
 
 

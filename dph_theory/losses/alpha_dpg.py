@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..arrays import fail
+from ..support.errors import argument_error
 from .inputs import booleans, number, same_shape
 from .reductions import working_dtype
 
@@ -53,15 +53,15 @@ def _log_ratio(
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
             kind = getattr(tensor, "dtype", type(tensor).__name__)
-            raise fail(f"{name}.dtype", kind, "a tensor of float64, float32, bfloat16 or float16")
+            raise argument_error(f"{name}.dtype", kind, "a tensor of float64, float32, bfloat16 or float16")
     valid = booleans("valid", valid)
     same_shape(log_pi=log_pi, log_base=log_base, valid=valid)
     if log_base_rate.shape != log_pi.shape[:-1]:
-        raise fail(
+        raise argument_error(
             "log_base_rate.shape", tuple(log_base_rate.shape), f"one for each {tuple(log_pi.shape[:-1])}"
         )
     if not (log_base_rate <= 0).all():
-        raise fail("log_base_rate", log_base_rate.max().item(), "log-probabilities, at most 0")
+        raise argument_error("log_base_rate", log_base_rate.max().item(), "log-probabilities, at most 0")
     dtype = working_dtype(*tensors.values())
     pi, base, rate = (tensor.detach().to(dtype) for tensor in tensors.values())
     return torch.where(valid, base - rate[..., None] - pi, 0.0), valid

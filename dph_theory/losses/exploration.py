@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..arrays import fail
+from ..support.errors import argument_error
 from .inputs import LEVELS, TokenMask, Tokens, choice, floats, number, token_batch
 from .reductions import at_level, weighted_sum, weights, working_dtype
 
@@ -64,7 +64,9 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
         floats("advantages", advantages, ("batch",))
         allowed, shaped = mask.shape[:1], advantages[:, None]
     if advantages.shape != allowed:
-        raise fail("advantages.shape", tuple(advantages.shape), f"must match mask's {tuple(mask.shape)}")
+        raise argument_error(
+            "advantages.shape", tuple(advantages.shape), f"must match mask's {tuple(mask.shape)}"
+        )
     return shaped.expand(mask.shape) if level == "token" else shaped
 
 
@@ -106,4 +108,4 @@ def informative_groups(rewards: Tensor) -> Tensor:
 def _groups(rewards: Tensor) -> None:
     floats("rewards", rewards, ("groups", "size"))
     if rewards.shape[1] < 2:
-        raise fail("rewards.shape", tuple(rewards.shape), "groups of at least two")
+        raise argument_error("rewards.shape", tuple(rewards.shape), "groups of at least two")

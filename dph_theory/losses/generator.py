@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..arrays import fail
 from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
+from ..support.errors import argument_error
 from .inputs import LEVELS, TokenMask, Tokens, choice, number, token_batch
 from .kernels import Form, generator
 from .reductions import at_level, weighted_sum, weights, working_dtype
@@ -40,7 +40,7 @@ def generator_loss(
     if isinstance(gauge, int | float) and math.isfinite(gauge):
         gauge = float(gauge) if gauge != 0 else "printed"
     elif gauge not in ("printed", "normalised"):
-        raise fail("gauge", gauge, 'one of "printed", "normalised", or a finite number')
+        raise argument_error("gauge", gauge, 'one of "printed", "normalised", or a finite number')
     mask = token_batch(mask, log_ratio=log_ratio)
     dtype = working_dtype(log_ratio)
     form = generator(divergence, gauge)
@@ -73,7 +73,7 @@ def _capped(form: Form, cap: float, dtype: torch.dtype) -> Form:
     number("cap", cap, above=0)
     largest = torch.finfo(dtype).max
     if not all(torch.isfinite(end).all() for end in form(torch.full((1,), cap, dtype=dtype))):
-        raise fail("cap", cap, f"the generator and its slope must be finite there in {dtype}")
+        raise argument_error("cap", cap, f"the generator and its slope must be finite there in {dtype}")
 
     def linear_beyond(x: Tensor) -> tuple[Tensor, Tensor]:
         beyond = (x - cap).clamp_(min=0)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ..arrays import fail
+from ..support.errors import argument_error
 
 Tokens: TypeAlias = Tensor
 """Floats of any dtype, shape (batch, tokens)."""
@@ -21,24 +21,24 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """One of the allowed names."""
     names = tuple(allowed)
     if value not in names:
-        raise fail(name, value, f"one of {', '.join(names)}")
+        raise argument_error(name, value, f"one of {', '.join(names)}")
 
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:
     """One number strictly inside an interval."""
     if not above < value < below:
-        raise fail(name, value, f"a number in ({above:g}, {below:g})")
+        raise argument_error(name, value, f"a number in ({above:g}, {below:g})")
     return float(value)
 
 
 def floats(name: str, value: Tensor, axes: tuple[str, ...]) -> None:
     """A floating-point tensor with the named axes."""
     if not isinstance(value, Tensor):
-        raise fail(name, type(value).__name__, "a torch tensor")
+        raise argument_error(name, type(value).__name__, "a torch tensor")
     if not value.is_floating_point():
-        raise fail(f"{name}.dtype", value.dtype, "float64, float32, bfloat16 or float16")
+        raise argument_error(f"{name}.dtype", value.dtype, "float64, float32, bfloat16 or float16")
     if value.ndim != len(axes):
-        raise fail(f"{name}.shape", tuple(value.shape), f"({', '.join(axes)})")
+        raise argument_error(f"{name}.shape", tuple(value.shape), f"({', '.join(axes)})")
 
 
 def same_shape(**tensors: Tensor) -> None:
@@ -51,12 +51,12 @@ def same_shape(**tensors: Tensor) -> None:
 def booleans(name: str, value: Tensor) -> Tensor:
     """A tensor of truth values, or of zeros and ones, as booleans."""
     if not isinstance(value, Tensor):
-        raise fail(name, type(value).__name__, "a torch tensor")
+        raise argument_error(name, type(value).__name__, "a torch tensor")
     if value.dtype == torch.bool:
         return value
     bad = (value != 0) & (value != 1)
     if bad.any():
-        raise fail(name, value[bad][0].item(), "booleans, or zeros and ones")
+        raise argument_error(name, value[bad][0].item(), "booleans, or zeros and ones")
     return value != 0
 
 
@@ -68,5 +68,5 @@ def token_batch(mask: TokenMask, **tensors: Tokens) -> TokenMask:
     same_shape(**tensors, mask=mask)
     # A sum is several times faster than any().
     if mask.sum() == 0:
-        raise fail("mask", f"all {mask.numel()} tokens masked", "at least one token must count")
+        raise argument_error("mask", f"all {mask.numel()} tokens masked", "at least one token must count")
     return mask

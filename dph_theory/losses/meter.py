@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..arrays import fail
+from ..support.errors import argument_error
 from .inputs import booleans, floats, same_shape
 
 
@@ -40,12 +40,14 @@ def excess_kl_estimate(
     same_shape(rewards=valid, log_pi=log_pi, log_ref=log_ref)
     prompts, n = valid.shape
     if base_rates.shape != (prompts,):
-        raise fail("base_rates.shape", tuple(base_rates.shape), f"({prompts},), one for each prompt")
+        raise argument_error(
+            "base_rates.shape", tuple(base_rates.shape), f"({prompts},), one for each prompt"
+        )
     if prompts == 0 or n < 2:
-        raise fail("rewards.shape", (prompts, n), "at least one prompt and two samples")
+        raise argument_error("rewards.shape", (prompts, n), "at least one prompt and two samples")
     outside = ~((base_rates > 0) & (base_rates < 1))
     if outside.any():
-        raise fail("base_rates", base_rates[outside][0].item(), "every rate must lie in (0, 1)")
+        raise argument_error("base_rates", base_rates[outside][0].item(), "every rate must lie in (0, 1)")
     return _jackknife(
         valid.double(), log_pi.detach().double() - log_ref.detach().double(), base_rates.double()
     )

@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from ..arrays import fail
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
+from ..support.errors import argument_error
 from .inputs import floats
 
 
@@ -69,7 +69,7 @@ def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
     floats("exploration", exploration, ())
     floats("rehearsal", rehearsal, ())
     if not 0 <= eta < math.inf:
-        raise fail("eta", eta, "a finite number, at least 0")
+        raise argument_error("eta", eta, "a finite number, at least 0")
     # Not 0 times the rehearsal, which is nan where that is infinite.
     return exploration if eta == 0 else exploration + eta * rehearsal
 

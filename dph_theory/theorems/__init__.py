@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ..theorem import Theorem
+from ..statement.theorem import Theorem
 
 MODULES = (
     "a01_distance",

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..binary_reward import filtered
-from ..instances import chart, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, masks, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 RANK_TOLERANCE = 1e-9
 """The matrices' entries are of order one and their non-zero singular values at least about 0.1."""

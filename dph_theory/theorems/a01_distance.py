@@ -4,9 +4,9 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..instances import chart, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def missing_reward(policy, valid):

@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..instances import chart, example, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a01_distance import missing_reward
 
 

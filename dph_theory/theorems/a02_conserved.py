@@ -3,10 +3,10 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 STEPS = 24
 """Runge-Kutta steps: at time 10 a logit is off by about 1e-6."""

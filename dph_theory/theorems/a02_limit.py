@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
-from ..instances import chart, example, integers, masks
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, masks
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a02_orbit import orbit
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a02_conserved import integrate, plain_gradient, softmax
 
 HALVINGS = 45

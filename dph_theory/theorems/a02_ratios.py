@@ -3,9 +3,9 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, integers, masks
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, masks
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a02_limit import near_the_end
 
 

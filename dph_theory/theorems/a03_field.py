@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import valid_mass
 from ..estimators import reward_gradient
-from ..instances import chart, masks, simplex
-from ..numerics import is_ball, trailing
+from ..numeric.balls import is_ball, trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def fisher_times_field(policy, valid):

@@ -5,9 +5,9 @@ import sympy
 
 from ..binary_reward import filtered, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..instances import chart, example, masks, simplex, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def distance_to_filtered(base, valid, time):

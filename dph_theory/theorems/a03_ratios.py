@@ -3,9 +3,9 @@
 import sympy
 
 from ..binary_reward import filtered, tilted
-from ..instances import chart, example, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def inside_valid(base, valid, time):

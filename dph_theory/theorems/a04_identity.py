@@ -4,9 +4,9 @@ import sympy
 
 from ..binary_reward import filtered, log_partition, tilted, valid_mass
 from ..divergences import REVERSE_KL
-from ..instances import chart, example, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def reward_and_distance(policy, base, valid, beta):

@@ -5,9 +5,9 @@ import sympy
 
 from ..binary_reward import filtered, log_partition, tilted, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
-from ..instances import chart, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def margin(policy, base, valid, beta):

@@ -4,10 +4,10 @@ import sympy
 
 from ..binary_reward import bernoulli_kl, filtered, kappa, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def distance_to_base(base, valid, beta):

@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..binary_reward import beta_from_mu, tilted, valid_mass
-from ..instances import chart, example, masks, rates, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def validity_reached(base, valid, share):

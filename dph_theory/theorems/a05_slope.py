@@ -3,9 +3,9 @@
 import sympy
 
 from ..binary_reward import kappa, mu_from_beta
-from ..instances import chart, example, log_uniform, rates
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def supporting_line(base_rate, beta, mu):

@@ -3,9 +3,9 @@
 import sympy
 
 from ..binary_reward import mu_from_beta, tilted, valid_mass
-from ..instances import chart, example, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def validity_of_tilted(base, valid, beta):

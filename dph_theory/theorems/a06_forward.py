@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def filtered_to_tilted(base, valid, beta):

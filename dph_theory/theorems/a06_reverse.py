@@ -6,10 +6,10 @@ from flint import arb
 
 from ..binary_reward import filtered, tilted
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import is_ball
+from ..numeric.balls import is_ball
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def to_filtered(policy, base, valid, beta):

@@ -4,9 +4,9 @@ import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..instances import chart, example, log_uniform, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def distance_to_filtered(base, valid, beta):

@@ -5,9 +5,9 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a04_unique import pinsker
 
 VALID = np.array([True, True, True, False])

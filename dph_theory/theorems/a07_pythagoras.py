@@ -5,9 +5,9 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def distance_to_base(policy, base, valid):

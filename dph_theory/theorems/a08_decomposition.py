@@ -3,9 +3,9 @@
 import sympy
 
 from ..binary_reward import excess_kl
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def total(policy, base, valid):

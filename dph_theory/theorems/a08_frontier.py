@@ -4,9 +4,9 @@ import sympy
 
 from ..binary_reward import bernoulli_kl, excess_kl, valid_mass
 from ..divergences import REVERSE_KL
-from ..instances import chart, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def least_cost(policy, base, valid):

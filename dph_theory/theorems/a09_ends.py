@@ -3,9 +3,9 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, log_uniform, masks, rates
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a09_range import mean_validity, solvable_share, with_unsolvable
 
 

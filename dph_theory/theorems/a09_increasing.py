@@ -3,10 +3,10 @@
 import sympy
 
 from ..binary_reward import mu_from_beta
-from ..instances import chart, example, log_uniform, rates
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def mean_validity(base_rates, beta):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..binary_reward import bernoulli_kl, beta_for_mean_validity, mu_from_beta
-from ..instances import chart, example, rates
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a09_dual import cost
 
 

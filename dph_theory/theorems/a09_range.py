@@ -4,10 +4,10 @@ import numpy as np
 import sympy
 
 from ..binary_reward import tilted, valid_mass
-from ..instances import chart, example, log_uniform, masks, rates
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def with_unsolvable(base_rates, solvable):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..binary_reward import beta_for_mean_validity, beta_from_mu
-from ..instances import chart, example, masks, rates, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, rates, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a09_range import mean_validity, solvable_share, with_unsolvable
 
 WIDTH = 1e-11

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..divergences import FORWARD_KL, alpha_divergence
-from ..instances import chart, example, log_uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_alpha import distance_of_dirac, distance_of_law
 
 COVERING = (FORWARD_KL, alpha_divergence(1.5), alpha_divergence(2.0))

@@ -4,9 +4,9 @@ import numpy as np
 
 from ..binary_reward import filtered
 from ..divergences import alpha_divergence
-from ..instances import chart, example, log_uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_order import law
 from .a10_validity import least
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..binary_reward import filtered
-from ..instances import chart, example, log_uniform, masks, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_order import critical_beta, law
 from .a10_validity import least, projection
 

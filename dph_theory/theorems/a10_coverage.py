@@ -4,10 +4,10 @@ import numpy as np
 
 from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, log_uniform, masks
-from ..numerics import highest, lowest
+from ..numeric.balls import highest, lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_collapse import member, with_diracs
 from .a10_order import critical_beta, law
 from .a10_validity import least, projection

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..binary_reward import valid_mass
 from ..divergences import REVERSE_KL
-from ..instances import chart, example, log_uniform, masks
-from ..numerics import highest
+from ..numeric.balls import highest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_collapse import dirac_on_mode, member, with_diracs
 from .a10_order import law
 from .a10_validity import projection

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..instances import chart, example, log_uniform, masks, uniform
-from ..numerics import lowest, trailing
+from ..numeric.balls import lowest, trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_validity import least, most_valid, projection, shared, validity_and_cost
 
 

@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import filtered
 from ..divergences import alpha_divergence
-from ..instances import chart, example, log_uniform
-from ..numerics import highest
+from ..numeric.balls import highest
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a08_frontier import derivation as logarithm_bound
 from .a10_alpha import VALID, distance_of_law
 from .a10_order import law

@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import log_partition, valid_mass
 from ..divergences import REVERSE_KL
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import trailing, xlogy
+from ..numeric.balls import trailing, xlogy
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def least(values, among=True):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..instances import chart, example, log_uniform, rates, uniform
-from ..numerics import expit, logit, lowest
+from ..numeric.balls import expit, logit, lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a11_least import least_rise
 
 ROUNDS, NEWTON_STEPS = 200, 60

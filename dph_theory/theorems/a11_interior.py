@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..instances import chart, example, log_uniform, rates
-from ..numerics import expit, logit
+from ..numeric.balls import expit, logit
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a11_recursion import deviation, normalised_round
 
 VALID = np.array([True, False])

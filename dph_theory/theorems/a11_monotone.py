@@ -3,10 +3,10 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, log_uniform, uniform
-from ..numerics import logit
+from ..numeric.balls import logit
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .a11_convergence import next_log_odds
 
 ROUNDS = 2

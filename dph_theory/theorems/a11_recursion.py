@@ -4,10 +4,10 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mu_from_beta, valid_mass
-from ..instances import chart, example, log_uniform, masks, simplex
-from ..numerics import highest, trailing
+from ..numeric.balls import highest, trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def advantage(policy, valid):

@@ -3,10 +3,10 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, log_uniform, rates
-from ..numerics import expit, highest, logit, lowest
+from ..numeric.balls import expit, highest, logit, lowest
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def level(base_rate, log_odds):

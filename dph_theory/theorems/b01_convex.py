@@ -5,9 +5,9 @@ import sympy
 
 from ..divergences import DIVERGENCES, JENSEN_SHANNON, TOTAL_VARIATION, alpha_divergence
 from ..fdivergence import u
-from ..instances import chart, example, log_uniform, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 ALPHAS = (0.25, 0.5, 0.75)
 """Members of the mass-covering family, alpha in (0, 1); dyadic, so that balls take them exactly."""

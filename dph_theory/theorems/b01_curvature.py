@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..fdivergence import u
-from ..instances import chart, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import ALPHAS, SMOOTH, curvatures, each
 
 STATED = {

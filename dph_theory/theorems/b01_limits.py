@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
 """Dyadic values of alpha, so that balls take them exactly."""

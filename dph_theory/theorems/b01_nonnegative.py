@@ -1,9 +1,9 @@
 """B1: an f-divergence is non-negative, and zero only where the policy is the reference."""
 
 from ..divergences import TOTAL_VARIATION
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from . import b01_convex
 from .b01_convex import SMOOTH, each
 

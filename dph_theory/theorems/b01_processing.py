@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from . import b01_convex
 from .b01_convex import each, half_squared_log
 

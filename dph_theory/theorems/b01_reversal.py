@@ -4,9 +4,9 @@ import sympy
 
 from ..divergences import alpha_divergence
 from ..fdivergence import u
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import ALPHAS, SMOOTH, each, family
 from .b01_nonnegative import EVERY
 

@@ -14,9 +14,9 @@ from ..divergences import (
     alpha_divergence,
 )
 from ..fdivergence import u
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import ALPHAS, each
 
 NAMED = (

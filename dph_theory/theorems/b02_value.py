@@ -5,9 +5,9 @@ import sympy
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL
 from ..fdivergence import u
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b02_misprint import MISPRINT, misprinted
 
 

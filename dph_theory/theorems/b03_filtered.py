@@ -5,9 +5,9 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b03_targets import k3
 from .b05_chain import sequences
 

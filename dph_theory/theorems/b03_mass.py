@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered, valid_mass
-from ..numerics import lowest
+from ..numeric.balls import lowest
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import half_squared_log
 from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
 from .b05_chain import sequences

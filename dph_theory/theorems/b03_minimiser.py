@@ -6,10 +6,10 @@ import sympy
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..fdivergence import u
-from ..instances import chart, example, masks, simplex, uniform
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 HALF = alpha_divergence(0.5)

@@ -7,9 +7,9 @@ from ..binary_reward import valid_mass
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
 from ..estimators import K3
 from ..fdivergence import u
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b03_minimiser import HALF, on_filtered, spread_out
 
 

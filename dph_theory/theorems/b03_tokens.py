@@ -6,9 +6,9 @@ import sympy
 from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
 from ..fdivergence import u
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import half_squared_log
 from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
 from .b03_targets import k3

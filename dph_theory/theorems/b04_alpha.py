@@ -4,9 +4,9 @@ import sympy
 
 from ..divergences import alpha_divergence
 from ..fdivergence import u
-from ..instances import example
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import example
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import family
 from .b04_kl import EXAMPLES, PAIR, bounds, derivation_for, squared_distance
 

@@ -2,7 +2,7 @@
 
 from ..divergences import JENSEN_SHANNON
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b04_kl import EXAMPLES, PAIR, bounds, derivation_for, squared_distance
 
 

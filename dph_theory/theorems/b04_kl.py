@@ -5,9 +5,9 @@ import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION
 from ..fdivergence import u
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 PAIR = chart(pi=simplex(3), ref=simplex(3))

@@ -2,7 +2,7 @@
 
 from ..divergences import alpha_divergence
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b05_chain import TWO_TOKENS, of_sequences, of_tokens, under_policy_prefixes
 from .b05_js_exceeds import BRANCH_AT_FIRST
 

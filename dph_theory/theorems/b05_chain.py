@@ -3,9 +3,9 @@
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 TWO_TOKENS = chart(
     pi_first=simplex(3), pi_second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3)

@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .b05_chain import sequences
 

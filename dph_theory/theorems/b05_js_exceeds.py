@@ -1,9 +1,9 @@
 """B5: the Jensen-Shannon token sum is no upper bound of the sequence divergence."""
 
 from ..divergences import JENSEN_SHANNON
-from ..instances import example
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import example
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b05_chain import TWO_TOKENS, of_sequences, of_tokens, under_policy_prefixes
 
 BRANCH_AT_FIRST = example(

@@ -2,7 +2,7 @@
 
 from ..divergences import alpha_divergence
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from . import b05_deficit
 from .b05_deficit import BOTH, EXAMPLE, INDEPENDENT, of_sequences, of_tokens
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
 def by_autograd(pi, ref):

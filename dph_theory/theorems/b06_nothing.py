@@ -4,9 +4,9 @@ import sympy
 
 from ..divergences import REVERSE_KL
 from ..estimators import K1, x
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def gradient_of_k1(pi, ref):

@@ -4,9 +4,9 @@ import sympy
 
 from ..divergences import REVERSE_KL
 from ..estimators import K1, K2, K3, x
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b06_squared import forward_kl_gradient, reverse_kl_gradient, same_gradient
 
 

@@ -5,9 +5,9 @@ import sympy
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K2, x
 from ..fdivergence import u
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b06_nothing import at_fixed_samples, softmax
 
 

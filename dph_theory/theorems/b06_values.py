@@ -5,10 +5,10 @@ import sympy
 from ..divergences import REVERSE_KL
 from ..estimators import K1, K2, K3, x
 from ..fdivergence import u
-from ..instances import chart, example, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 

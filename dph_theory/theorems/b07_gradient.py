@@ -6,9 +6,9 @@ from ..binary_reward import filtered
 from ..divergences import alpha_divergence
 from ..estimators import alpha_dpg_reward, reward_gradient
 from ..fdivergence import u
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import ALPHAS, each, family
 
 

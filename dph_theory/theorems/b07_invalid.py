@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..estimators import alpha_dpg_reward
-from ..instances import chart, example, masks, rates, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
 def on_invalid(pi, base, valid, alpha):

@@ -7,9 +7,9 @@ from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import reward_gradient
 from ..fdivergence import u
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def policy_gradient(pi, base, valid):

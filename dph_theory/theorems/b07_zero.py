@@ -4,10 +4,10 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import alpha_divergence
-from ..instances import chart, example, masks, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 

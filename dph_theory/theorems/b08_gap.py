@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..estimators import definition_form, generator_form
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .b08_mean import FAMILY
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..estimators import definition_form, generator_form
-from ..instances import chart, example, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))

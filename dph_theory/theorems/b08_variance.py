@@ -2,9 +2,9 @@
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON
 from ..estimators import definition_form, generator_form
-from ..instances import chart, example, simplex
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 COMPARED = (FORWARD_KL, JENSEN_SHANNON)

@@ -1,10 +1,10 @@
 """B9: penalties eta D_f are comparable at equal eta f''(1): Jensen-Shannon needs twice the coefficient."""
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from ..instances import chart, example, log_uniform, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .b09_curvature import mixture
 

@@ -1,10 +1,10 @@
 """B9: near pi = ref every f-divergence is f''(1)/2 times chi-squared, with an explicit error."""
 
 from ..divergences import CHI_SQUARED
-from ..instances import chart, example, log_uniform, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .b08_mean import FAMILY
 

@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mu_from_beta
-from ..instances import chart, example, log_uniform, rates
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def forward_validity(base_rate, eta):

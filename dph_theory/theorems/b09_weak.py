@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mu_from_beta
-from ..instances import chart, example, log_uniform, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .b09_strong import forward_validity
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import sympy
 
 from ..improvement import surrogate
-from ..instances import chart, discounts, example, log_uniform, uniform
 from ..mdp import TabularMDP
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, discounts, example, log_uniform, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 FAMILY = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.001, 0.5), eps=log_uniform(0.01, 1))
 

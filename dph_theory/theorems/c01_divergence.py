@@ -4,11 +4,11 @@ import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..improvement import trpo_penalty
-from ..instances import chart, discounts, log_uniform, uniform
 from ..mdp import TabularMDP
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, discounts, log_uniform, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .c01_attained import scaled_loss
 from .c01_trpo import STEP, STEPS

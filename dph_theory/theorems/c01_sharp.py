@@ -3,9 +3,9 @@
 from ..divergences import TOTAL_VARIATION
 from ..improvement import worst_advantage
 from ..mdp import TabularMDP
-from ..numerics import highest
+from ..numeric.balls import highest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
 from .c01_trpo import STEP, STEPS
 

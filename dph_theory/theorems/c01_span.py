@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..divergences import TOTAL_VARIATION
-from ..instances import example
 from ..mdp import TabularMDP
-from ..numerics import highest, lowest
+from ..numeric.balls import highest, lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import example
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
 from .c01_trpo import STEP, STEPS, penalty
 

@@ -1,10 +1,10 @@
 """C1: TRPO's improvement bound with the total variation."""
 
 from ..improvement import trpo_penalty
-from ..instances import chart, discounts, example, simplex, uniform
 from ..mdp import TabularMDP
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, discounts, example, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
 
 STEPS = chart(

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..improvement import anchor_gain, surrogate, worst_advantage
-from ..instances import chart, discounts, example, log_uniform, simplex, uniform
 from ..mdp import TabularMDP
-from ..numerics import highest, lowest, trailing
+from ..numeric.balls import highest, lowest, trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .c02_old import STATED
 

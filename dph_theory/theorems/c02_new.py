@@ -1,9 +1,9 @@
 """C2: the stated "enhanced monotonic improvement" bound, delta read as the advantage of the new policy."""
 
 from ..mdp import TabularMDP
-from ..numerics import lowest
+from ..numeric.balls import lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c02_old import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
 
 

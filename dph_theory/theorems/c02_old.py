@@ -2,11 +2,11 @@
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
 from ..improvement import pinsker_constant, stated_bound, worst_advantage
-from ..instances import chart, discounts, example, simplex, uniform
 from ..mdp import TabularMDP
-from ..numerics import highest, lowest, trailing
+from ..numeric.balls import highest, lowest, trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, discounts, example, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 
 STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)

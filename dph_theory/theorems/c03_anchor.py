@@ -2,11 +2,11 @@
 
 from ..divergences import TOTAL_VARIATION
 from ..improvement import anchor_gain, anchor_penalty, worst_advantage
-from ..instances import example
 from ..mdp import TabularMDP
-from ..numerics import highest
+from ..numeric.balls import highest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import example
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c02_old import TRIPLES
 
 TRIPLE = example(

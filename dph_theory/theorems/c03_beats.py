@@ -2,9 +2,9 @@
 
 from ..improvement import anchor_bound
 from ..mdp import TabularMDP
-from ..numerics import highest, lowest
+from ..numeric.balls import highest, lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c02_old import TRIPLES
 from .c03_anchor import TRIPLE
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ..improvement import anchor_penalty, pinsker_constant, worst_advantage
 from ..mdp import TabularMDP
-from ..numerics import highest, trailing
+from ..numeric.balls import highest, trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b01_convex import each
 from .c01_divergence import FAMILY
 from .c02_old import TRIPLES

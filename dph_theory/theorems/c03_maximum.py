@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..improvement import anchor_bound, anchor_gain, anchor_penalty, best_bound, trpo_bound
-from ..instances import chart, example, uniform
 from ..mdp import TabularMDP
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c02_old import TRIPLES
 from .c03_anchor import TRIPLE
 

@@ -1,10 +1,10 @@
 """C3: without a future (gamma = 0) the anchor bound never beats TRPO's, which is then the return itself."""
 
 from ..improvement import anchor_bound, trpo_bound
-from ..instances import chart, simplex, uniform
 from ..mdp import TabularMDP
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c03_anchor import TRIPLE
 
 

@@ -5,10 +5,10 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL
-from ..instances import chart, example, masks, rates, simplex
-from ..numerics import trailing
+from ..numeric.balls import trailing
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def of_the_right_shape(m, base, rest, valid):

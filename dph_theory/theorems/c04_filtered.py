@@ -6,9 +6,9 @@ import sympy
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..improvement import rehearsal_guarantee
-from ..instances import chart, example, masks, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def guarantee(pi, base, valid):

@@ -2,7 +2,7 @@
 
 from ..improvement import rehearsal_guarantee
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .c04_reference import REHEARSAL, REHEARSALS, kl_of_tokens, success
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..instances import chart, example, simplex, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .b05_chain import of_sequences, of_tokens, sequences, under_policy_prefixes
 
 REHEARSALS = chart(

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from ..arrays import whole
 from ..coverage import exact_pass_at_k
-from ..instances import chart, example, integers, rates
+from ..numeric.arrays import whole
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K = 6
 BINOMIALS = np.array([[math.comb(k, j) for j in range(MOST_K + 1)] for k in range(MOST_K + 1)])

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import sympy
 
-from ..arrays import whole
 from ..coverage import pass_at_k
-from ..instances import chart, example, integers
+from ..numeric.arrays import whole
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 MOST_K, MOST_SPARE = 10, 20
 BINOMIALS = np.array([[math.comb(n, k) for k in range(MOST_K + 1)] for n in range(MOST_K + MOST_SPARE + 1)])

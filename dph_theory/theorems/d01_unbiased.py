@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from ..arrays import whole
 from ..coverage import exact_pass_at_k, pass_at_k
-from ..instances import chart, example, integers, rates
+from ..numeric.arrays import whole
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K, MOST_SPARE = 5, 4
 BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])

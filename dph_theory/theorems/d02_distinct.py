@@ -4,11 +4,11 @@ from itertools import product
 
 import numpy as np
 
-from ..arrays import whole
 from ..coverage import expected_distinct_valid
-from ..instances import chart, example, integers, masks, simplex
+from ..numeric.arrays import whole
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, masks, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K = 4
 

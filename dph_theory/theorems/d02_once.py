@@ -1,8 +1,8 @@
 """D2, fourth claim: for k = 1 nothing is gained by spreading, the expected number is the validity."""
 
-from ..instances import chart, example, masks, simplex, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .d02_schur import distinct, distinct_averaged
 
 

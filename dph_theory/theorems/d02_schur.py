@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..coverage import expected_distinct_valid
-from ..instances import chart, example, integers, masks, simplex, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, masks, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .d02_uniform import derivation as concavity
 
 # concavity: with f = 1 - (1-.)^k concave and masses x, y sent to x' = (1-t)x + ty, y' = tx + (1-t)y,

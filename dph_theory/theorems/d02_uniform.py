@@ -4,9 +4,9 @@ import numpy as np
 import sympy
 
 from ..coverage import exact_pass_at_k, expected_distinct_valid
-from ..instances import chart, example, integers, simplex
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, simplex
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 
 
 def all_but_last(q):

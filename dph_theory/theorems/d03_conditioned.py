@@ -2,9 +2,9 @@
 
 import sympy
 
-from ..instances import chart, example, integers, log_uniform, simplex, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, log_uniform, simplex, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .d03_shared import mean_success, pass_at_k, rates_of, trained
 from .d03_single import derivation as rises_with_pass_at_1
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..instances import chart, example, integers, simplex
-from ..numerics import lowest
+from ..numeric.balls import lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .d03_limit import best_reward, solving
 from .d03_shared import before_training, rates_of
 

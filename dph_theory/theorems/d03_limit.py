@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..instances import chart, example, integers, log_uniform, simplex
-from ..numerics import highest, lowest
+from ..numeric.balls import highest, lowest
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, log_uniform, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .a10_validity import least
 from .d03_shared import after_training, mean_success
 

@@ -1,8 +1,8 @@
 """D3, fourth claim: training shared strategies by expected reward never lowers pass@1."""
 
-from ..instances import chart, example, log_uniform, simplex, uniform
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, log_uniform, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from .d03_conditioned import reward_rises
 from .d03_shared import mean_success, rates_of, trained
 

@@ -7,10 +7,10 @@ q_s, whatever the type, and then succeeds with probability c_ts, so that p_t = s
 import numpy as np
 
 from ..coverage import exact_pass_at_k
-from ..instances import chart, example, integers, log_uniform, simplex, uniform
-from ..numerics import highest, lowest, trailing
+from ..numeric.balls import highest, lowest, trailing
 from ..references import Source
-from ..theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, log_uniform, simplex, uniform
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
 def rates_of(q, success):

@@ -3,9 +3,9 @@
 import numpy as np
 import sympy
 
-from ..instances import chart, example, integers, simplex, uniform
 from ..references import Source
-from ..theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.charts import chart, example, integers, simplex, uniform
+from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
 from .d03_shared import before_training as pass_at_k
 
 

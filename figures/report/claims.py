@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from dph_theory.theorem import Verdict
+from dph_theory.statement.theorem import Verdict
 from dph_theory.theorems import THEOREMS
 
 from .contents import Contents

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .. import store
 from ..catalogue import NAMES, figure
-from ..experiments import EXPERIMENTS, stored_name
 from ..figure import Figure
+from ..results import store
+from ..results.experiments import EXPERIMENTS, stored_name
 from .environment import environment
 from .results import AUDIT, VERDICTS, Plan
 

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
 from .markup import plain
 
@@ -23,7 +23,7 @@ def formula(latex: str) -> Element:
     tree = plain(ElementTree.fromstring(mathml))
     left = [text for text in tree.itertext() if "\\" in text]
     if left:
-        raise fail("latex", latex, f"commands that MathML has, not {', '.join(left)}")
+        raise argument_error("latex", latex, f"commands that MathML has, not {', '.join(left)}")
     return tree
 
 

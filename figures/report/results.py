@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dph_theory.record import record
-from dph_theory.verify import INSTANCES, QUICK_INSTANCES, Settings
+from dph_theory.support.record import record
+from dph_theory.verification.run import INSTANCES, QUICK_INSTANCES, Settings
 
-from .. import drawings, experiments, store
 from ..catalogue import figure
+from ..results import drawings, experiments, store
 from .environment import digest
 from .words import count
 
@@ -46,7 +46,7 @@ class UnexpectedError(Exception):
 def verdicts(plan: Plan, progress: Progress) -> str:
     """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
     from dph_theory.theorems import THEOREMS
-    from dph_theory.verify import verify
+    from dph_theory.verification.run import verify
 
     settings = Settings(
         instances=QUICK_INSTANCES if plan.quick else INSTANCES, seed=plan.seed, quick=plan.quick

@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from dph_theory.references import REFERENCES
-from dph_theory.theorem import Theorem, Verdict
+from dph_theory.statement.theorem import Theorem, Verdict
 from dph_theory.theorems import THEOREMS
 
 from .contents import Contents

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import betas, laws, rates, verifiers
+from support.hypothesis_strategies import betas, laws, rates, verifiers
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.binary_reward import (

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import laws, verifiers
+from support.hypothesis_strategies import laws, verifiers
 
 from dph_theory.coverage import (
     effective_number,
@@ -15,8 +15,8 @@ from dph_theory.coverage import (
     pass_at_k,
     support_size,
 )
-from dph_theory.instances import as_balls, example
-from dph_theory.numerics import precision
+from dph_theory.numeric.balls import precision
+from dph_theory.statement.charts import as_balls, example
 
 
 def test_values_of_the_theory():

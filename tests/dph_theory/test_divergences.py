@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import sympy
 from hypothesis import given
-from strategies import laws
+from support.hypothesis_strategies import laws
 
 from dph_theory import (
     CHI_SQUARED,

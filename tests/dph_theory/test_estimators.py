@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import laws
+from support.hypothesis_strategies import laws
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.estimators import (

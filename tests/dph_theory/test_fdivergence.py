@@ -8,12 +8,12 @@ import torch
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import laws
+from support.hypothesis_strategies import laws
 
 from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
 from dph_theory.fdivergence import u
-from dph_theory.instances import as_balls, example
-from dph_theory.numerics import precision
+from dph_theory.numeric.balls import precision
+from dph_theory.statement.charts import as_balls, example
 
 ALPHAS = (-1.0, -0.001, 0.01, 0.2, 0.5, 0.8, 0.99, 1.001, 2.0, 2.5)
 FAMILY = [*DIVERGENCES.values(), *map(alpha_divergence, ALPHAS)]

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory import TabularMDP
-from dph_theory.instances import as_balls, example
-from dph_theory.numerics import precision
+from dph_theory.numeric.balls import precision
+from dph_theory.statement.charts import as_balls, example
 
 
 def random_mdp(seed: int, batch: int = 3, states: int = 3, actions: int = 2):

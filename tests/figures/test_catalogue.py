@@ -4,8 +4,8 @@ import pytest
 
 import figures
 from figures.catalogue import NAMES, figure
-from figures.experiments import EXPERIMENTS
-from figures.store import NUMBERS
+from figures.results.experiments import EXPERIMENTS
+from figures.results.store import NUMBERS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,7 +20,7 @@ def test_a_name_is_its_modules_and_its_figures(name):
 
 
 def test_every_module_with_a_figure_and_numbers_is_listed_once():
-    modules = Path(figures.__file__).parent.glob("*.py")
+    modules = (Path(figures.__file__).parent / "plates").glob("*.py")
     drawn = {path.stem for path in modules if "\nFIGURE = Figure(" in path.read_text()}
     stored = {path.stem for path in NUMBERS.glob("*.json")}
     assert drawn & stored == set(NAMES)

@@ -1,9 +1,10 @@
 from click.testing import CliRunner
 
-from figures import drawings, reproduce, store
+from figures import reproduce
 from figures.catalogue import NAMES, figure
 from figures.cli import figures_command, reproduce_command
 from figures.reproduce import Outcome
+from figures.results import drawings, store
 
 
 def run(command, *words):

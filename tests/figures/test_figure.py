@@ -1,12 +1,12 @@
 import matplotlib as mpl
 import pytest
 
-from figures import style
 from figures.figure import Figure
+from figures.look import theme
 
 
 def drawn(record):
-    drawing, axes = style.new()
+    drawing, axes = theme.new()
     axes.plot(record["results"]["y"])
     # What the style says holds while drawing.
     assert mpl.rcParams["mathtext.fontset"] == "cm"

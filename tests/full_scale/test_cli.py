@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
-from simulated_runs import Simulated, kl_control
+from support.simulated_runs import Simulated, kl_control
 
 import full_scale.demo
 import full_scale.stages
-from full_scale import cli, versions
+from full_scale import cli
+from full_scale.models import versions
 
 TINY = ("--config", "tiny-sql-grpo")
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from tiny_training import TRL_WARNS
+from support.tiny_training import TRL_WARNS
 
-from dph_theory.record import checked
+from dph_theory.support.record import checked
 from full_scale.cli import demo_command
+from full_scale.comparison.outcome import COLUMNS
 from full_scale.demo import KIND, METHODS, demo, tables
-from full_scale.outcome import COLUMNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
 

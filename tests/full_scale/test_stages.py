@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 import torch
-from killed_stage import STAGES, killed, run_stage, stage_recipe
-from ruled_task import ruled_recipe, ruled_task
-from tiny_llama import tiny_llama
-from tiny_training import TRL_WARNS
+from support.killed_stage import STAGES, killed, run_stage, stage_recipe
+from support.rule_task import ruled_recipe, ruled_task
+from support.tiny_llama import tiny_llama
+from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
-from full_scale.config import ModelConfig
-from full_scale.folders import Folders
-from full_scale.hashes import model_hash
-from full_scale.presampled import Presampled
+from full_scale.models.hashes import model_hash
+from full_scale.presampling.presampled import Presampled
+from full_scale.recipe.folders import Folders
+from full_scale.recipe.schema import ModelConfig
 from full_scale.stages import evaluate_stage, load_model, load_tokenizer, presample_stage, train_stage
 
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 from rich.table import Table
-from toy_strategies import SMALL
+from support.small_strategies_run import SMALL
 
-from dph_theory.arrays import fail
-from dph_theory.record import record
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import record
 from toy_lm import strategies
 from toy_lm.cli import EXPERIMENTS, toy
 
@@ -25,7 +25,7 @@ class Config:
     def __post_init__(self):
         for name in self.methods:
             if name not in ("GRPO", "DPH-F"):
-                raise fail("methods", name, "one of GRPO, DPH-F")
+                raise argument_error("methods", name, "one of GRPO, DPH-F")
 
     @classmethod
     def quick(cls):

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
 from .newton import Objective
 
@@ -37,7 +37,7 @@ def descend(
     Raises ValueError unless steps >= 1.
     """
     if steps < 1:
-        raise fail("steps", steps, "at least 1")
+        raise argument_error("steps", steps, "at least 1")
     theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
     time = torch.zeros_like(eta)
     value, slope = _value_and_slope(objective, theta, parameters)

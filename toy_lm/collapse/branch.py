@@ -9,9 +9,9 @@ from jaxtyping import Float
 from scipy.optimize import brentq
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
-from ..exact import validity
+from ..engine.exact import validity
 from .family import Bigrams
 from .newton import Minima, minimise
 from .problem import Problem
@@ -55,7 +55,7 @@ def follow(
     Row i is about base i; ValueError unless there is a row for every base.
     """
     if not len(start) == problem.cases == strengths.shape[-1]:
-        raise fail("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
+        raise argument_error("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
     tables = problem.tables(np.arange(problem.cases))
     stages, theta = [], start
     for strength in torch.from_numpy(strengths):
@@ -115,10 +115,12 @@ def find_jump(
     not so ordered.
     """
     if problem.cases != 1:
-        raise fail("problem.cases", problem.cases, "one base only")
+        raise argument_error("problem.cases", problem.cases, "one base only")
     below, above = (_Branch(problem, family, theta, strength) for strength, theta in (low, high))
     if not (search[0] <= low[0] < high[0] <= search[1] and below.validity() < above.validity()):
-        raise fail("low", low[0], f"in {search}, and of smaller lambda and validity than high, {high[0]}")
+        raise argument_error(
+            "low", low[0], f"in {search}, and of smaller lambda and validity than high, {high[0]}"
+        )
     middle = (below.validity() + above.validity()) / 2
     low_end, high_end = below.end(search[1], middle), above.end(search[0], middle)
     if low_end.strength - high_end.strength < APART:

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from dph_theory import beta_from_mu
-from dph_theory.arrays import fail
-from dph_theory.record import record
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import record
 
 from ..threads import one_thread
 from .family import Bigrams
@@ -50,14 +50,16 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("starts", "ascent_steps", "stages", "cases", "random_starts", "rounds"):
             if getattr(self, name) < 1:
-                raise fail(name, getattr(self, name), "a whole number, at least 1")
+                raise argument_error(name, getattr(self, name), "a whole number, at least 1")
         bounds = dict.fromkeys(("alphas", "targets", "random_alphas"), (0.0, 1.0))
         # A validity can only be aimed at from below.
         bounds |= {"strengths": (0.0, np.inf), "random_targets": (HIGHEST_RATE, 1.0)}
         for name, (lower, upper) in bounds.items():
             values = getattr(self, name)
             if not values or any(not lower < value < upper for value in values):
-                raise fail(name, values, f"at least one number, each above {lower} and below {upper}")
+                raise argument_error(
+                    name, values, f"at least one number, each above {lower} and below {upper}"
+                )
 
     @classmethod
     def quick(cls) -> "Config":

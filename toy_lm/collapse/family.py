@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
-from ..markov import MarkovLM
+from ..engine.markov import MarkovLM
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Bigrams:
     def __post_init__(self) -> None:
         for name in ("vocabulary", "length"):
             if getattr(self, name) < 2:
-                raise fail(name, getattr(self, name), "at least 2")
+                raise argument_error(name, getattr(self, name), "at least 2")
 
     @property
     def name(self) -> str:
@@ -59,7 +59,9 @@ class Bigrams:
         """The rows of a bigram model that lies in the family: a homogeneous one lies in both."""
         first, table = model.log_initial[0], model.log_transition
         if self.homogeneous and not model.homogeneous:
-            raise fail("model", "inhomogeneous", "a homogeneous model, to lie in the homogeneous family")
+            raise argument_error(
+                "model", "inhomogeneous", "a homogeneous model, to lie in the homogeneous family"
+            )
         if not self.homogeneous:
             if model.homogeneous:
                 table = table.unsqueeze(-3).expand(*table.shape[:-2], self.length - 1, -1, -1)

@@ -18,15 +18,7 @@ from .branch import RADIUS, Jump, find_jump, follow
 from .family import Bigrams
 from .measure import Row, measure
 from .newton import Objective, minimise
-from .optimum import (
-    SAME,
-    Optimum,
-    best_dirac,
-    confirmed_minimum,
-    projected,
-    random_points,
-    starting_points,
-)
+from .optimum import SAME, Optimum, best_dirac, confirmed_minimum, projected, random_points, starting_points
 from .problem import Problem
 
 LEAP = 0.3

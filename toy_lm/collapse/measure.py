@@ -8,16 +8,16 @@ from torch import Tensor
 
 from dph_theory.coverage import effective_number
 
-from ..exact import excess_kl, kl
-from ..markov import MarkovLM
-from ..product import filtered_lm
+from ..engine.exact import excess_kl, kl
+from ..engine.markov import MarkovLM
+from ..engine.product import filtered_lm
 from .family import Bigrams
 from .problem import Problem
 
 Row: TypeAlias = dict[str, Any]
 """One line of results, ready for JSON."""
 DUE = 0.5
-"""The share of its due from which on a word counts as covered, as in `toy_lm.reach.coverage`."""
+"""The share of its due from which on a word counts as covered, as in `toy_lm.engine.reach.coverage`."""
 COLLAPSED = 0.9
 """A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
 

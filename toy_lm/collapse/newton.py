@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
 Objective = Callable[..., Float[Tensor, " batch"]]
 """(theta (batch, size), *parameters (batch, ...)) -> values (batch,); row i depends on row i alone."""
@@ -71,11 +71,11 @@ def minimise(
     """
     for name, bound in (("tolerance", tolerance), ("radius", radius), ("steps", steps)):
         if not bound > 0:
-            raise fail(name, bound, "must be positive")
+            raise argument_error(name, bound, "must be positive")
     theta = start.detach().clone()
     value = objective(theta, *parameters)
     if not value.isfinite().all():
-        raise fail("start", start[~value.isfinite()][0].tolist(), "the objective must be finite there")
+        raise argument_error("start", start[~value.isfinite()][0].tolist(), "a finite objective there")
     # What is known of each row where it is: value, gradient norm, decrement, curvature.
     known = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
     taken = torch.zeros(len(theta), dtype=torch.int64)

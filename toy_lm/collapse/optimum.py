@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
-from ..product import filtered_lm
-from ..projection import m_projection
+from ..engine.product import filtered_lm
+from ..engine.projection import m_projection
 from .family import Bigrams
 from .newton import Objective, minimise
 from .problem import Problem
@@ -79,7 +79,7 @@ def starting_points(
     The random ones are the same for every base. Raises ValueError unless count >= 1.
     """
     if count < 1:
-        raise fail("count", count, "at least 1")
+        raise argument_error("count", count, "at least 1")
     random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
     soft = ((1 - SOFTENING) * projection + SOFTENING / family.vocabulary).log()
@@ -109,7 +109,7 @@ def best_dirac(problem: Problem, family: Bigrams, scale: float = torch.inf) -> F
     words = torch.from_numpy(problem.valid_words)
     reached = family.contains_dirac(words)
     if not reached.any():
-        raise fail("family", family.name, "some deterministic member must be valid")
+        raise argument_error("family", family.name, "some deterministic member must be valid")
     targets = torch.from_numpy(problem.targets).masked_fill(~reached, -torch.inf)
     return family.dirac(words[targets.argmax(-1)], scale)
 
@@ -127,7 +127,9 @@ def global_minimum(
     """
     found = _search(objective, family, starts, dirac, *parameters)
     if not found.value.isfinite().all():
-        raise fail("starts", starts.shape[1], "more starts: from none of them was a minimum reached")
+        raise argument_error(
+            "starts", starts.shape[1], "more starts: from none of them was a minimum reached"
+        )
     return found
 
 

@@ -13,14 +13,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
-from ..automaton import ValidityAutomaton
-from ..builders import balanced, counting
-from ..enumeration import all_words
-from ..exact import validity
-from ..markov import MarkovLM
-from ..rows import kl_row
+from ..engine.automaton import ValidityAutomaton
+from ..engine.builders import balanced, counting
+from ..engine.enumeration import all_words
+from ..engine.exact import validity
+from ..engine.markov import MarkovLM
+from ..engine.rows import kl_row
 from .family import Bigrams
 from .newton import Objective
 
@@ -43,7 +43,9 @@ class Problem:
     def __post_init__(self) -> None:
         self.automaton.require_informative(self.length)
         if len(self.bases.batch) != 1 or self.bases.order != 1 or not self.bases.homogeneous:
-            raise fail("bases", self.bases.batch, "homogeneous models of order 1 with one batch axis")
+            raise argument_error(
+                "bases", self.bases.batch, "homogeneous models of order 1 with one batch axis"
+            )
 
     @property
     def cases(self) -> int:
@@ -144,7 +146,7 @@ def with_random_bases(
     Raises ValueError unless cases >= 1.
     """
     if cases < 1:
-        raise fail("cases", cases, "at least 1")
+        raise argument_error("cases", cases, "at least 1")
     rng, V = np.random.default_rng(seed), automaton.symbols
     first, table = np.empty((0, 1, V)), np.empty((0, V, V))
     while len(first) < cases:

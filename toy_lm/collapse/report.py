@@ -6,7 +6,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from dph_theory.record import checked
+from dph_theory.support.record import checked
 
 from .findings import FAMILIES, label, select
 from .measure import Row

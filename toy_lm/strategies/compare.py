@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dph_theory import FORWARD_KL, REVERSE_KL
-from dph_theory.numerics import Values
+from dph_theory.numeric.balls import Values
 
 from ..meter import lead_time, mean_interval
 from .config import Config

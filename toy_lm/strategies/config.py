@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
-from dph_theory.arrays import fail, positive, rate, real, whole
+from dph_theory.numeric.arrays import positive, rate, real, whole
+from dph_theory.support.errors import argument_error
 
 from .stability import largest_strength
 from .task import ALL, Task, task
@@ -58,12 +59,14 @@ class Config:
         _numbers(self)
         for name, value in (("conditioning", self.conditionings), ("strength", self.strengths)):
             if getattr(self, name) not in value:
-                raise fail(name, getattr(self, name), f"one of the sweep's values {value}")
+                raise argument_error(name, getattr(self, name), f"one of the sweep's values {value}")
         if self.alpha not in self.alphas:
-            raise fail("alpha", self.alpha, f"one of the sweep's values {self.alphas}")
+            raise argument_error("alpha", self.alpha, f"one of the sweep's values {self.alphas}")
         most = float(largest_strength(self.task, np.array(max(self.conditionings)), ALL, self.learning_rate))
         if max(self.strengths) >= most:
-            raise fail("strengths", max(self.strengths), f"below {most:.4g}, or the steps overshoot")
+            raise argument_error(
+                "strengths", max(self.strengths), f"below {most:.4g}, or the steps overshoot"
+            )
 
     @classmethod
     def quick(cls) -> "Config":
@@ -119,4 +122,4 @@ def _numbers(config: Config) -> None:
 
 def _filled(name: str, values: np.ndarray) -> None:
     if values.ndim != 1 or len(values) == 0:
-        raise fail(name, values, "a sequence with at least one value")
+        raise argument_error(name, values, "a sequence with at least one value")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.arrays import whole
-from dph_theory.record import record
+from dph_theory.numeric.arrays import whole
+from dph_theory.support.record import record
 
 from .compare import compare, on_random_tasks, where_direction_matters
 from .config import Config

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import comb
 
-from dph_theory.arrays import Scalars, probability, whole
+from dph_theory.numeric.arrays import Scalars, probability, whole
 
 
 def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from dph_theory import FORWARD_KL, exact_pass_at_k, excess_kl, filtered, rehearsal_guarantee
 from dph_theory.coverage import entropy
-from dph_theory.numerics import Values, trailing
+from dph_theory.numeric.balls import Values, trailing
 
 from .policy import pass_rates
 from .task import EASY, Task

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, log_expit
 
-from dph_theory.numerics import Values, logit
+from dph_theory.numeric.balls import Values, logit
 
 from .task import Task, success_rates
 

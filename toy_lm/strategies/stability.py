@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from dph_theory.numerics import Values
+from dph_theory.numeric.balls import Values
 
 from .task import Task
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from dph_theory.record import checked
+from dph_theory.support.record import checked
 
 from .experiment import KIND
 

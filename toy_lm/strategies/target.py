@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dph_theory import REVERSE_KL, beta_for_mean_validity, mu_from_beta
-from dph_theory.numerics import trailing
+from dph_theory.numeric.balls import trailing
 
 from .config import Config
 from .measure import mean_pass_at_k

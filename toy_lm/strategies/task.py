@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dph_theory.arrays import distribution, fail, rate
+from dph_theory.numeric.arrays import distribution, rate
+from dph_theory.support.errors import argument_error
 
 EASY, ALL = slice(0, 1), slice(None)
 """The easy type, where the base is nearly always right, so the prompts of D_pef; and all types."""
@@ -52,9 +53,11 @@ def task(weights: np.ndarray, base: np.ndarray, *, easy_rate: float, hard_rate: 
     """
     weights, base = distribution("weights", weights), distribution("base", base)
     if weights.shape[-1] != base.shape[-1] + 1:
-        raise fail("weights.shape", weights.shape, f"one easy type and {base.shape[-1]} hard, one a strategy")
+        raise argument_error(
+            "weights.shape", weights.shape, f"one easy type and {base.shape[-1]} hard, one a strategy"
+        )
     if (base == 0).any():
-        raise fail("base", base, "every strategy needs some mass")
+        raise argument_error("base", base, "every strategy needs some mass")
     rate("easy_rate", easy_rate)
     return Task(weights, base, float(easy_rate), np.broadcast_to(rate("hard_rate", hard_rate), base.shape))
 

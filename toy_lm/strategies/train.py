@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from dph_theory.arrays import fail, first
 from dph_theory.fdivergence import FDivergence
+from dph_theory.numeric.arrays import first
+from dph_theory.support.errors import argument_error
 
 from .grpo import group_gain
 from .policy import Law, law, pass_rates, start, step_along
@@ -60,7 +61,9 @@ def train(
         most = largest_strength(task, conditioning, anchor.types, optimiser.learning_rate)
         bad = eta * anchor.divergence.curvature >= most
         if bad.any():
-            raise fail("eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot")
+            raise argument_error(
+                "eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
+            )
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
     policy, kept, wanted = start(task, batch), [], set(keep.tolist())
     for step in range(optimiser.steps + 1):

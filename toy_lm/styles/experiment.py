@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dph_theory.arrays import fail, positive, rate, whole
-from dph_theory.record import record
+from dph_theory.numeric.arrays import positive, rate, whole
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import record
 
 from .evaluate import KS
 from .findings import findings
@@ -63,9 +64,9 @@ class Config:
         for name in ("methods", "long_methods"):
             for method in getattr(self, name):
                 if method not in TRAINABLE:
-                    raise fail(name, method, f"some of {', '.join(TRAINABLE)}")
+                    raise argument_error(name, method, f"some of {', '.join(TRAINABLE)}")
         if not self.methods:
-            raise fail("methods", self.methods, f"at least one of {', '.join(TRAINABLE)}")
+            raise argument_error("methods", self.methods, f"at least one of {', '.join(TRAINABLE)}")
         for name in ("seeds", "updates", "every", "long_updates", "workers"):
             whole(name, getattr(self, name), at_least=1)
         for name in ("strength", "strengths", "place_strengths", "alpha"):
@@ -74,7 +75,7 @@ class Config:
         size = self.settings.minibatches
         for name in ("updates", "every", "long_updates"):
             if getattr(self, name) % size:
-                raise fail(name, getattr(self, name), f"whole rounds of {size} minibatches")
+                raise argument_error(name, getattr(self, name), f"whole rounds of {size} minibatches")
 
     def variants(self, method: str) -> list[Variant]:
         """The method as the comparison has it."""

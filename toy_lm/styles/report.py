@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from dph_theory.record import checked
+from dph_theory.support.record import checked
 
 from .summary import pass_at
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from dph_theory.arrays import fail
-from dph_theory.files import write_json
-from dph_theory.record import checked, record
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+from dph_theory.support.record import checked, record
 
 from ..threads import one_thread
 from .evaluate import at_the_end, on_the_way, yardstick
@@ -105,14 +105,14 @@ def read(path: Path, job: Job) -> dict[str, Any] | None:
     try:
         stored = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
     except json.JSONDecodeError as error:
-        raise fail("folder", str(path), f"a stored run must be JSON ({error})") from error
+        raise argument_error("folder", str(path), f"a stored run must be JSON ({error})") from error
     wanted = record(
         KIND, seed=job.seed, config=job.config(), results={}, findings=(), packages=("numpy", "torch")
     )
     for part in ("config", "versions"):
         different = list(_differences(part, stored[part], wanted[part]))
         if different:
-            raise fail("folder", str(path), f"it holds another run: {'; '.join(different)}")
+            raise argument_error("folder", str(path), f"it holds another run: {'; '.join(different)}")
     return stored
 
 

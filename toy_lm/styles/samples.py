@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail
+from dph_theory.support.errors import argument_error
 
 from .tasks import Task, tokens_of
 from .transformer import Law
@@ -75,7 +75,9 @@ def presample(reference: Law, task: Task, *, presamples: int, stored: int, seed:
     chosen = task.train[tried.valid.unflatten(0, (-1, presamples)).all(dim=1)]
     fresh = draw(reference, reference, task, chosen.repeat_interleave(stored), generator)
     if not fresh.valid.any():
-        raise fail("presamples", presamples, "fewer: no prompt was solved by all of them and once more")
+        raise argument_error(
+            "presamples", presamples, "fewer: no prompt was solved by all of them and once more"
+        )
     return Rehearsed(chosen, fresh.at(fresh.valid))
 
 

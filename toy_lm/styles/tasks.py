@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from dph_theory.arrays import fail, probability, whole
+from dph_theory.numeric.arrays import probability, whole
+from dph_theory.support.errors import argument_error
 
 STYLES, DIGITS = 5, 10
 OUTCOMES = STYLES * DIGITS * DIGITS
@@ -42,7 +43,7 @@ def make_task(seed: int, *, easy: float = 0.4, held_out: float = 0.25) -> Task:
     prompts = [(a, b) for a in range(OPERANDS) for b in range(OPERANDS)]
     tested = round(float(probability("held_out", held_out)) * len(prompts))
     if tested == len(prompts):
-        raise fail("held_out", held_out, "some prompts must be left to train on")
+        raise argument_error("held_out", held_out, "some prompts must be left to train on")
     rank = {purpose: _ranks(seed, purpose, prompts) for purpose in ("easy", "split")}
     assigned = torch.tensor([_hash(seed, "style", prompt) % STYLES for prompt in prompts])
     accepted = (rank["easy"] < round(easy * len(prompts)))[:, None] | (

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from dph_theory.arrays import fail, positive, whole
 from dph_theory.losses import (
     Method,
     alpha_dpg_rewards,
@@ -20,6 +19,8 @@ from dph_theory.losses import (
     kl_penalty,
     ppo_clip_loss,
 )
+from dph_theory.numeric.arrays import positive, whole
+from dph_theory.support.errors import argument_error
 
 from .samples import Anchors, Samples, draw, presample, stream
 from .tasks import DIGITS, STYLES, Task, tokens_of
@@ -60,7 +61,7 @@ class Settings:
             else:
                 positive(name, value)
         if len(self.style_shares) != STYLES:
-            raise fail("style_shares", self.style_shares, f"{STYLES} numbers")
+            raise argument_error("style_shares", self.style_shares, f"{STYLES} numbers")
 
 
 class Snapshot(NamedTuple):
@@ -93,7 +94,9 @@ def pretrain(task: Task, settings: Settings, *, seed: int) -> Transformer:
         styles = torch.multinomial(shares, settings.base_rows, replacement=True, generator=generator)
         responses = tokens_of(styles * DIGITS * DIGITS + sums[rows])
         descend(optimiser, -token_log_probs(model, task.prompts[rows], responses).mean(), settings.clip_norm)
-    raise fail("base_pass", settings.base_pass, f"{settings.base_updates} base_updates reach {passed:.3g}")
+    raise argument_error(
+        "base_pass", settings.base_pass, f"{settings.base_updates} base_updates reach {passed:.3g}"
+    )
 
 
 def train(
@@ -105,7 +108,7 @@ def train(
     Raises ValueError unless the updates fill whole rounds.
     """
     if updates < 0 or updates % settings.minibatches:
-        raise fail("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
+        raise argument_error("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
     reference = exact_law(base, task.prompts)
     rates = pass_rates(reference, task)
     method = variant.method(rates[task.train].numpy())

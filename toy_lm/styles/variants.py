@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dph_theory import beta_for_mean_validity
-from dph_theory.arrays import Scalars, fail
 from dph_theory.losses import METHODS, Exploration, Method, Penalty
+from dph_theory.numeric.arrays import Scalars
 from dph_theory.references import Source
+from dph_theory.support.errors import argument_error
 
 PLACES = ("explored", "rehearsed", "all")
 """Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
@@ -49,22 +50,26 @@ class Variant:
 
     def __post_init__(self) -> None:
         if self.name not in TRAINABLE:
-            raise fail("name", self.name, f"one of {', '.join(TRAINABLE)}")
+            raise argument_error("name", self.name, f"one of {', '.join(TRAINABLE)}")
         method = TRAINABLE[self.name]
         own = "rehearsed" if method.rehearsal or self.name == "reverse" else "explored"
         object.__setattr__(self, "place", own if self.place is None else self.place)
         places = ("explored",) if own == "explored" else ("rehearsed", "all")
         if self.place not in places:
-            raise fail("place", self.place, f"for {self.name} one of {', '.join(places)}")
+            raise argument_error("place", self.place, f"for {self.name} one of {', '.join(places)}")
         self._check_setting("mu", self.mu, wanted=method is KL_CONTROL, below=1)
         self._check_setting("alpha", self.alpha, wanted=method is ALPHA_DPG, below=math.inf)
         anchored = (method.penalty or method.rehearsal) is not None and method is not KL_CONTROL
         if self.strength is not None and not (anchored and 0 <= self.strength < math.inf):
-            raise fail("strength", self.strength, f"for {self.name} {'at least 0' if anchored else 'None'}")
+            raise argument_error(
+                "strength", self.strength, f"for {self.name} {'at least 0' if anchored else 'None'}"
+            )
 
     def _check_setting(self, name: str, value: float | None, *, wanted: bool, below: float) -> None:
         if (value is not None) != wanted or (value is not None and not 0 < value < below):
-            raise fail(name, value, f"for {self.name} {f'a number in (0, {below:g})' if wanted else 'None'}")
+            raise argument_error(
+                name, value, f"for {self.name} {f'a number in (0, {below:g})' if wanted else 'None'}"
+            )
 
     @property
     def label(self) -> str:

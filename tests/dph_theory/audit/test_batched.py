@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from audit_forms import k1, k2, k3, minus_log_u
+from support.losses_with_known_answers import k1, k2, k3, minus_log_u
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.audit.batched import expected_gradients

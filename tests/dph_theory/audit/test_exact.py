@@ -1,6 +1,6 @@
 import pytest
 import torch
-from audit_forms import k3, policy_gradient
+from support.losses_with_known_answers import k3, policy_gradient
 
 from dph_theory.audit.exact import ARGUMENTS, LossError, arguments_of, batch, call, is_random, measure
 from dph_theory.audit.problems import random_problems

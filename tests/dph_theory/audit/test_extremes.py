@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from audit_forms import k2, k3, policy_gradient
+from support.losses_with_known_answers import k2, k3, policy_gradient
 
 from dph_theory.audit.extremes import dead_zones, extremes
 

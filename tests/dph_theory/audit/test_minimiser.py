@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from audit_forms import minus_log_u, rehearsed_k3, u_log_u
+from support.losses_with_known_answers import minus_log_u, rehearsed_k3, u_log_u
 
 from dph_theory.audit.minimiser import find_minimiser
 from dph_theory.audit.problems import random_problems

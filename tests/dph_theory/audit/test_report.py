@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from audit_forms import k1, k2, k3, minus_log_u, policy_gradient, rehearsed_k3
+from support.losses_with_known_answers import k1, k2, k3, minus_log_u, policy_gradient, rehearsed_k3
 
 from dph_theory.audit import audit
 from dph_theory.audit.report import SAMPLES

@@ -3,7 +3,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import laws, verifiers
+from support.hypothesis_strategies import laws, verifiers
 
 from dph_theory import valid_mass
 from dph_theory.estimators import alpha_dpg_reward

@@ -3,7 +3,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import laws
+from support.hypothesis_strategies import laws
 
 from dph_theory.losses import group_advantages, informative_groups, ppo_clip_loss
 

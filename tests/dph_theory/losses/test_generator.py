@@ -3,7 +3,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import laws, verifiers
+from support.hypothesis_strategies import laws, verifiers
 
 from dph_theory import DIVERGENCES, FORWARD_KL, TOTAL_VARIATION, alpha_divergence, filtered, valid_mass
 from dph_theory.losses import capped_count, generator_loss

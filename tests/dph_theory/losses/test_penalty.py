@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import laws
+from support.hypothesis_strategies import laws
 
 from dph_theory import REVERSE_KL
 from dph_theory.estimators import ESTIMATORS, K3

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a01_dimension, a01_distance, a01_nearest
 
 

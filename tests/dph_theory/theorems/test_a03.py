@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a03_field, a03_limit, a03_path, a03_ratios
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.binary_reward import tilted
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a04_identity, a04_unique, a04_value
 
 QUARTER = {"base": np.array([[0.25, 0.75]]), "valid": np.array([[True, False]]), "beta": np.array([0.5])}

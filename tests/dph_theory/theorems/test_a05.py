@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.binary_reward import kappa, mu_from_beta
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a05_cost, a05_inverse, a05_mixture, a05_slope, a05_validity
 
 MU, KAPPA = 0.7112345942276, 0.4680105956619

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a06_forward, a06_pointwise, a06_reverse, a06_variation
 
 MU = 0.7112345942276

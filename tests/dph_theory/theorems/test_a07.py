@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory.binary_reward import filtered
 from dph_theory.divergences import REVERSE_KL
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a07_closest, a07_pythagoras
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a09_dual, a09_ends, a09_optimal, a09_range, a09_root
 
 EXAMPLE = {"base_rates": np.array([[0.1, 0.3, 0.6]]), "targets": np.array([[0.8, 0.8, 0.8]])}

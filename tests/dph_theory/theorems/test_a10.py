@@ -4,7 +4,7 @@ from scipy.optimize import brentq
 
 from dph_theory.binary_reward import tilted
 from dph_theory.divergences import REVERSE_KL, alpha_divergence
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import (
     a10_above,
     a10_alpha,

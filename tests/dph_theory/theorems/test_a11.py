@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dph_theory.numerics import expit, logit
+from dph_theory.numeric.balls import expit, logit
 from dph_theory.theorems import a11_convergence, a11_interior, a11_least, a11_recursion, a11_unimodal
 
 

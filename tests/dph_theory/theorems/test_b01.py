@@ -3,7 +3,7 @@ import pytest
 import sympy
 
 from dph_theory.divergences import DIVERGENCES, JENSEN_SHANNON, alpha_divergence
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b01_curvature, b01_limits, b01_processing, b01_reversal, b01_textbook
 from dph_theory.theorems.b01_convex import family, half_squared_log
 

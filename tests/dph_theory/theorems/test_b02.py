@@ -3,7 +3,7 @@ import pytest
 import sympy
 
 from dph_theory.fdivergence import u
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b02_misprint, b02_value
 
 EXAMPLE = as_floats(b02_misprint.THEOREM.examples[0])

@@ -4,7 +4,7 @@ from scipy import optimize
 
 from dph_theory.binary_reward import filtered, valid_mass
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b03_filtered, b03_gauge, b03_mass, b03_minimiser, b03_targets, b03_tokens
 from dph_theory.theorems.b05_chain import sequences
 

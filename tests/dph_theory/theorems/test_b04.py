@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems.b04_alpha import BEYOND, COUNTEREXAMPLE, FAMILY
 from dph_theory.theorems.b04_kl import bounds, squared_distance
 

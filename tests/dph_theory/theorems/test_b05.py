@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b05_deficit
 from dph_theory.theorems.b05_chain import of_sequences, of_tokens, sequences
 from dph_theory.theorems.b05_js_exceeds import BRANCH_AT_FIRST

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.estimators import alpha_dpg_reward, reward_gradient
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b07_gradient, b07_invalid, b07_kldpg, b07_rate, b07_zero
 
 GIVEN = as_floats(b07_gradient.THEOREM.examples[0])

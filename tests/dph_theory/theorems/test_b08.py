@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b08_gap, b08_mean, b08_variance
 
 GIVEN = as_floats(b08_mean.THEOREM.examples[0])

@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory.binary_reward import mu_from_beta
 from dph_theory.divergences import CHI_SQUARED, JENSEN_SHANNON
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b09_coefficients, b09_curvature, b09_strong, b09_weak
 
 GIVEN = as_floats(b09_curvature.THEOREM.examples[0])

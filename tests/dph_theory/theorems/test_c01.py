@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import c01_attained, c01_divergence, c01_sharp, c01_span, c01_trpo
 
 STEP = as_floats(c01_trpo.STEP)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from dph_theory.improvement import pinsker_constant, stated_bound
-from dph_theory.instances import as_floats
 from dph_theory.mdp import TabularMDP
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import c02_generic, c02_new, c02_old
 
 GIVEN = as_floats(c02_old.COUNTEREXAMPLE)

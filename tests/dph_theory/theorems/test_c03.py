@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from dph_theory.improvement import anchor_bound, best_bound, trpo_bound
-from dph_theory.instances import as_floats
 from dph_theory.mdp import TabularMDP
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import c03_anchor, c03_beats, c03_divergence, c03_maximum, c03_myopic
 
 GIVEN = as_floats(c03_anchor.TRIPLE)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.binary_reward import bernoulli_kl
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import c04_equality, c04_filtered, c04_inverted, c04_reference
 
 GIVEN = as_floats(c04_reference.REHEARSAL)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.instances import as_floats
+from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import d03_conditioned, d03_coverage, d03_limit, d03_rising, d03_shared
 
 WITNESS = as_floats(d03_shared.THEOREM.examples[0])

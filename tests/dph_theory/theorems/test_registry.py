@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dph_theory.checks.numeric import sample
-from dph_theory.theorem import Relation, Verdict
+from dph_theory.statement.theorem import Relation, Verdict
 from dph_theory.theorems import THEOREMS
-from dph_theory.verify import Settings, verify_one
+from dph_theory.verification.checks.numeric import sample
+from dph_theory.verification.run import Settings, verify_one
 
 SMALL = Settings(instances=2_000, quick=True)
 every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)

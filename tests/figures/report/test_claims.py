@@ -1,9 +1,9 @@
 import re
 
 import pytest
-from small_report import contents, verdict
+from support.small_report import contents, verdict
 
-from dph_theory.theorem import Verdict
+from dph_theory.statement.theorem import Verdict
 from dph_theory.theorems import THEOREMS
 from figures.report.claims import CLAIMS, DIFFERENCES, claims, differences, in_short
 from figures.report.markup import tag

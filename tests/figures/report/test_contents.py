@@ -1,10 +1,10 @@
-from small_report import supposed, verdicts
+from support.small_report import supposed, verdicts
 
-from figures import drawings, store
 from figures.catalogue import NAMES, figure
 from figures.report import contents as module
 from figures.report.contents import Contents, Outcome
 from figures.report.results import Plan
+from figures.results import drawings, store
 
 
 def test_it_holds_what_there_is_and_nothing_else(tmp_path):

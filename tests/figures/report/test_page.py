@@ -2,8 +2,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from browser import chromium
-from small_report import contents, whole
+from support.browser import chromium
+from support.small_report import contents, whole
 
 from dph_theory.theorems import THEOREMS
 from figures.catalogue import NAMES

@@ -1,14 +1,14 @@
 from types import SimpleNamespace
 
 import pytest
-from small_report import verdict
+from support.small_report import verdict
 
-from dph_theory import verify as verification
 from dph_theory.audit import catalogue
 from dph_theory.theorems import THEOREMS
-from figures import experiments, store
+from dph_theory.verification import run as verification
 from figures.report import results
 from figures.report.results import Plan, UnexpectedError
+from figures.results import experiments, store
 
 
 def nothing(done, total):

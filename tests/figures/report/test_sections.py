@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from small_report import FORM, contents, plate
+from support.small_report import FORM, contents, plate
 
 from dph_theory.references import REFERENCES
 from figures.report import sections

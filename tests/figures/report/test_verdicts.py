@@ -1,4 +1,4 @@
-from small_report import contents, verdict
+from support.small_report import contents, verdict
 
 from dph_theory.theorems import THEOREMS
 from figures.report.markup import tag

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toy_lm.collapse.family import Bigrams
-from toy_lm.enumeration import all_words
-from toy_lm.markov import MarkovLM
+from toy_lm.engine.enumeration import all_words
+from toy_lm.engine.markov import MarkovLM
 
 families = st.builds(Bigrams, st.integers(2, 3), st.integers(2, 4), st.booleans())
 

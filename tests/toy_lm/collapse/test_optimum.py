@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from toy_lm.builders import from_predicate
 from toy_lm.collapse.family import Bigrams
 from toy_lm.collapse.measure import measure
 from toy_lm.collapse.optimum import (
@@ -16,8 +15,9 @@ from toy_lm.collapse.optimum import (
     starting_points,
 )
 from toy_lm.collapse.problem import Problem, reference
-from toy_lm.exact import kl
-from toy_lm.product import filtered_lm
+from toy_lm.engine.builders import from_predicate
+from toy_lm.engine.exact import kl
+from toy_lm.engine.product import filtered_lm
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dph_theory.coverage import entropy
-from toy_lm.builders import counting
 from toy_lm.collapse.problem import HIGHEST_RATE, Problem, random_brackets, random_counts, reference
-from toy_lm.exact import alpha_divergence, kl, validity
-from toy_lm.markov import MarkovLM
-from toy_lm.product import filtered_lm, tilted_lm
+from toy_lm.engine.builders import counting
+from toy_lm.engine.exact import alpha_divergence, kl, validity
+from toy_lm.engine.markov import MarkovLM
+from toy_lm.engine.product import filtered_lm, tilted_lm
 
 
 @pytest.fixture(scope="module")

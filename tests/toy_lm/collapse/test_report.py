@@ -3,7 +3,7 @@ import json
 import pytest
 from rich.console import Console
 
-from dph_theory.files import write_json
+from dph_theory.support.files import write_json
 from toy_lm.collapse import tables
 from toy_lm.collapse.findings import findings, select
 

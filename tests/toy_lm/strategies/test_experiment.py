@@ -2,10 +2,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from toy_strategies import SMALL, small_record
+from support.small_strategies_run import SMALL, small_record
 
-from dph_theory.files import write_json
-from dph_theory.record import checked
+from dph_theory.support.files import write_json
+from dph_theory.support.record import checked
 from toy_lm.strategies import run
 
 SHORT = replace(SMALL, steps=2)

@@ -1,5 +1,5 @@
 import pytest
-from toy_strategies import SMALL, small_record
+from support.small_strategies_run import SMALL, small_record
 
 from toy_lm.strategies.findings import findings
 

@@ -2,7 +2,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from toy_strategies import small_record
+from support.small_strategies_run import small_record
 
 from toy_lm.strategies import tables
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from tiny_styles import base, rehearsed
+from support.tiny_styles_base import base, rehearsed
 
 from toy_lm.styles.evaluate import KS, at_the_end, guarantee, on_the_way, styles, yardstick
 from toy_lm.styles.samples import draw, stream

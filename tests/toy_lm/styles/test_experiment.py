@@ -2,10 +2,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from tiny_styles import SETTINGS
+from support.tiny_styles_base import SETTINGS
 
-from dph_theory.files import write_json
 from dph_theory.losses import METHODS
+from dph_theory.support.files import write_json
 from toy_lm.styles import Config, run, tables
 from toy_lm.styles.variants import TRAINABLE
 

@@ -1,4 +1,4 @@
-from tiny_styles import end, made_up
+from support.tiny_styles_base import end, made_up
 
 from toy_lm.styles.findings import findings
 from toy_lm.styles.summary import summary

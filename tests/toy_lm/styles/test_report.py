@@ -1,8 +1,8 @@
 import pytest
 from rich.console import Console
-from tiny_styles import end, made_up
+from support.tiny_styles_base import end, made_up
 
-from dph_theory.record import record
+from dph_theory.support.record import record
 from toy_lm.styles.report import tables
 from toy_lm.styles.summary import summary
 

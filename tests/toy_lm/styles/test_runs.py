@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_styles import SETTINGS
+from support.tiny_styles_base import SETTINGS
 
 from toy_lm.styles import runs
 from toy_lm.styles.runs import Job, run_all, run_one

@@ -1,7 +1,7 @@
 import pytest
 import torch
 from scipy import stats
-from tiny_styles import base, rehearsed
+from support.tiny_styles_base import base, rehearsed
 
 from toy_lm.styles.samples import draw, presample, stream
 

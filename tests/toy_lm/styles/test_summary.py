@@ -1,5 +1,5 @@
 import pytest
-from tiny_styles import end, made_up
+from support.tiny_styles_base import end, made_up
 
 from toy_lm.styles.summary import of_group, pass_at, summary
 

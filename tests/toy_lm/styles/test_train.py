@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_styles import SETTINGS, base, rehearsed
+from support.tiny_styles_base import SETTINGS, base, rehearsed
 
 from dph_theory.losses import METHODS, alpha_dpg_rewards, group_advantages
 from toy_lm.styles import train as training

@@ -1,5 +1,5 @@
 import torch
-from tiny_styles import base
+from support.tiny_styles_base import base
 
 from toy_lm.styles import transformer
 from toy_lm.styles.tasks import OUTCOMES, tokens_of

@@ -1,0 +1,1 @@
+"""Arrays and their checks, functions in floats and in balls, compiled symbolic expressions."""

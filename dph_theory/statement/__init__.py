@@ -1,0 +1,1 @@
+"""What a statement is: a theorem with two sides, and the charts that draw its instances."""

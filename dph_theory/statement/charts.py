@@ -1,0 +1,189 @@
+"""Charts: maps from the unit cube to problem instances.
+
+Random points of the cube test a theorem, an optimiser over the cube attacks it, and rounding an instance
+to few digits makes it rational, for exact arithmetic and for witnesses that a person can read. The maps
+send the cube's corners to the extremes: near-zero masses, rates near 0 and 1, beta from 1e-3 to 1e3.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from ..numeric.balls import expit
+
+Instance = Mapping[str, np.ndarray]
+"""Named arrays, each with one leading batch axis."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One named part of an instance: cube (batch, dimension) -> values (batch, ...), and its rounding."""
+
+    dimension: int
+    from_cube: Callable[[np.ndarray], np.ndarray]
+    rounded: Callable[[np.ndarray, int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A product of parts, which share out the coordinates of the cube in order."""
+
+    parts: Mapping[str, Part]
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of the cube."""
+        return sum(part.dimension for part in self.parts.values())
+
+    def __call__(self, cube: np.ndarray) -> Instance:
+        """The instances at cube points (batch, dimension)."""
+        instance, start = {}, 0
+        for name, part in self.parts.items():
+            instance[name] = part.from_cube(cube[:, start : start + part.dimension])
+            start += part.dimension
+        return instance
+
+    def rounded(self, instance: Instance, digits: int) -> Instance:
+        """The nearest instances whose numbers have about that many digits, as exact fractions."""
+        return {name: self.parts[name].rounded(value, digits) for name, value in instance.items()}
+
+
+def chart(**parts: Part) -> Chart:
+    """The chart with these named parts."""
+    return Chart(MappingProxyType(parts))
+
+
+def as_floats(instance: Instance) -> Instance:
+    """Fractions as float64; other arrays unchanged."""
+    return {name: value.astype(float) if value.dtype == object else value for name, value in instance.items()}
+
+
+_to_ball = np.frompyfunc(lambda q: arb(fmpq(q.numerator, q.denominator)), 1, 1)
+
+
+def as_balls(instance: Instance) -> Instance:
+    """Fractions and integers as balls at the working precision; booleans unchanged."""
+    return {
+        name: value if value.dtype == bool else _to_ball(value.astype(object))
+        for name, value in instance.items()
+    }
+
+
+def example(**values: Any) -> Instance:
+    """One named instance from numbers written as decimal strings, exact: `example(base=".3 .2 .5", ...)`.
+
+    A string of several numbers is a vector, a list of strings a matrix; booleans are masks.
+    """
+    return {name: _parse(value)[None] for name, value in values.items()}
+
+
+def _parse(value: Any) -> np.ndarray:
+    if isinstance(value, str):
+        numbers = [Fraction(word) for word in value.split()]
+        return np.array(numbers if len(numbers) > 1 or value.endswith(" ") else numbers[0], dtype=object)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return np.array(Fraction(value), dtype=object)
+    if isinstance(value, list | tuple) and not isinstance(value[0], bool):
+        return np.stack([_parse(entry) for entry in value])
+    return np.array(value, dtype=bool)
+
+
+def _round(value: float, digits: int) -> Fraction:
+    return Fraction(format(float(value), f".{digits}g"))
+
+
+_round_each = np.frompyfunc(_round, 2, 1)
+
+
+def _round_numbers(values: np.ndarray, digits: int) -> np.ndarray:
+    return np.asarray(_round_each(values, digits), dtype=object)
+
+
+def _round_rates(rates: np.ndarray, digits: int) -> np.ndarray:
+    """Fractions strictly between 0 and 1: above one half it is the complement that is rounded."""
+    near = np.minimum(rates, 1 - rates)
+    fractions = np.asarray(_round_each(near, digits), dtype=object)
+    return np.where(rates <= 0.5, fractions, 1 - fractions)
+
+
+def _round_law(law: np.ndarray, digits: int) -> np.ndarray:
+    """Fractions that sum to one: every entry is rounded but the largest, which takes the rest."""
+    fractions = np.array([_round(value, digits) for value in law], dtype=object)
+    top = int(np.argmax(law))
+    fractions[top] = 1 - (fractions.sum() - fractions[top])
+    return fractions if fractions[top] > 0 else _round_law(law, digits + 1)
+
+
+def _round_laws(laws: np.ndarray, digits: int) -> np.ndarray:
+    rows = [_round_law(law, digits) for law in laws.reshape(-1, laws.shape[-1])]
+    return np.array(rows, dtype=object).reshape(laws.shape)
+
+
+def _centred(cube: np.ndarray, power: int) -> np.ndarray:
+    """(2z-1)^power: odd, flat in the middle, so that the extremes are there but do not dominate."""
+    return (2 * cube - 1) ** power
+
+
+def simplex(outcomes: int, *leading: int, spread: float = 12.0) -> Part:
+    """Distributions (batch, *leading, outcomes) with masses down to about e^(-2 spread)."""
+    shape = (*leading, outcomes)
+
+    def from_cube(cube: np.ndarray) -> np.ndarray:
+        logits = spread * _centred(cube, 5).reshape(-1, *shape)
+        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+    return Part(int(np.prod(shape)), from_cube, _round_laws)
+
+
+def masks(outcomes: int) -> Part:
+    """Verifiers (batch, outcomes): the first outcome valid, the last invalid, the others either."""
+
+    def from_cube(cube: np.ndarray) -> np.ndarray:
+        valid = np.empty((len(cube), outcomes), dtype=bool)
+        valid[:, 0], valid[:, -1] = True, False
+        valid[:, 1:-1] = cube < 0.5
+        return valid
+
+    return Part(outcomes - 2, from_cube, lambda valid, digits: valid)
+
+
+def uniform(low: float, high: float, *shape: int) -> Part:
+    """Numbers (batch, *shape) spread evenly over an interval."""
+    return _numbers(shape, lambda z: low + (high - low) * z)
+
+
+def log_uniform(low: float, high: float, *shape: int) -> Part:
+    """Positive numbers (batch, *shape) spread evenly on a logarithmic scale."""
+    return _numbers(shape, lambda z: low * (high / low) ** z)
+
+
+def rates(*shape: int, low: float = 1e-12, high: float = 1e-7) -> Part:
+    """Probabilities (batch, *shape) from `low` up to 1 - `high`."""
+    bottom, top = np.log(low), -np.log(high)
+    # The middle of the cube is a rate of one half; the two ends are reached at their own pace.
+    part = _numbers(shape, lambda z: expit(np.where(z < 0.5, -bottom, top) * _centred(z, 3)))
+    return replace(part, rounded=_round_rates)
+
+
+def discounts(least: float = 1e-6, nearest: float = 1e-4) -> Part:
+    """Discount factors (batch,) from `least` to 1 - `nearest`."""
+    return rates(low=least, high=nearest)
+
+
+def integers(low: int, high: int, *shape: int) -> Part:
+    """Whole numbers (batch, *shape) from low to high, both included."""
+
+    def from_cube(cube: np.ndarray) -> np.ndarray:
+        return np.minimum(low + np.floor(cube * (high - low + 1)), high).astype(np.int64).reshape(-1, *shape)
+
+    return Part(int(np.prod(shape)), from_cube, lambda values, digits: values)
+
+
+def _numbers(shape: tuple[int, ...], function: Callable[[np.ndarray], np.ndarray]) -> Part:
+    return Part(int(np.prod(shape)), lambda cube: function(cube).reshape(-1, *shape), _round_numbers)

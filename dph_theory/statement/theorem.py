@@ -1,0 +1,146 @@
+"""What a theorem is: a statement with two sides, instances to try it on, and neighbours that are false."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..references import Source
+from .charts import Chart, Instance
+
+
+class Verdict(StrEnum):
+    """What the checks found.
+
+    PROVED: symbolic, for all instances. CERTIFIED: exact ball arithmetic agrees. HOLDS: random instances
+    and an optimiser found no violation. REFUTED: a violation, with its witness. UNDECIDED: none of these.
+    """
+
+    PROVED = "PROVED"
+    CERTIFIED = "CERTIFIED"
+    HOLDS = "HOLDS"
+    REFUTED = "REFUTED"
+    UNDECIDED = "UNDECIDED"
+
+
+class Relation(StrEnum):
+    """How the two sides relate; `TENDS` compares them along a ladder of shrinking `eps`."""
+
+    EQUAL = "=="
+    AT_MOST = "<="
+    TENDS = "->"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One symbolic step: `expression` vanishes ("=0"), or is positive (">0") or non-negative (">=0")."""
+
+    text: str
+    expression: sympy.Expr
+    sign: str = "=0"
+
+
+@dataclass(frozen=True)
+class FalseNeighbour:
+    """A statement next to a theorem that is false: the theorem with some fields changed."""
+
+    name: str
+    changes: Mapping[str, Any]
+
+
+def neighbour(name: str, **changes: Any) -> FalseNeighbour:
+    """The false neighbour that has these fields of the theorem changed."""
+    return FalseNeighbour(name, changes)
+
+
+Side = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One statement and what is needed to check it.
+
+    `lhs` and `rhs` take the parts of an instance by name (those they need), batched, and return arrays
+    with the same leading batch axis; further axes hold several components that must all obey. They are
+    written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
+
+    `floor` is the scale below which a gap counts as absolute rather than relative; `tight` says whether
+    a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides;
+    `needs` an optional package without which no check applies.
+    """
+
+    name: str
+    title: str
+    source: Source
+    statement: str
+    relation: Relation
+    lhs: Side
+    rhs: Side
+    instances: Chart
+    expected: Verdict
+    false_neighbours: tuple[FalseNeighbour, ...]
+    examples: tuple[Instance, ...] = ()
+    symbolic: Callable[[], Iterable[Claim]] | None = None
+    certified: bool = True
+    tight: bool | None = None
+    tolerance: float = 1e-9
+    floor: float = 1e-3
+    ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
+    note: str = ""
+    needs: str | None = None
+    digits: int = field(default=3, repr=False)
+
+    def changed(self, false: FalseNeighbour) -> "Theorem":
+        """The false neighbour as a statement of its own, under the theorem's name."""
+        return replace(self, **{"symbolic": None, "expected": Verdict.REFUTED, **false.changes})
+
+    def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Both sides on a batch of instances, broadcast against each other."""
+        values = {**instance, **extra}
+        lhs, rhs = np.broadcast_arrays(_call(self.lhs, values), _call(self.rhs, values))
+        return lhs, rhs
+
+    def violation(self, instance: Instance) -> np.ndarray:
+        """How far each instance of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.
+
+        Gaps are relative to the larger side (or to `floor`); a nan counts as an infinite violation.
+        """
+        if self.relation is not Relation.TENDS:
+            return _worst(self.gap(*self.sides(instance)))
+        gaps = np.stack([_worst(self.gap(*self.sides(instance, eps=eps))) for eps in self.ladder])
+        return np.maximum(gaps[-1], np.diff(gaps, axis=0).max(axis=0))
+
+    def gap(self, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+        """The relative gap by which lhs differs from rhs (or exceeds it, for a bound)."""
+        with np.errstate(invalid="ignore"):
+            scale = np.maximum(np.maximum(np.abs(lhs), np.abs(rhs)), self.floor)
+            difference = lhs - rhs
+            relative = np.where(np.isinf(scale), np.sign(difference), difference / scale)
+        relative = np.where(lhs == rhs, 0.0, relative)
+        if self.relation is not Relation.AT_MOST:
+            relative = np.abs(relative)
+        return np.where(np.isnan(relative), np.inf, relative)
+
+    def tightness(self, instance: Instance) -> np.ndarray:
+        """The ratio lhs/rhs of a bound where rhs is above the floor (else -inf), shape (batch,)."""
+        lhs, rhs = self.sides(instance)
+        ratio = np.where(rhs > self.floor, lhs, -np.inf) / np.where(rhs > self.floor, rhs, 1.0)
+        return _worst(ratio)
+
+
+def _worst(values: np.ndarray) -> np.ndarray:
+    return values.reshape(len(values), -1).max(axis=1)
+
+
+@cache
+def _parameters(side: Side) -> tuple[str, ...]:
+    return tuple(inspect.signature(side).parameters)
+
+
+def _call(side: Side, values: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(side(**{name: values[name] for name in _parameters(side)}))

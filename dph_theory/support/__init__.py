@@ -1,0 +1,1 @@
+"""What every package shares and no theory: errors, files, records, processes, the terminal."""

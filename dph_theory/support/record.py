@@ -1,0 +1,55 @@
+"""The JSON contract between what computes and what draws: a result with its seed, config and versions."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .errors import argument_error
+
+_KEYS = ("kind", "seed", "config", "results", "findings", "versions")
+
+
+def record(
+    kind: str,
+    *,
+    seed: int,
+    config: Mapping[str, Any],
+    results: Mapping[str, Any],
+    findings: Sequence[str],
+    packages: Sequence[str] = ("numpy",),
+) -> dict[str, Any]:
+    """A stored result: what it is, what it was computed from, the numbers, and what follows from them.
+
+    `findings` are sentences computed from the numbers; `packages` are the libraries whose versions count.
+    """
+    return {
+        "kind": kind,
+        "seed": seed,
+        "config": dict(config),
+        "results": dict(results),
+        "findings": list(findings),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in ("dph", *packages)},
+        },
+    }
+
+
+def checked(value: Any, kind: str) -> dict[str, Any]:
+    """The value, if it is a record of that kind; ValueError says what is missing or different."""
+    if not isinstance(value, dict) or any(key not in value for key in _KEYS):
+        missing = [key for key in _KEYS if not isinstance(value, dict) or key not in value]
+        raise argument_error(
+            "record", sorted(value) if isinstance(value, dict) else value, f"needs the keys {missing}"
+        )
+    if value["kind"] != kind:
+        raise argument_error("record.kind", value["kind"], f"only {kind!r}")
+    return value
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,1 @@
+"""Checking statements: four checks, the run over the registry, its pages and its command."""

@@ -1,0 +1,91 @@
+"""The adversarial check: a bounded global search over the chart for the worst violation."""
+
+import numpy as np
+from scipy import optimize
+
+from ...statement.theorem import Relation, Theorem, Verdict
+from .numeric import sample
+from .result import CheckResult, plain, simplest
+
+POPULATION = 128
+GENERATIONS = 60
+POLISH_STEPS = 25
+_DIFFERENCE = 1e-6
+_CEILING = 1e6
+"""Infinite violations enter the optimisers as this, since they compare but do not add infinities."""
+
+
+class _Search:
+    """The objective on cube points, remembering the worst point and the tightest ratio it has seen."""
+
+    def __init__(self, theorem: Theorem) -> None:
+        self.theorem, self.count = theorem, 0
+        self.worst, self.tightness = -np.inf, -np.inf
+        self.point = np.full(theorem.instances.dimension, 0.5)
+
+    def __call__(self, cube: np.ndarray) -> np.ndarray:
+        """The negative violations at cube points (batch, dimension)."""
+        instance = self.theorem.instances(np.clip(cube, 0.0, 1.0))
+        violation = self.theorem.violation(instance)
+        self.count += len(violation)
+        if self.theorem.relation is Relation.AT_MOST:
+            self.tightness = max(self.tightness, float(self.theorem.tightness(instance).max()))
+        if violation.max() > self.worst:
+            self.worst, self.point = float(violation.max()), cube[int(violation.argmax())].copy()
+        return -np.clip(violation, -_CEILING, _CEILING)
+
+    @property
+    def refuted(self) -> bool:
+        return self.worst > self.theorem.tolerance
+
+    def slope(self, point: np.ndarray) -> np.ndarray:
+        """The gradient by one-sided differences, all in one batch, stepping inwards at the upper faces."""
+        step = np.where(point > 0.5, -_DIFFERENCE, _DIFFERENCE)
+        values = self(np.vstack([point, point + np.diag(step)]))
+        return (values[1:] - values[0]) / step
+
+
+def adversarial(theorem: Theorem, *, seed: int = 0, generations: int = GENERATIONS) -> CheckResult:
+    """Search the whole chart by differential evolution, then polish the worst point by L-BFGS-B.
+
+    HOLDS if no violation was found, else REFUTED with the worst instance, rounded; stops at a clear one.
+    """
+    search, chart = _Search(theorem), theorem.instances
+    rng = np.random.default_rng(seed)
+    if chart.dimension:
+        start = sample(chart, POPULATION, rng)
+        optimize.differential_evolution(
+            lambda columns: search(columns.T),
+            [(0.0, 1.0)] * chart.dimension,
+            init=start,
+            maxiter=generations,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            tol=0.0,
+            atol=-1.0,  # A flat objective is no reason to stop.
+            rng=rng,
+            callback=lambda *_: search.refuted,
+        )
+        if not search.refuted:
+            optimize.minimize(
+                lambda point: float(search(point[None])[0]),
+                search.point,
+                jac=search.slope,
+                method="L-BFGS-B",
+                bounds=[(0.0, 1.0)] * chart.dimension,
+                options={"maxiter": POLISH_STEPS},
+            )
+    witness = None
+    if search.refuted:
+        batch = chart(np.clip(search.point, 0.0, 1.0)[None])
+        witness = plain(simplest(theorem, batch, theorem.violation(batch)))
+    return CheckResult(
+        "adversarial",
+        Verdict.REFUTED if search.refuted else Verdict.HOLDS,
+        search.count,
+        worst_violation=search.worst if search.count else None,
+        tightness=search.tightness if np.isfinite(search.tightness) else None,
+        witness=witness,
+        seed=seed,
+    )

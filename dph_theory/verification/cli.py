@@ -1,0 +1,184 @@
+"""`dph verify`: progress while it works, a table by paper, a last line with the counts."""
+
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+from rich.table import Table
+
+from ..references import REFERENCES
+from ..statement.theorem import Theorem, Verdict
+from ..support import terminal
+from ..support.files import write_json
+from ..theorems import THEOREMS
+from .checks import CHECKS
+from .run import INSTANCES, QUICK_INSTANCES, Report, Settings, select
+from .run import verify as run
+
+_STYLE = {
+    Verdict.PROVED: "bold green",
+    Verdict.CERTIFIED: "green",
+    Verdict.HOLDS: "cyan",
+    Verdict.REFUTED: "yellow",
+    Verdict.UNDECIDED: "red",
+}
+
+
+@click.command(short_help="Check every theorem, and that its false neighbours fall.")
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--list", "listing", is_flag=True, help="List the theorems and stop.")
+@click.option("--checks", default=",".join(CHECKS), show_default=True, help="Comma-separated checks to run.")
+@click.option(
+    "--instances", type=click.IntRange(min=1), help=f"Random instances a theorem. [default: {INSTANCES}]"
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
+)
+@click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the reports there.",
+)
+def verify(
+    names: tuple[str, ...],
+    listing: bool,
+    checks: str,
+    instances: int | None,
+    seed: int,
+    quick: bool,
+    path: Path | None,
+) -> None:
+    """Check every theorem of the registry (or those NAMEd; "A5" stands for all whose name starts so).
+
+    Exits 0 if every verdict is the expected one and every false neighbour was refuted, 1 if not, 2 for
+    wrong usage.
+    """
+    try:
+        theorems = select(names)
+        chosen = tuple(check.strip() for check in checks.split(",") if check.strip())
+        settings = Settings(chosen, instances or (QUICK_INSTANCES if quick else INSTANCES), seed, quick)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if path is not None and not path.parent.is_dir():
+        raise click.UsageError(f"--json {path}: the folder {path.parent} does not exist")
+    console = terminal.console()
+    if listing:
+        console.print(_listing(theorems))
+        return
+    try:
+        reports = _run_with_progress(theorems, settings)
+    except KeyboardInterrupt:
+        console.print("interrupted: nothing was written")
+        sys.exit(terminal.INTERRUPTED)
+    if path is not None:
+        write_json(path, [report.as_json() for report in reports])
+    console.print(_table(reports))
+    _print_remarks(console, reports)
+    console.print(_last_line(theorems, reports))
+    sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
+
+
+def _run_with_progress(theorems: list[Theorem], settings: Settings) -> list[Report]:
+    columns = (*terminal.columns("verifying"), TextColumn("{task.description}"))
+    with Progress(*columns, console=terminal.console(stderr=True)) as progress:
+        task = progress.add_task("", total=len(theorems))
+        return run(
+            theorems,
+            settings,
+            on_report=lambda report: progress.update(
+                task, advance=1, description=f"{report.theorem} {report.verdict}"
+            ),
+        )
+
+
+def _listing(theorems: list[Theorem]) -> Table:
+    table = Table("theorem", "source", "expected", "statement", box=None, pad_edge=False)
+    for theorem in theorems:
+        table.add_row(theorem.name, str(theorem.source), theorem.expected, theorem.title)
+    return table
+
+
+def _by_paper(reports: list[Report]) -> dict[str, list[Report]]:
+    """The reports under the reference key of their source, in the order of the bibliography."""
+    grouped = {key: [r for r in reports if THEOREMS[r.theorem].source.key == key] for key in REFERENCES}
+    return {key: group for key, group in grouped.items() if group}
+
+
+def _table(reports: list[Report]) -> Table:
+    headers = (
+        "theorem",
+        "source",
+        "verdict",
+        "instances",
+        "worst margin",
+        "tightness",
+        "neighbours",
+        "seconds",
+    )
+    table = Table(*headers, pad_edge=False)
+    for key, group in _by_paper(reports).items():
+        table.add_section()
+        table.add_row(f"[bold]{key}[/]")
+        for report in group:
+            table.add_row(*_row(report))
+    return table
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    results = [timed.result for timed in report.checks]
+    worst = max((r.worst_violation for r in results if r.worst_violation is not None), default=None)
+    tight = max((r.tightness for r in results if r.tightness is not None), default=None)
+    fallen = sum(n.refuted for n in report.neighbours)
+    mark = "" if report.as_expected else f" [red](expected {report.expected})[/]"
+    return (
+        f"  {report.theorem}",
+        THEOREMS[report.theorem].source.place,
+        f"[{_STYLE[report.verdict]}]{report.verdict}[/]{mark}",
+        f"{sum(r.instances for r in results):,}",
+        "-" if worst is None else f"{worst:.1e}",
+        "-" if tight is None else f"{tight:.6f}",
+        f"{fallen} of {len(report.neighbours)} refuted" if report.neighbours else "-",
+        f"{report.seconds:.1f}",
+    )
+
+
+def _print_remarks(console: Console, reports: list[Report]) -> None:
+    """What a table cannot hold: refuted claims with their smallest witness, and all that was unexpected."""
+    for report in reports:
+        results = [timed.result for timed in report.checks]
+        if report.verdict is Verdict.REFUTED:
+            console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)
+            witnesses = [r.witness for r in results if r.witness]
+            if witnesses:
+                console.print(f"  smallest witness: {min(witnesses, key=lambda w: len(repr(w)))}")
+        if report.verdict is not report.expected:
+            for result in results:
+                if result.detail:
+                    console.print(f"  {result.check} {result.verdict}: {result.detail}")
+        for missed in (n for n in report.neighbours if not n.refuted):
+            found = ", ".join(missed.found_by) or "nothing"
+            console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")
+
+
+def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
+    counts = Counter(report.verdict for report in reports)
+    verdicts = ", ".join(f"{counts[v]} {v.lower()}" for v in Verdict if counts[v])
+    neighbours = [n for report in reports for n in report.neighbours]
+    instances = sum(timed.result.instances for report in reports for timed in report.checks)
+    parts = [
+        f"{len(reports)} theorems: {verdicts or 'none checked'}",
+        f"{sum(report.as_expected for report in reports)} as expected",
+        f"{sum(n.refuted for n in neighbours)} of {len(neighbours)} false neighbours refuted",
+        f"{instances:,} instances",
+    ]
+    if len(theorems) > len(reports):
+        needed = {t.needs for t in theorems if t.needs and find_spec(t.needs) is None}
+        missing = f", or need {', '.join(sorted(needed))} (pip install dph\\[toy])" if needed else ""
+        parts.append(f"{len(theorems) - len(reports)} have none of the selected checks{missing}")
+    return "; ".join(parts)

@@ -1,0 +1,249 @@
+"""Verification of the registry: run the checks on theorems and on their false neighbours, over processes."""
+
+import multiprocessing
+import os
+import signal
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+from ..statement.theorem import FalseNeighbour, Theorem, Verdict
+from ..support.errors import argument_error
+from ..theorems import THEOREMS
+from .checks import CHECKS, CheckResult, applies
+
+INSTANCES, QUICK_INSTANCES = 100_000, 10_000
+NEIGHBOUR_INSTANCES = 5_000
+SEARCHES = ("numeric", "adversarial", "certified")
+"""The checks that can refute a false neighbour, which has no derivation."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to run: the checks by name, random instances a theorem, the seed, and the short form."""
+
+    checks: tuple[str, ...] = tuple(CHECKS)
+    instances: int = INSTANCES
+    seed: int = 0
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        for check in self.checks:
+            if check not in CHECKS:
+                raise argument_error("checks", check, f"one of {', '.join(CHECKS)}")
+        if not self.checks:
+            raise argument_error("checks", self.checks, f"at least one of {', '.join(CHECKS)}")
+        if self.instances < 1:
+            raise argument_error("instances", self.instances, "at least 1")
+        if self.seed < 0:
+            raise argument_error("seed", self.seed, "at least 0")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A check's result and how long it took."""
+
+    result: CheckResult
+    seconds: float
+
+
+@dataclass(frozen=True)
+class NeighbourReport:
+    """Whether a false neighbour was refuted, by which checks, and the first witness."""
+
+    name: str
+    refuted: bool
+    found_by: tuple[str, ...]
+    witness: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What verification found about one theorem."""
+
+    theorem: str
+    source: str
+    expected: Verdict
+    verdict: Verdict
+    checks: tuple[Timed, ...]
+    neighbours: tuple[NeighbourReport, ...]
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the expected one and every false neighbour fell."""
+        return self.verdict is self.expected and all(n.refuted for n in self.neighbours)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the checks on the theorem itself."""
+        return sum(timed.seconds for timed in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as plain data, in the documented keys."""
+        return {
+            "theorem": self.theorem,
+            "source": self.source,
+            "expected": str(self.expected),
+            "verdict": str(self.verdict),
+            "checks": [
+                {
+                    "check": timed.result.check,
+                    "verdict": str(timed.result.verdict),
+                    "instances": timed.result.instances,
+                    "worst_violation": timed.result.worst_violation,
+                    "tightness": timed.result.tightness,
+                    "witness": timed.result.witness,
+                    "seed": timed.result.seed,
+                    "seconds": timed.seconds,
+                }
+                for timed in self.checks
+            ],
+            "false_neighbours": [
+                {
+                    "name": n.name,
+                    "refuted": n.refuted,
+                    "found_by": ", ".join(n.found_by),
+                    "witness": n.witness,
+                }
+                for n in self.neighbours
+            ],
+        }
+
+
+def select(names: Sequence[str]) -> list[Theorem]:
+    """The theorems with these names, or whose names begin with one of them ("A5" finds "A5.validity").
+
+    All of them for no name. Raises ValueError for an unknown name, listing the known ones.
+    """
+    if not names:
+        return list(THEOREMS.values())
+    chosen: dict[str, Theorem] = {}
+    for name in names:
+        wanted = name.lower()
+        found = {
+            k: t for k, t in THEOREMS.items() if k.lower() == wanted or k.lower().startswith(wanted + ".")
+        }
+        if not found:
+            raise argument_error(
+                "theorem", name, f"known names are {', '.join(THEOREMS)}, or a prefix such as A5"
+            )
+        chosen |= found
+    return [theorem for theorem in THEOREMS.values() if theorem.name in chosen]
+
+
+def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
+    """The verdict to expect from a subset of the checks: they can establish no more than they look at."""
+    if theorem.expected is Verdict.REFUTED:
+        return Verdict.REFUTED
+    available = [check for check in checks if applies(check, theorem)]
+    if theorem.expected is Verdict.PROVED and "symbolic" in available:
+        return Verdict.PROVED
+    return Verdict.CERTIFIED if "certified" in available else Verdict.HOLDS
+
+
+def overall(results: Sequence[CheckResult]) -> Verdict:
+    """REFUTED or UNDECIDED if any check says so, else the strongest verdict."""
+    found = {result.verdict for result in results}
+    ranking = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.PROVED, Verdict.CERTIFIED, Verdict.HOLDS)
+    return next(verdict for verdict in ranking if verdict in found)
+
+
+def seed_for(seed: int, name: str) -> int:
+    """A seed of its own for each theorem and neighbour, the same in every process and run."""
+    return zlib.crc32(f"{seed}/{name}".encode())
+
+
+def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: bool) -> CheckResult:
+    options: dict[str, Any] = {"seed": seed}
+    if check == "numeric":
+        options["instances"] = instances
+    if quick and check == "adversarial":
+        options["generations"] = 15
+    if quick and check == "certified":
+        options["count"] = 4
+    return CHECKS[check](theorem, **options)
+
+
+def verify_one(theorem: Theorem, settings: Settings) -> Report:
+    """Run the selected checks on a theorem and on its false neighbours."""
+    seed = seed_for(settings.seed, theorem.name)
+    checks = [check for check in settings.checks if applies(check, theorem)]
+    timed = []
+    for check in checks:
+        start = time.perf_counter()
+        result = _run_check(check, theorem, seed, settings.instances, settings.quick)
+        timed.append(Timed(result, time.perf_counter() - start))
+    neighbours = [attack(theorem, false, settings) for false in theorem.false_neighbours]
+    return Report(
+        theorem.name,
+        str(theorem.source),
+        expected_verdict(theorem, settings.checks),
+        overall([t.result for t in timed]),
+        tuple(timed),
+        tuple(n for n in neighbours if n is not None),
+    )
+
+
+def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> NeighbourReport | None:
+    """Turn the selected checks on a false neighbour; None if none of them can search.
+
+    Where the adversarial check is selected it must succeed, whatever the others find.
+    """
+    statement = theorem.changed(false)
+    searches = [c for c in settings.checks if c in SEARCHES and applies(c, statement)]
+    if statement.symbolic is not None and "symbolic" in settings.checks:
+        searches.append("symbolic")
+    if not searches:
+        return None
+    seed = seed_for(settings.seed, f"{theorem.name}/{false.name}")
+    few = min(NEIGHBOUR_INSTANCES, settings.instances)
+    results = [_run_check(check, statement, seed, few, quick=False) for check in searches]
+    found = {result.check: result for result in results if result.verdict is Verdict.REFUTED}
+    refuted = bool(found) and ("adversarial" in found or "adversarial" not in searches)
+    witness = next((r.witness for r in found.values() if r.witness), None)
+    return NeighbourReport(false.name, refuted, tuple(found), witness)
+
+
+def _verify_by_name(name: str, settings: Settings) -> Report:
+    try:
+        return verify_one(THEOREMS[name], settings)
+    except Exception as error:
+        error.add_note(f"while checking {name}")
+        raise
+
+
+def _leave_interrupts() -> None:
+    """In a worker: leave Ctrl-C to the parent, which then ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def verify(
+    theorems: Sequence[Theorem],
+    settings: Settings,
+    *,
+    on_report: Callable[[Report], None] = lambda report: None,
+    workers: int | None = None,
+) -> list[Report]:
+    """Verify theorems in parallel, in any order, and return the reports in the order asked for.
+
+    Theorems that have none of the selected checks are left out. `on_report` is called as each ends.
+    An interruption ends the workers and is passed on.
+    """
+    chosen = [t for t in theorems if any(applies(check, t) for check in settings.checks)]
+    reports: dict[str, Report] = {}
+    with ProcessPoolExecutor(max_workers=workers or os.cpu_count(), initializer=_leave_interrupts) as pool:
+        futures = [pool.submit(_verify_by_name, theorem.name, settings) for theorem in chosen]
+        try:
+            for future in as_completed(futures):
+                report = future.result()
+                reports[report.theorem] = report
+                on_report(report)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
+    return [reports[theorem.name] for theorem in chosen]

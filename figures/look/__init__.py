@@ -1,0 +1,1 @@
+"""How figures look: widths, fonts and colours, and means over seeds with their intervals."""

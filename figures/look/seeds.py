@@ -1,0 +1,101 @@
+"""Means over seeds with their intervals, as curves and as dots, and how each method is written and drawn."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toy_lm.meter import mean_interval
+
+from . import theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_LOOKS: Mapping[str, Mapping[str, Any]] = {
+    **theme.METHODS,
+    "KL control": theme.METHODS["KL-control"],
+    "forward": theme.METHODS["DPH-F"],
+    "JS": theme.METHODS["DPH-JS"],
+    "alpha": theme.METHODS["DPH-alpha"],
+    "reverse": {"color": theme.PURPLE, "linestyle": (0, (4, 1.5)), "marker": "<"},
+}
+_D_PEF = r"$\mathcal{D}_{\mathrm{pef}}$"
+_WORDS = {
+    "DPH-alpha": r"DPH-$\alpha$",
+    "alpha-DPG": r"$\alpha$-DPG",
+    "reverse": f"reverse KL on {_D_PEF}",
+    "D_pef": _D_PEF,
+    "alpha": r"$\alpha$",
+}
+
+
+def over_seeds(values: Any) -> dict[str, Any]:
+    """The mean over the first axis with its 95% t-interval, ready for JSON; None where there is one seed."""
+    found = mean_interval(np.asarray(values, dtype=float))
+    return {name: _known(bound.tolist()) for name, bound in found._asdict().items()}
+
+
+def interval(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A stored {mean, low, high}, with None for bounds that are infinite; None stays None."""
+    return None if found is None else {name: _known(found[name]) for name in ("mean", "low", "high")}
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_known(entry) for entry in value]
+    return float(value) if np.isfinite(float(value)) else None
+
+
+def look(label: str) -> dict[str, Any]:
+    """Colour, line and marker of a method, from the longest name that begins its label."""
+    names = [name for name in _LOOKS if label.startswith(name)]
+    return dict(_LOOKS[max(names, key=len)]) if names else {"color": theme.BLACK, "marker": "o"}
+
+
+def written(label: str) -> str:
+    """A label as it stands in a figure: symbols as symbols, and without the strength that all share."""
+    name, _, setting = label.rpartition(" ")
+    if setting.startswith(("mu=", "alpha=")):
+        symbol, _, number = setting.partition("=")
+        return rf"{_WORDS.get(name, name)}, $\{symbol} = {number}$"
+    if name and setting.replace(".", "").isdigit():
+        return _WORDS.get(name, name)
+    if label in _WORDS:
+        return _WORDS[label]
+    return label.replace("D_pef", _D_PEF)
+
+
+def legend(drawing: "Drawing", axes: Iterable["Axes"], columns: int) -> None:
+    """One legend for all the axes, below them; what appears in several is explained once."""
+    pairs = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+    entries = {name: handle for handle, name in reversed(pairs)}
+    names = list(dict.fromkeys(name for _, name in pairs))
+    drawing.legend([entries[name] for name in names], names, loc="outside lower center", ncols=columns)
+
+
+def curve(axes: "Axes", x: Any, found: Mapping[str, Any], method: str, **more: Any) -> None:
+    """A mean along x with its interval as a band, where there is one; `more` overrides the method's look."""
+    how = {"label": written(method), **look(method), **more}
+    axes.plot(x, found["mean"], **how)
+    if found["low"] is not None and None not in found["low"]:
+        theme.band(axes, x, found["low"], found["high"], how["color"])
+
+
+def dot(axes: "Axes", found: Mapping[str, Any] | None, at: float, label: str, *, filled: bool = True) -> None:
+    """A mean across, with its interval as a bar; nothing for what is not known."""
+    if found is None:
+        return
+    how = look(label)
+    if found["low"] is not None:
+        axes.plot([found["low"], found["high"]], [at, at], color=how["color"], linewidth=0.9)
+    axes.plot(
+        found["mean"],
+        at,
+        how["marker"],
+        color=how["color"],
+        markerfacecolor=how["color"] if filled else "white",
+        markersize=4.2,
+        markeredgewidth=0.8,
+    )

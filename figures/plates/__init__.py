@@ -1,0 +1,1 @@
+"""The figures, a module each: what it computes, and how it draws nothing but those numbers."""

@@ -1,0 +1,135 @@
+"""Pass@k against k: strategies that prompt types share, exactly, and the tiny transformer over seeds."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Drawing
+
+from ..figure import Figure
+from ..look import seeds, theme
+from ..results import experiments
+
+ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
+RKL = "reverse KL on all prompts"
+STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
+TICKS = (1, 4, 16, 64, 256)
+SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
+
+
+def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
+    exact = experiments.experiment("strategies", config["quick"])
+    tiny = experiments.experiment("styles", config["quick"])["results"]
+    ends = {"base": [*tiny["bases"]]}
+    for run in tiny["runs"]:
+        if run["name"] in STYLES and "main" in run["groups"]:
+            ends.setdefault(run["name"], []).append(run["end"])
+    return {
+        "strategies": list(_strategies(exact["config"], exact["results"])),
+        "styles": {
+            "k": tiny["k"],
+            "seeds": len(tiny["bases"]),
+            "curves": {
+                split: {
+                    name: seeds.over_seeds([end[split]["pass@k"] for end in of]) for name, of in ends.items()
+                }
+                for split in SPLITS
+            },
+        },
+    }
+
+
+def _strategies(config: Mapping[str, Any], exact: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The strategies model's curves at the comparison's strength, and where the direction matters most."""
+    named = {method["name"]: method["pass_at_draws"] for method in exact["methods"]}
+    alone = {"base": exact["base"]["pass_at_draws"], "GRPO": named["GRPO"]}
+    weak = exact["weak"]
+    for strength, found in ((config["strength"], named), (weak["strength"], weak["pass_at_draws"])):
+        anchored = {name: found[name] for name in ON_D_PEF}
+        # RKL is the reverse KL on all prompts, which is recorded at the comparison's strength only.
+        everywhere = {"RKL": found[RKL]} if RKL in found else {}
+        yield {"strength": strength, "k": exact["draws"], "curves": {**alone, **everywhere, **anchored}}
+
+
+def findings(results: Mapping[str, Any]) -> list[str]:
+    """From which k on the base solves more than a method that it was trained into."""
+    tiny, said = results["styles"], []
+    for exact in results["strategies"]:
+        where = f"Strategies, strength {exact['strength']:g}"
+        said += [_crossings(where, exact["k"], exact["curves"]), _apart(where, exact["curves"])]
+    for split, words in SPLITS.items():
+        curves = tiny["curves"][split]
+        means = {name: found["mean"] for name, found in curves.items()}
+        said += [
+            _crossings(f"Tiny transformer, {words}", tiny["k"], means),
+            _surely(words, tiny["k"], curves),
+        ]
+    return said
+
+
+def _surely(where: str, ks: list[int], curves: Mapping[str, Mapping[str, Any]]) -> str:
+    """Where the intervals over seeds leave no overlap with the base's."""
+    bars, parts = curves["base"]["low"], []
+    for name, found in curves.items():
+        bounds = zip(ks, found["high"], bars, strict=True)
+        apart = [f"{k}" for k, high, bar in bounds if None not in (high, bar) and high < bar]
+        parts += [f"{name} at k = {', '.join(apart)}"] if apart else []
+    whom = "; ".join(parts) or "no method"
+    return f"There ({where}) the 95% intervals lie apart below the base's with {whom}."
+
+
+def _apart(where: str, curves: Mapping[str, list[float]]) -> str:
+    here = np.array([curves[name] for name in ON_D_PEF])
+    return f"{where}: the curves of {', '.join(ON_D_PEF)} differ by at most {np.ptp(here, axis=0).max():.3f}."
+
+
+def _crossings(where: str, ks: list[int], curves: Mapping[str, list[float]]) -> str:
+    base, parts = curves["base"], []
+    for name, values in curves.items():
+        below = [k for k, value, bar in zip(ks, values, base, strict=True) if value < bar]
+        if name != "base":
+            parts.append(f"{name} {f'from k = {below[0]}' if below else 'at no k'}")
+    return f"{where}: Pass@k is below the base's with {', '.join(parts)}."
+
+
+def draw(record: Mapping[str, Any]) -> Drawing:
+    """Four panels with one legend: strategies at two strengths, training prompts, held-out prompts."""
+    results = record["results"]
+    tiny = results["styles"]
+    drawing, axes = theme.new(height=4.9, nrows=2, ncols=2)
+    for ax, exact in zip(axes[0], results["strategies"], strict=True):
+        for name, values in exact["curves"].items():
+            seeds.curve(ax, exact["k"], {"mean": values, "low": None}, name)
+        ax.set_title(rf"Strategies, $\eta f''(1) = {exact['strength']:.3g}$")
+    for ax, (split, words) in zip(axes[1], SPLITS.items(), strict=True):
+        for name, found in tiny["curves"][split].items():
+            seeds.curve(ax, tiny["k"], found, name)
+        ax.set_title(f"Tiny transformer, {words}")
+    for ax in axes.flat:
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(TICKS, [f"{k}" for k in TICKS])
+        ax.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
+        low = min(line.get_ydata().min() for line in ax.get_lines())
+        ax.set_ylim(low - 0.03, 1.01)
+    seeds.legend(drawing, axes.flat, 4)
+    return drawing
+
+
+FIGURE = Figure(
+    name="pass_at_k",
+    title="Pass@k before and after training",
+    caption=(
+        "Pass@k averaged over prompts, before training (base) and after. Top: strategies that prompt types "
+        "share, trained by exact gradients, with anchors on the rehearsed prompts at strength eta f''(1) = 1 "
+        "(left) and at the strength where forward and reverse KL differ most (right); GRPO has none, RKL "
+        "(left) has its on all prompts, and DAPO, which changes sampling and clipping, no exact counterpart. "
+        "Bottom: a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was "
+        "trained on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds "
+        "with 95% t-intervals."
+    ),
+    compute=compute,
+    draw=draw,
+    findings=findings,
+    needs=("strategies", "styles"),
+)

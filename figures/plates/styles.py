@@ -1,0 +1,128 @@
+"""Styles over 32 samples: which of the base's five ways to answer each method keeps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from ..figure import Figure
+from ..look import seeds, theme
+from ..results import experiments
+
+COLUMNS = 5
+SPLIT = "train"
+
+
+def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+    """By method: how many of 32 samples have each style, and how many styles a prompt's samples have."""
+    tiny = experiments.experiment("styles", config["quick"])["results"]
+    ends: dict[str, list[Any]] = {"base": [*tiny["bases"]]}
+    for run in tiny["runs"]:
+        if "main" in run["groups"]:
+            ends.setdefault(run["label"], []).append(run["end"])
+    measured = tiny["summary"]["methods"]
+    return {
+        "seeds": len(tiny["bases"]),
+        "methods": {
+            label: {
+                "histogram": seeds.over_seeds([_ranked(end[SPLIT]["style_histogram"]) for end in of]),
+                "distinct": seeds.interval(measured[label][SPLIT]["distinct_styles"]),
+            }
+            for label, of in ends.items()
+        },
+    }
+
+
+def _ranked(histogram: Sequence[float]) -> list[float]:
+    """From the most to the least used: training may favour another style from every base."""
+    return sorted(histogram, reverse=True)
+
+
+def findings(results: Mapping[str, Any]) -> list[str]:
+    """Who keeps the most and the fewest styles on a prompt."""
+    kept = {label: found["distinct"]["mean"] for label, found in results["methods"].items()}
+    base = kept.pop("base")
+    most, fewest = (choose(kept, key=kept.__getitem__) for choose in (max, min))
+    return [
+        f"32 samples on a training prompt have {base:.2f} distinct styles with the base; after training from "
+        f"{kept[fewest]:.2f} ({fewest}) to {kept[most]:.2f} ({most})."
+    ]
+
+
+def draw(record: Mapping[str, Any]) -> Drawing:
+    """Left: a histogram a method, the base's outlined over it; right: distinct styles."""
+    methods: Mapping[str, Any] = record["results"]["methods"]
+    trained = [label for label in methods if label != "base"]
+    columns = min(COLUMNS, len(trained))
+    rows = -(-len(trained) // columns)
+    drawing, axes = theme.new(
+        height=1.2 + 1.15 * rows,
+        nrows=rows,
+        ncols=columns + 1,
+        squeeze=False,
+        width_ratios=[1] * columns + [1.6],
+    )
+    grid = axes[0, 0].get_gridspec()
+    panels = axes[:, :-1].ravel()
+    for ax in (*axes[:, -1], *panels[len(trained) :]):
+        ax.remove()
+    _histograms(panels[: len(trained)], methods, columns)
+    drawing.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    _distinct(drawing.add_subplot(grid[:, -1]), methods)
+    return drawing
+
+
+def _histograms(panels: Sequence[Axes], methods: Mapping[str, Any], columns: int) -> None:
+    top = max(_top(found["histogram"]) for found in methods.values())
+    trained = [label for label in methods if label != "base"]
+    for number, (ax, label) in enumerate(zip(panels, trained, strict=True)):
+        if number:
+            ax.sharex(panels[0])
+            ax.sharey(panels[0])
+        _histogram(ax, methods["base"]["histogram"]["mean"], methods[label]["histogram"], label)
+        ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= len(panels))
+    panels[0].set(ylim=(0, 1.05 * top), ylabel="of 32 samples")
+    panels[-1 - (len(panels) - 1) % columns].set_xlabel("style by rank")
+
+
+def _top(histogram: Mapping[str, Any]) -> float:
+    return max(h for name in ("mean", "high") for h in histogram[name] if h is not None)
+
+
+def _histogram(ax: Axes, base: Sequence[float], found: Mapping[str, Any], label: str) -> None:
+    number = np.arange(1, len(base) + 1)
+    ax.bar(number, found["mean"], 0.75, color=seeds.look(label)["color"], alpha=0.6, label="after training")
+    ax.bar(number, base, 0.75, fill=False, edgecolor=theme.BLACK, linestyle=":", linewidth=0.9, label="base")
+    if None not in found["low"]:
+        mean = np.array(found["mean"])
+        reach = np.abs(np.array([found["low"], found["high"]]) - mean)
+        ax.errorbar(number, mean, reach, fmt="none", ecolor=theme.BLACK, elinewidth=0.8)
+    ax.set_xticks(number)
+    ax.set_title(seeds.written(label).replace(", ", ",\n").replace(" on ", "\non "), fontsize=7.5)
+
+
+def _distinct(ax: Axes, methods: Mapping[str, Any]) -> None:
+    for row, (label, found) in enumerate(methods.items()):
+        seeds.dot(ax, found["distinct"], row, label)
+    ax.axvline(methods["base"]["distinct"]["mean"], color=theme.GREY, linewidth=0.8, linestyle=":")
+    ax.set_yticks(range(len(methods)), [seeds.written(label) for label in methods])
+    ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="distinct styles\nin 32 samples")
+
+
+FIGURE = Figure(
+    name="styles",
+    title="Styles over 32 samples",
+    caption=(
+        "A tiny transformer answers sums in one of five styles; most prompts accept one style only, which no "
+        "model can infer. Left: the expected number of 32 samples in each style, averaged over training "
+        "prompts and ranked from the most to the least used style of each model, after training (bars) and "
+        "before (dotted outline). Right: the expected number of distinct "
+        "styles among a prompt's 32 samples. Exact for each model; means over seeds with 95% t-intervals."
+    ),
+    compute=compute,
+    draw=draw,
+    findings=findings,
+    needs=("styles",),
+)

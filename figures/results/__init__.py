@@ -1,0 +1,1 @@
+"""Stored results: numbers as JSON, the toy experiments' records, drawings as files."""

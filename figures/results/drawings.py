@@ -1,0 +1,91 @@
+"""Numbers computed anew, and drawings as files: the same numbers give the same bytes, whatever the day."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dph_theory.support.errors import argument_error
+
+from ..catalogue import figure
+from ..look.theme import FORMATS, look
+from . import experiments, store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+OUT = Path(__file__).parents[1] / "out"
+"""Where drawings go if nothing else is said."""
+
+Progress = Callable[[str, int, int], None]
+"""(what, done, total)."""
+
+_UNDATED = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
+
+
+def formats(text: str) -> tuple[str, ...]:
+    """The formats of a comma-separated list; ValueError says which there are."""
+    chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not chosen or not set(chosen) <= set(FORMATS):
+        raise argument_error("format", text, f"one or more of {', '.join(FORMATS)}, with commas between")
+    return chosen
+
+
+def rendered(drawing: "Drawing", form: str) -> bytes:
+    """A drawing in one of the FORMATS."""
+    buffer = BytesIO()
+    # Its fonts have no date either, which the library that embeds them finds worth a warning.
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    # Fonts, resolution and the ids of an SVG are settled as it is written, not as it is drawn.
+    with look():
+        drawing.savefig(buffer, format=form, metadata=_UNDATED[form])
+    return buffer.getvalue()
+
+
+def save(name: str, drawing: "Drawing", chosen: tuple[str, ...], folder: Path = OUT) -> list[Path]:
+    """Write a drawing under its name in each of the chosen formats."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.{form}" for form in chosen]
+    for path, form in zip(paths, chosen, strict=True):
+        path.write_bytes(rendered(drawing, form))
+    return paths
+
+
+def recompute(
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    folder: Path = store.NUMBERS,
+    progress: Progress = lambda what, done, total: None,
+) -> dict[str, str]:
+    """Run the experiments that these figures need, compute the figures' numbers, and store them all.
+
+    Returns what went wrong, by name; what failed leaves the numbers that were there, and the others go on.
+    """
+    failed: dict[str, str] = {}
+    for needed in experiments.EXPERIMENTS:
+        if any(needed in figure(name).needs for name in names):
+            try:
+                experiments.run(needed, seed=seed, folder=folder, progress=partial(_staged, progress, needed))
+            except Exception as error:
+                failed[f"toy.{needed}"] = f"{type(error).__name__}: {error}"
+    with experiments.kept_in(folder):
+        for done, name in enumerate(names):
+            progress("numbers", done, len(names))
+            missing = [kind for kind in map("toy.{}".format, figure(name).needs) if kind in failed]
+            if missing:
+                failed[name] = f"it needs {', '.join(missing)}, which failed"
+                continue
+            try:
+                store.save(name, figure(name).numbers(seed=seed), folder)
+            except Exception as error:
+                failed[name] = f"{type(error).__name__}: {error}"
+    progress("numbers", len(names), len(names))
+    return failed
+
+
+def _staged(progress: Progress, what: str, stage: str, done: int, total: int) -> None:
+    """An experiment's own stages are parts of one bar."""
+    progress(what, done, total)

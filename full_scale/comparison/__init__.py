@@ -1,0 +1,1 @@
+"""Comparison: what runs measured against what the theory predicts, with a verdict each."""

@@ -1,0 +1,141 @@
+"""Verdicts: a measured number against a predicted one, decided by one stated rule."""
+
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from dph_theory.support.errors import argument_error
+
+Relation: TypeAlias = Literal["==", ">="]
+LEVEL = 0.0027
+"""How often a true prediction may be called inconsistent: three standard deviations, two-sided."""
+
+RATE = 0.1
+"""Resolution of pass rates: margins above ten points decide nothing."""
+NATS = 0.1
+"""Resolution of a mean KL over prompts."""
+PROMPT_NATS = 1.0
+"""Resolution of the excess KL of one prompt, or at one step of training."""
+LOG_ODDS = 0.5
+"""Resolution of the common log odds ratio."""
+ROUNDING = 1e-3
+"""Resolution, in nats, of sums of the very same log-probabilities."""
+
+
+class Verdict(StrEnum):
+    """What the samples say about a prediction."""
+
+    CONSISTENT = "consistent"
+    INCONSISTENT = "inconsistent"
+    UNDECIDED = "not enough samples"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over independent units and its standard error; `bias` bounds what averaging does not remove."""
+
+    value: float
+    standard_error: float
+    units: int
+    bias: float = 0.0
+
+    def margin(self, tests: int = 1) -> float:
+        """Student's t at LEVEL/tests times the standard error, plus the bias; inf for fewer than two units.
+
+        The heavy tails of t at few units are what makes a handful of prompts decide nothing.
+        """
+        if self.units < 2 or not math.isfinite(self.standard_error):
+            return math.inf
+        quantile = float(stats.t.isf(LEVEL / tests / 2, self.units - 1))
+        return quantile * self.standard_error + self.bias
+
+
+def mean(values: Any, *, bias: float = 0.0) -> Estimate:
+    """The mean of values (units,), one for each prompt, and its standard error over prompts.
+
+    Prompts count as drawn independently, so their spread carries the noise of their samples as well.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or values.size == 0:
+        raise argument_error("values.shape", values.shape, "(units,), at least one")
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
+    return Estimate(float(values.mean()), error, values.size, bias)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the comparison; `standard_error` and `margin` are those of estimate minus prediction."""
+
+    name: str
+    theory: str
+    run: str
+    set: str
+    estimate: float
+    relation: Relation
+    prediction: float
+    standard_error: float
+    margin: float
+    units: int
+    verdict: Verdict
+    detail: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return {**asdict(self), "verdict": str(self.verdict)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement of the theory, `estimate relation prediction`, with the gap between the two as measured."""
+
+    name: str
+    theory: str
+    estimate: float
+    relation: Relation
+    prediction: float
+    gap: Estimate
+    """Estimate minus prediction, with the standard error of that difference."""
+    resolution: float
+    """Margins above this, in the units of the estimate, decide nothing."""
+    tests: int = 1
+    """Of how many gaps this is the worst."""
+    detail: str = ""
+
+    def judged(self, run: str, where: str) -> Row:
+        """The row of a run and a set of prompts."""
+        verdict = decide(self.gap, self.relation, self.resolution, self.tests)
+        return Row(
+            self.name,
+            self.theory,
+            run,
+            where,
+            self.estimate,
+            self.relation,
+            self.prediction,
+            self.gap.standard_error,
+            self.gap.margin(self.tests),
+            self.gap.units,
+            verdict,
+            self.detail,
+        )
+
+
+def decide(gap: Estimate, relation: Relation, resolution: float, tests: int = 1) -> Verdict:
+    """The verdict on a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
+
+    Inconsistent: the gap violates the relation by more than its margin. Consistent: it does not, and the
+    margin is at most `resolution`, or the gap clears the margin on the good side of `>=`. Otherwise the
+    samples are not enough. `tests` > 1 where the gap is the worst of that many.
+    """
+    margin = gap.margin(tests)
+    if math.isnan(gap.value) or math.isinf(margin):
+        return Verdict.UNDECIDED
+    if gap.value < -margin or (relation == "==" and gap.value > margin):
+        return Verdict.INCONSISTENT
+    if margin <= resolution or (relation == ">=" and gap.value >= margin):
+        return Verdict.CONSISTENT
+    return Verdict.UNDECIDED

@@ -1,0 +1,102 @@
+"""A model's answers to prompts, judged, and weighed under the model and under the one it came from."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+
+from ..models.generation import Completion, prompt_tokens, sample, sequence_logps
+from ..presampling.buffer import Row
+from ..recipe.schema import Recipe
+from ..storage.tensors import hash_values
+from ..tasks.protocol import Example, Score, Task
+
+TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+"""Divergences whose token sums are stored for the rows of the rehearsal buffer (theory B5)."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A model that answers, the task that judges, and the initial model it is compared with."""
+
+    recipe: Recipe
+    task: Task
+    model: Any
+    initial: Any
+    tokenizer: Any
+
+    def of(self, examples: Sequence[Example], seed: int) -> list[dict[str, Any]]:
+        """One greedy and `evaluate.samples` sampled answers to each prompt, as the evaluation stores them.
+
+        log_pi and log_ref are sequence log-probabilities at the sampling temperature, under the model and
+        under the initial one.
+        """
+        sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
+        prompts = prompt_tokens(self.tokenizer, self.task, examples, chat=self.recipe.model.chat)
+        greedy = sample(self.model, self.tokenizer, prompts, 1, sampling, seed, greedy=True)
+        drawn = sample(self.model, self.tokenizer, prompts, n, sampling, seed)
+        groups = [[*first, *others] for first, others in zip(greedy, drawn, strict=True)]
+        texts = [completion.text for group in groups for completion in group]
+        scores = self.task.verifier([example for example in examples for _ in range(n + 1)], texts)
+        log_pi = self._weighed(self.model, prompts, drawn)
+        log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
+        return [
+            _entry(example, drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i])
+            for i, example in enumerate(examples)
+        ]
+
+    def rehearsed(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
+        found = []
+        weighed = self._log_probs(
+            self.model, [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
+        )
+        for row, pi in zip(rows, weighed, strict=True):
+            ref = np.array(row.ref_logps)
+            sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
+            values = {"log_ref": float(ref.sum()), "log_pi": float(pi.sum()), "token_sums": sums}
+            found.append({"id": row.example_id, **values})
+        return found
+
+    def _weighed(
+        self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]
+    ) -> list[list[float]]:
+        """The log-probability of every completion; equal ones of a prompt go through the model once."""
+        different = [(i, ids) for i, group in enumerate(drawn) for ids in {c.token_ids: None for c in group}]
+        rows = self._log_probs(model, [prompts[i] for i, _ in different], [ids for _, ids in different])
+        total = {key: float(row.sum()) for key, row in zip(different, rows, strict=True)}
+        return [[total[i, c.token_ids] for c in group] for i, group in enumerate(drawn)]
+
+    def _log_probs(
+        self, model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]
+    ) -> list[np.ndarray]:
+        sampling = self.recipe.sampling
+        rows = sequence_logps(
+            model, prompts, completions, sampling.temperature, batch_size=sampling.batch_size
+        )
+        return [row.astype(np.float64) for row in rows]
+
+
+def _entry(
+    example: Example,
+    group: Sequence[Completion],
+    scores: Sequence[Score],
+    log_pi: list[float],
+    log_ref: list[float],
+) -> dict[str, Any]:
+    greedy, *sampled = scores
+    return {
+        "id": example.id,
+        "question": hash_values([example.prompt]),
+        "greedy": int(greedy.correct),
+        "correct": [int(score.correct) for score in sampled],
+        "log_pi": log_pi,
+        "log_ref": log_ref,
+        "styles": [score.style for score in sampled],
+        "outcomes": dict(Counter(score.outcome for score in sampled)),
+        "unfinished": sum(not completion.finished for completion in group),
+    }

@@ -1,0 +1,174 @@
+"""The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+from dph_theory.support.record import checked, record
+
+from ..models.generation import derived_seed
+from ..models.hashes import model_hash, tokenizer_hash
+from ..presampling.presampled import Presampled
+from ..presampling.stage import prompts_hash
+from ..recipe.folders import Folders
+from ..recipe.schema import Recipe
+from ..storage.journal import Journal
+from ..tasks.protocol import Example, Task
+from .answers import Answers
+from .summary import against_base, summary
+
+KIND = "full_scale.evaluation"
+JOURNAL = "evaluation.jsonl"
+PACKAGES = ("torch", "transformers")
+REHEARSED, EXPLORED = "rehearsed", "explored"
+Progress = Callable[[str, int, int], None]
+
+
+def evaluate(
+    recipe: Recipe,
+    task: Task,
+    model: Any,
+    tokenizer: Any,
+    *,
+    initial: Any,
+    presampled: Presampled,
+    folders: Folders | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The record of a model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
+
+    `model` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
+    model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
+    answers, with sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both
+    at the sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
+    `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
+    base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
+    """
+    folders = folders or Folders.of(recipe)
+    base = _base_sets(recipe, folders)
+    sets = evaluation_sets(recipe, task, presampled)
+    journal = Journal(folders.here / JOURNAL, _identity(recipe, presampled, folders, sets))
+    answers = Answers(recipe, task, model, initial, tokenizer)
+    found = _answered(answers, sets, journal, folders.run, progress)
+    results = {
+        "run": folders.run,
+        "model": {"hash": model_hash(_path(recipe, folders))},
+        "sets": {name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
+        "rehearsed": {"rows": answers.rehearsed(presampled.buffer.rows())},
+    }
+    stored = record(
+        KIND,
+        seed=recipe.seed,
+        config=recipe.as_dict(),
+        results=results,
+        findings=findings(results),
+        packages=PACKAGES,
+    )
+    write_json(folders.evaluation, stored)
+    return stored
+
+
+def _answered(
+    answers: Answers,
+    sets: Mapping[str, Sequence[Example]],
+    journal: Journal,
+    run: str,
+    progress: Progress | None,
+) -> dict[str, list[dict[str, Any]]]:
+    """The answers to every set, those of the journal first; each batch has a seed of its own."""
+    done = {(entry["set"], entry["batch"]): entry["prompts"] for entry in journal.entries}
+    size, total, count = answers.recipe.sampling.batch_size, sum(map(len, sets.values())), 0
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in sets}
+    for name, examples in sets.items():
+        for batch in range(-(-len(examples) // size)):
+            chosen = examples[batch * size : (batch + 1) * size]
+            if (name, batch) not in done:
+                prompts = answers.of(chosen, derived_seed(answers.recipe.seed, "evaluate", run, name, batch))
+                journal.append({"set": name, "batch": batch, "prompts": prompts})
+                done[name, batch] = prompts
+            found[name] += done[name, batch]
+            count += len(chosen)
+            if progress is not None:
+                progress("evaluate", count, total)
+    return found
+
+
+def evaluation_sets(recipe: Recipe, task: Task, presampled: Presampled) -> dict[str, Sequence[Example]]:
+    """The sets to evaluate on, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
+    train = {example.id: example for example in task.train}
+    available: dict[str, Sequence[Example]] = dict(task.evaluation)
+    for name, ids in ((REHEARSED, presampled.pef), (EXPLORED, presampled.exp)):
+        unknown = [key for key in ids if key not in train]
+        if unknown:
+            raise argument_error(
+                "presample", unknown[0], f"ids of prompts of the task {task.name!r}; pre-sample again"
+            )
+        if ids:
+            available[name] = [train[key] for key in ids]
+    names = recipe.evaluate.sets or tuple(available)
+    missing = [name for name in names if name not in (*available, REHEARSED, EXPLORED)]
+    if missing:
+        raise argument_error("evaluate.sets", missing[0], f"one of {sorted(available)}")
+    return {name: available[name][: recipe.evaluate.limit] for name in names if name in available}
+
+
+def _path(recipe: Recipe, folders: Folders) -> str:
+    """Where the evaluated model lies."""
+    return recipe.model.path if folders.run == folders.base().run else str(folders.model)
+
+
+def _identity(
+    recipe: Recipe, presampled: Presampled, folders: Folders, sets: Mapping[str, Sequence[Example]]
+) -> dict[str, Any]:
+    return {
+        "run": folders.run,
+        "model_hash": model_hash(_path(recipe, folders)),
+        "initial_hash": model_hash(recipe.model.path),
+        "tokenizer_hash": tokenizer_hash(recipe.model.path),
+        "chat": recipe.model.chat,
+        "seed": recipe.seed,
+        "sampling": vars(recipe.sampling),
+        "samples": recipe.evaluate.samples,
+        "sets": {name: prompts_hash(examples) for name, examples in sets.items()},
+        "buffer": presampled.buffer.digest,
+    }
+
+
+def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, Any]:
+    """The sets of the base's evaluation; of the base itself, none."""
+    if folders.run == folders.base().run:
+        return {}
+    path = folders.base().evaluation
+    if not path.is_file():
+        raise argument_error("base", str(path), "the initial model's own evaluation, which comes first")
+    return checked(json.loads(path.read_text(encoding="utf-8")), KIND)["results"]["sets"]
+
+
+def _set(recipe: Recipe, prompts: list[dict[str, Any]], base: Mapping[str, Any] | None) -> dict[str, Any]:
+    kept = against_base(prompts, base["prompts"]) if base else {}
+    return {"prompts": prompts, "summary": summary(prompts, recipe.evaluate.k) | kept}
+
+
+def findings(results: Mapping[str, Any]) -> list[str]:
+    """One sentence a set, from its numbers."""
+    said = []
+    for name, entry in results["sets"].items():
+        numbers = entry["summary"]
+        words = (
+            f"{results['run']} on {name} ({numbers['prompts']} prompts): greedy {_told(numbers['greedy'])}"
+        )
+        words += "".join(f", Pass@{k} {_told(value)}" for k, value in numbers["pass_at_k"].items())
+        if numbers["style_entropy"]:
+            words += f"; style entropy {_told(numbers['style_entropy'])} nats"
+        for kind in ("retention", "exploration"):
+            if kind in numbers and numbers[kind]["samples"]["value"] is not None:
+                words += f"; {kind} {_told(numbers[kind]['samples'])}"
+        said.append(words)
+    return said
+
+
+def _told(number: Mapping[str, float | None]) -> str:
+    error = number["standard_error"]
+    return f"{number['value']:.3f}" + ("" if error is None else f" (se {error:.3f})")

@@ -1,0 +1,205 @@
+"""Completions drawn from a model, the same for the same seed; and log-probabilities of given completions."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import GenerationConfig
+
+from dph_theory.support.errors import argument_error
+
+from ..recipe.schema import SamplingConfig
+from ..tasks.protocol import Example, Task
+
+BACKENDS = ("transformers", "vllm")
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One sampled answer; `token_ids` run up to and including the end token where it was reached."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    finished: bool
+
+
+def prompt_of(example: Example, task: Task, chat: bool) -> str | list[dict[str, str]]:
+    """An example's prompt as TRL takes it: the text itself, or messages for the chat template."""
+    if not chat:
+        return example.prompt
+    system = [{"role": "system", "content": task.system}] if task.system else []
+    return [*system, {"role": "user", "content": example.prompt}]
+
+
+def prompt_tokens(tokenizer: Any, task: Task, examples: Sequence[Example], *, chat: bool) -> list[list[int]]:
+    """The token ids of the examples' prompts, made as TRL makes them."""
+    prompts = [prompt_of(example, task, chat) for example in examples]
+    if not chat:
+        return [list(tokenizer(prompt)["input_ids"]) for prompt in prompts]
+    return [
+        list(tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"])
+        for prompt in prompts
+    ]
+
+
+def sample(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Sequence[int]],
+    n: int,
+    sampling: SamplingConfig,
+    seed: int,
+    *,
+    greedy: bool = False,
+) -> list[list[Completion]]:
+    """Draw n completions of each prompt (token ids) at the sampling temperature, or one greedy one.
+
+    A function of the arguments alone: neither the caller's random state nor the model's own generation
+    settings (a top-k, a repetition penalty) take part, and the random state is left as it was. Rows are
+    generated `batch_size` at a time. ValueError for an unknown backend, an empty prompt, n < 1, more than one
+    greedy.
+    """
+    if sampling.backend not in BACKENDS:
+        raise argument_error("sampling.backend", sampling.backend, f"one of {BACKENDS}")
+    if n < 1 or (greedy and n > 1):
+        raise argument_error("n", n, "at least 1, and 1 if greedy")
+    if not all(len(prompt) for prompt in prompts):
+        raise argument_error("prompts", "an empty one", "at least one token each")
+    if sampling.backend == "vllm":
+        from .vllm_backend import draw
+
+        rows: Iterable[list[int]] = draw(model, tokenizer, prompts, n, sampling, seed, greedy=greedy)
+    else:
+        rows = _generate(model, tokenizer, [p for p in prompts for _ in range(n)], sampling, seed, greedy)
+    done = [_completion(tokenizer, row) for row in rows]
+    return [done[start : start + n] for start in range(0, len(done), n)]
+
+
+def sequence_logps(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[int]],
+    temperature: float,
+    *,
+    batch_size: int = 64,
+) -> list[Float[np.ndarray, " tokens"]]:
+    """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
+
+    One forward pass for `batch_size` rows, prompts padded on the left as in training; positions skip the
+    padding, so that neither it nor the other rows of the batch change a row but by rounding.
+    """
+    found: list[np.ndarray] = []
+    for start in range(0, len(prompts), batch_size):
+        rows = slice(start, start + batch_size)
+        found += _log_probs(model, prompts[rows], completions[rows], temperature)
+    return found
+
+
+@torch.no_grad()
+def _log_probs(
+    model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], temperature: float
+) -> list[np.ndarray]:
+    before, before_mask = padded(prompts, "left", model.device)
+    after, after_mask = padded(completions, "right", model.device)
+    mask = torch.cat([before_mask, after_mask], dim=1)
+    width = after.shape[1]
+    with _evaluating(model):
+        # The logits at position t are those of token t+1: one more than the completion, the last one unused.
+        logits = model(
+            input_ids=torch.cat([before, after], dim=1),
+            attention_mask=mask,
+            position_ids=positions(mask),
+            logits_to_keep=width + 1,
+            use_cache=False,
+        ).logits[:, -(width + 1) : -1]
+    log_probs = torch.log_softmax(logits.float() / temperature, dim=-1)
+    chosen = log_probs.gather(-1, after.unsqueeze(-1)).squeeze(-1).cpu().numpy()
+    return [row[: len(ids)] for row, ids in zip(chosen, completions, strict=True)]
+
+
+@torch.no_grad()
+def _generate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Sequence[int]],
+    sampling: SamplingConfig,
+    seed: int,
+    greedy: bool,
+) -> Iterator[list[int]]:
+    drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
+    settings = GenerationConfig(
+        do_sample=not greedy,
+        max_new_tokens=sampling.max_new_tokens,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        **({} if greedy else drawn),
+    )
+    for batch, start in enumerate(range(0, len(prompts), sampling.batch_size)):
+        ids, mask = padded(prompts[start : start + sampling.batch_size], "left", model.device)
+        with _evaluating(model), _settings(model, settings), _seeded(model, seed, batch):
+            out = model.generate(input_ids=ids, attention_mask=mask)
+        yield from out[:, ids.shape[1] :].tolist()
+
+
+def padded(
+    rows: Sequence[Sequence[int]], side: str, device: Any
+) -> tuple[Int[Tensor, "rows tokens"], Int[Tensor, "rows tokens"]]:
+    """Ragged token ids as one tensor, and its mask; what stands at padding does not matter and is 0."""
+    ids = [torch.tensor(row, dtype=torch.long) for row in rows]
+    ones = [torch.ones_like(row) for row in ids]
+    whole = (pad_sequence(p, batch_first=True, padding_side=side).to(device) for p in (ids, ones))
+    return next(whole), next(whole)
+
+
+def positions(mask: Int[Tensor, "rows tokens"] | Bool[Tensor, "rows tokens"]) -> Int[Tensor, "rows tokens"]:
+    """Each token's position in its own text, padding on the left not counted."""
+    return (mask.long().cumsum(dim=1) - 1).clamp(min=0)
+
+
+def _completion(tokenizer: Any, row: Sequence[int]) -> Completion:
+    finished = tokenizer.eos_token_id in row
+    ids = tuple(row[: row.index(tokenizer.eos_token_id) + 1] if finished else row)
+    return Completion(tokenizer.decode(ids, skip_special_tokens=True), ids, finished)
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Without dropout; the model's mode is put back."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+@contextmanager
+def _settings(model: Any, settings: GenerationConfig) -> Iterator[None]:
+    """These generation settings in place of the model's own, which would fill in whatever is left open."""
+    own, model.generation_config = model.generation_config, settings
+    try:
+        yield
+    finally:
+        model.generation_config = own
+
+
+@contextmanager
+def _seeded(model: Any, seed: int, batch: int) -> Iterator[None]:
+    """A random state that depends on the seed and the batch alone."""
+    with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
+        torch.manual_seed(derived_seed(seed, batch))
+        yield
+
+
+def derived_seed(seed: int, *path: int | str) -> int:
+    """The seed of a piece of a computation, named by numbers and words; other names, independent seeds."""
+    digest = hashlib.sha256(json.dumps([seed, *path]).encode()).digest()
+    return int.from_bytes(digest[:7])

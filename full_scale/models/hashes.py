@@ -1,0 +1,57 @@
+"""Which weights and which tokenizer: hashes that a rehearsal buffer is bound to."""
+
+import json
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+
+from dph_theory.support.errors import argument_error
+
+from ..storage.tensors import hash_files
+
+_TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "chat_template.jinja",
+)
+
+
+def model_hash(name: str | Path) -> str:
+    """The sha256 of a model's safetensors weights; an adapter's includes that of its base.
+
+    `name` is a folder, or a hub name whose snapshot is on this machine already. Raises ValueError where
+    there is neither, or no safetensors weights.
+    """
+    folder = _snapshot(name)
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise argument_error("model", str(name), "a folder or hub name with safetensors weights")
+    found = hash_files(weights)
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"]
+        return f"{model_hash(base)}+{found}"
+    return found
+
+
+def tokenizer_hash(name: str | Path) -> str:
+    """The sha256 of what decides a tokenizer's ids and its chat template; `name` as in `model_hash`."""
+    folder = _snapshot(name)
+    files = [folder / file for file in _TOKENIZER if (folder / file).is_file()]
+    if not files:
+        raise argument_error(
+            "tokenizer", str(name), f"a folder or hub name with one of {', '.join(_TOKENIZER)}"
+        )
+    return hash_files(files)
+
+
+def _snapshot(name: str | Path) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(snapshot_download(str(name), local_files_only=True))
+    except (OSError, ValueError) as error:
+        raise argument_error("model", str(name), "a folder, or a hub name already on this machine") from error

@@ -1,0 +1,186 @@
+"""The rehearsal buffer, correct completions of the initial model, and which of its rows a step rehearses."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+
+from ..storage.tensors import hash_values, read_tensors, write_tensors
+
+BUFFER, MANIFEST = "buffer.safetensors", "manifest.json"
+_ARRAYS = ("prompt_ids", "prompt_offsets", "completion_ids", "completion_offsets", "ref_logps")
+
+
+class Row(NamedTuple):
+    """One completion of the initial model, with its log-probability under it, token by token."""
+
+    example_id: str
+    prompt_ids: Sequence[int]
+    completion_ids: Sequence[int]
+    ref_logps: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
+class RehearsalBuffer:
+    """Rows of ragged length, stored flat: row i holds the tokens from offsets[i] to offsets[i+1]."""
+
+    prompt_ids: Int64[Tensor, " prompt_tokens"]
+    prompt_offsets: Int64[Tensor, " ends"]
+    completion_ids: Int64[Tensor, " tokens"]
+    completion_offsets: Int64[Tensor, " ends"]
+    ref_logps: Float32[Tensor, " tokens"]
+    example_ids: tuple[str, ...]
+    manifest: Mapping[str, Any]
+    """Where the rows come from: model_hash, tokenizer_hash, temperature, seed, dtype, count."""
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
+        """The buffer of these rows.
+
+        ValueError for a row without prompt or completion, or whose log-probabilities are not one for each
+        token of the completion, or not finite.
+        """
+        for row in rows:
+            _check(row)
+        return cls(
+            prompt_ids=_flat((row.prompt_ids for row in rows), torch.int64),
+            prompt_offsets=_ends(row.prompt_ids for row in rows),
+            completion_ids=_flat((row.completion_ids for row in rows), torch.int64),
+            completion_offsets=_ends(row.completion_ids for row in rows),
+            ref_logps=_flat((row.ref_logps for row in rows), torch.float32),
+            example_ids=tuple(row.example_id for row in rows),
+            manifest={**manifest, "count": len(rows)},
+        )
+
+    def __len__(self) -> int:
+        return len(self.example_ids)
+
+    @property
+    def lengths(self) -> Int64[Tensor, " rows"]:
+        """Completion tokens of each row."""
+        return self.completion_offsets.diff()
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the rows; the manifest left aside."""
+        return hash_values(list(self.example_ids), (getattr(self, name) for name in _ARRAYS))
+
+    def save(self, folder: Path) -> None:
+        """Write buffer.safetensors, then manifest.json, each atomically; the manifest holds the digest."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tensors(folder / BUFFER, {name: getattr(self, name) for name in _ARRAYS})
+        manifest = {**self.manifest, "example_ids": list(self.example_ids), "digest": self.digest}
+        write_json(folder / MANIFEST, manifest)
+
+    @classmethod
+    def load(cls, folder: Path) -> "RehearsalBuffer":
+        """The buffer of a folder; ValueError if it is missing, damaged, or not the manifest's."""
+        if not (folder / MANIFEST).is_file():
+            raise argument_error(
+                "folder", str(folder), f"a folder with {MANIFEST} and {BUFFER}; pre-sample first"
+            )
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        example_ids, digest = tuple(manifest.pop("example_ids")), manifest.pop("digest")
+        buffer = cls(**read_tensors(folder / BUFFER)[0], example_ids=example_ids, manifest=manifest)
+        if buffer.digest != digest:
+            raise argument_error(
+                BUFFER, str(folder), "the buffer that its manifest describes; pre-sample again"
+            )
+        return buffer
+
+    def check(self, **expected: Any) -> None:
+        """Raise ValueError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
+        for name, value in expected.items():
+            if self.manifest.get(name) != value:
+                raise argument_error(
+                    f"rehearsal buffer {name}",
+                    self.manifest.get(name),
+                    f"this run has {value!r}; pre-sample with this run's model, tokenizer and temperature",
+                )
+
+    def rows(self) -> list[Row]:
+        """The rows, one by one."""
+        prompts, completions = _pieces(self.prompt_offsets), _pieces(self.completion_offsets)
+        return [
+            Row(
+                example,
+                self.prompt_ids[prompt].tolist(),
+                self.completion_ids[completion].tolist(),
+                self.ref_logps[completion].tolist(),
+            )
+            for example, prompt, completion in zip(self.example_ids, prompts, completions, strict=True)
+        ]
+
+    def batch(self, indices: Sequence[int], pad_id: int) -> dict[str, Tensor]:
+        """The rows as a batch: prompts padded left, completions right, masks int64, ref_logps 0 at padding.
+
+        Keys prompt_ids, prompt_mask (rows, prompt_tokens), completion_ids, completion_mask, ref_logps
+        (rows, tokens).
+        """
+
+        def padded(values: Tensor, offsets: Tensor, fill: float, side: str) -> Tensor:
+            pieces = [values[offsets[i] : offsets[i + 1]] for i in indices]
+            return pad_sequence(pieces, batch_first=True, padding_value=fill, padding_side=side)
+
+        ones = torch.ones_like(self.prompt_ids), torch.ones_like(self.completion_ids)
+        return {
+            "prompt_ids": padded(self.prompt_ids, self.prompt_offsets, pad_id, "left"),
+            "prompt_mask": padded(ones[0], self.prompt_offsets, 0, "left"),
+            "completion_ids": padded(self.completion_ids, self.completion_offsets, pad_id, "right"),
+            "completion_mask": padded(ones[1], self.completion_offsets, 0, "right"),
+            "ref_logps": padded(self.ref_logps, self.completion_offsets, 0.0, "right"),
+        }
+
+
+def rehearsal_rows(seed: int, step: int, size: int, count: int) -> list[int]:
+    """The rows, `count` of `size`, that optimizer step `step` rehearses: a function of (seed, step) alone.
+
+    Without replacement while count <= size, otherwise whole passes before any row returns; every process
+    draws the same.
+    """
+    generator = np.random.default_rng([seed, step])
+    passes = [generator.permutation(size) for _ in range(-(-count // size))]
+    return np.concatenate(passes)[:count].tolist()
+
+
+def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -> Sequence[int]:
+    """The step's rows that process `rank` of `world` takes in its micro-step `micro` of `micros`.
+
+    The shares of all processes and micro-steps partition the rows, and their sizes differ by one at most.
+    """
+    return rows[rank * micros + micro :: world * micros]
+
+
+def _check(row: Row) -> None:
+    if not len(row.prompt_ids) or not len(row.completion_ids):
+        raise argument_error("row", row.example_id, "needs at least one token of prompt and of completion")
+    if len(row.ref_logps) != len(row.completion_ids):
+        allowed = f"one for each of the completion's {len(row.completion_ids)} tokens"
+        raise argument_error(f"ref_logps of {row.example_id}", len(row.ref_logps), allowed)
+    if not np.isfinite(row.ref_logps).all():
+        raise argument_error(
+            f"ref_logps of {row.example_id}", list(row.ref_logps), "finite log-probabilities"
+        )
+
+
+def _flat(pieces: Iterable[Sequence[float]], dtype: torch.dtype) -> Tensor:
+    return torch.tensor([value for piece in pieces for value in piece], dtype=dtype)
+
+
+def _ends(pieces: Iterable[Sequence[int]]) -> Tensor:
+    return torch.tensor([0, *(len(piece) for piece in pieces)], dtype=torch.int64).cumsum(0)
+
+
+def _pieces(offsets: Tensor) -> list[slice]:
+    return [slice(start, end) for start, end in pairwise(offsets.tolist())]

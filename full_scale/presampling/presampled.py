@@ -1,0 +1,115 @@
+"""What the initial model can do: pass rates, D_pef and D_exp, the rehearsal buffer."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import beta
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import checked
+
+from ..models.hashes import model_hash, tokenizer_hash
+from ..recipe.schema import Recipe
+from .buffer import RehearsalBuffer
+
+KIND = "full_scale.presampling.stage"
+JOURNAL, RECORD, BUFFER = "journal.jsonl", "presample.json", "buffer"
+
+
+class Rate(NamedTuple):
+    """A base pass rate: correct of n rollouts, and Jeffreys' 95% interval."""
+
+    correct: int
+    n: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, correct: int, n: int) -> "Rate":
+        """The rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
+
+        The ends are 0 and 1 where no, or every, rollout was correct.
+        """
+        low, high = (float(beta.ppf(q, correct + 0.5, n - correct + 0.5)) for q in (0.025, 0.975))
+        return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
+
+
+@dataclass(frozen=True, eq=False)
+class Presampled:
+    """What the initial model can do: every prompt's pass rate, D_pef, D_exp and the rehearsal buffer.
+
+    A rate counts the k rollouts only. D_pef is chosen by them, so that its rates are somewhat high; the fresh
+    rollout takes part in the choice alone.
+    """
+
+    rates: Mapping[str, Rate]
+    pef: tuple[str, ...]
+    exp: tuple[str, ...]
+    buffer: RehearsalBuffer
+    record: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, folder: Path) -> "Presampled":
+        """The finished pre-sampling of a folder; ValueError if it is not there or not finished."""
+        path = folder / RECORD
+        if not path.is_file():
+            begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
+            raise argument_error(
+                "presample", str(path), f"a finished pre-sampling; it {begun}: run dph presample"
+            )
+        try:
+            found = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
+        except json.JSONDecodeError as error:
+            allowed = f"valid JSON ({error}); remove the file, and dph presample makes it from the journal"
+            raise argument_error("presample", str(path), allowed) from error
+        results = found["results"]
+        rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results["rates"].items()}
+        buffer = RehearsalBuffer.load(folder / BUFFER)
+        return cls(rates, tuple(results["pef"]), tuple(results["exp"]), buffer, found)
+
+    def check(self, recipe: Recipe) -> None:
+        """ValueError unless it was made with the recipe's model, tokenizer, sampling and presample settings.
+
+        The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
+        """
+        stored = self.record["results"]
+        law = ("temperature", "top_p", "max_new_tokens")
+        wanted = {
+            "model_hash": model_hash(recipe.model.path),
+            "tokenizer_hash": tokenizer_hash(recipe.model.path),
+            **{f"sampling.{name}": getattr(recipe.sampling, name) for name in law},
+            **{f"presample.{name}": value for name, value in vars(recipe.presample).items()},
+        }
+        for name, value in wanted.items():
+            part, _, key = name.rpartition(".")
+            found = stored[part][key] if part else stored[key]
+            if found != value:
+                allowed = (
+                    f"the pre-sampling has {found!r}; keep to that, or pre-sample in another output folder"
+                )
+                raise argument_error(name, value, allowed)
+
+
+def findings(results: Mapping[str, Any]) -> list[str]:
+    """What the numbers say, for the record and the terminal."""
+    rates, pef, exp = results["rates"], results["pef"], results["exp"]
+    mean = float(np.mean([entry["correct"] / entry["n"] for entry in rates.values()]))
+    never = sum(entry["correct"] == 0 for entry in rates.values())
+    said = [
+        f"mean base pass rate {mean:.3f} over {len(rates)} prompts; {never} of them with no correct rollout",
+        f"D_pef has {len(pef)} prompts and {results['rows']} rows to rehearse, D_exp {len(exp)} prompts",
+    ]
+    if not pef:
+        said.append("D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method")
+    if not exp:
+        said.append(
+            "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
+        )
+    if results["unfinished"]:
+        share = results["unfinished"] / sum(results["outcomes"].values())
+        said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
+    return said

@@ -1,0 +1,212 @@
+"""The methods by name, as TRL settings: where a method of `dph_theory.losses` becomes a DPHConfig."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from dph_theory import DIVERGENCES, beta_for_mean_validity
+from dph_theory.losses import METHODS as LOSSES
+from dph_theory.losses import Exploration, Method, Penalty, Rehearsal
+from dph_theory.references import Source
+from dph_theory.support.errors import argument_error
+
+from .schema import MethodConfig
+
+_GROUPS_OF_EQUAL_REWARDS = (
+    "Dynamic sampling is not done: TRL samples no further prompts in place of groups of equal rewards. "
+    "Their advantages are 0, yet their tokens count in the mean, so that the exploration's gradient loses "
+    "the share of tokens that lie in such groups (frac_reward_zero_std tells the share of groups)."
+)
+_DEVIATION = (
+    "Advantages are divided by the group's sample deviation plus 1e-4 (TRL), not the population's: they are "
+    "smaller by sqrt((G-1)/G) at group size G."
+)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a method asks of the trainer: fields of DPHConfig, and sentences on what is done how."""
+
+    arguments: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether it needs the rehearsal buffer."""
+        return self.arguments.get("eta", 0) > 0
+
+
+@dataclass(frozen=True)
+class TrainedMethod:
+    """A method of the losses, and what its gradient needs from the reference at the time of sampling."""
+
+    method: Method
+    online: str = "none"
+    alpha: float | None = None
+    targets: bool = field(default=False)
+    """Whether beta may be given as a target mean validity mu."""
+
+
+def _control(name: str, estimator: str, form: str) -> Method:
+    # Theory A4 holds for E v - beta KL: advantages are not divided by the deviation, which would change beta
+    # from prompt to prompt (theory A11).
+    exploration = replace(LOSSES["DAPO"].exploration, normalise=False, dynamic_sampling=False)
+    return Method(name, exploration, Penalty(estimator, 0.04, form), None, Source("dymetman2026binary", "A4"))
+
+
+def _alpha_dpg(name: str) -> Method:
+    exploration = replace(
+        LOSSES["DAPO"].exploration, normalise=False, leave_one_out=True, dynamic_sampling=False
+    )
+    return Method(name, exploration, None, None, Source("kruszewski2026whatever"))
+
+
+METHODS: Mapping[str, TrainedMethod] = MappingProxyType(
+    {
+        trained.method.name: trained
+        for trained in (
+            TrainedMethod(replace(LOSSES["GRPO"], penalty=None)),
+            TrainedMethod(replace(LOSSES["GRPO"], name="GRPO-KL")),
+            *(TrainedMethod(LOSSES[name]) for name in ("DAPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha")),
+            TrainedMethod(_control("KL-control", "k3_corrected", "loss"), targets=True),
+            TrainedMethod(
+                _control("KL-control-sequence", "k1", "reward"), online="sequence_kl", targets=True
+            ),
+            TrainedMethod(_alpha_dpg("alpha-DPG"), online="alpha_dpg", alpha=0.5),
+            TrainedMethod(_alpha_dpg("KL-DPG"), online="alpha_dpg", alpha=1.0),
+        )
+    }
+)
+"""By name. KL-control penalises token by token with the corrected k3, whose gradient leaves out how a token
+moves the KL of the tokens after it; KL-control-sequence has the KL of the whole completion in the reward."""
+
+
+def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
+    """The DPHConfig fields of a method with what the recipe changes in it.
+
+    `base_rates` are the measured base pass rates of the training prompts, from which a target validity mu
+    gives beta (theory A9). ValueError for an unknown method, and for a change it has no place for.
+    """
+    if config.name not in METHODS:
+        raise argument_error("method.name", config.name, f"one of {', '.join(METHODS)}")
+    trained = METHODS[config.name]
+    _no_place_for(config, trained)
+    arguments, notes = exploration_arguments(trained.method.exploration)
+    arguments["two_backward"] = config.two_backward
+    if trained.online == "alpha_dpg":
+        # The sum over the tokens of each completion, averaged over completions, is what theory B7 is about.
+        arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": trained.online}
+        arguments["alpha"] = trained.alpha if config.alpha is None else config.alpha
+    if trained.method.penalty is not None:
+        notes += _penalised(arguments, config, trained.method.penalty, base_rates)
+    if trained.method.rehearsal is not None:
+        notes += _rehearsed(arguments, config, trained.method.rehearsal)
+    return Setup(MappingProxyType(arguments), tuple(notes))
+
+
+def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], list[str]]:
+    """GRPOConfig's fields for an exploration, and what TRL does otherwise; ValueError where it cannot."""
+    if exploration.level != "token":
+        raise argument_error(
+            "level", exploration.level, "token: TRL's sequence ratio is the geometric mean of tokens'"
+        )
+    if exploration.dual_clip is not None and exploration.dual_clip < 1 + exploration.clip_high:
+        # TRL's delta holds the ratio down whatever the advantage's sign.
+        raise argument_error(
+            "dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}"
+        )
+    losses = {"token_mean": "dapo", "sequence_mean": "grpo"}
+    if exploration.reduction not in losses:
+        raise argument_error("reduction", exploration.reduction, f"one of {', '.join(losses)}")
+    arguments = {
+        "epsilon": exploration.clip_low,
+        "epsilon_high": exploration.clip_high,
+        "delta": exploration.dual_clip,
+        "loss_type": losses[exploration.reduction],
+        "scale_rewards": "group" if exploration.normalise else "none",
+        "beta": 0.0,
+    }
+    notes = [_DEVIATION] if exploration.normalise else []
+    return arguments, notes + [_GROUPS_OF_EQUAL_REWARDS] * exploration.dynamic_sampling
+
+
+def _no_place_for(config: MethodConfig, trained: TrainedMethod) -> None:
+    rehearsal, penalty = trained.method.rehearsal, trained.method.penalty
+    has_alpha = trained.online == "alpha_dpg" or _is_alpha(rehearsal)
+    places = {
+        "eta": (rehearsal is not None, "DPH methods"),
+        "gauge": (rehearsal is not None, "DPH methods"),
+        "beta": (penalty is not None, "GRPO-KL, RKL and KL control"),
+        "mu": (trained.targets, "KL control"),
+        "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
+    }
+    for name, (place, who) in places.items():
+        if getattr(config, name) is not None and not place:
+            raise argument_error(
+                f"method.{name}", getattr(config, name), f"{config.name} has none; only {who} do"
+            )
+    if config.form == "definition" and rehearsal is None:
+        raise argument_error(
+            "method.form", config.form, f"{config.name} has no rehearsal; only DPH methods do"
+        )
+    if config.name == "KL-DPG" and config.alpha not in (None, 1):
+        raise argument_error("method.alpha", config.alpha, "KL-DPG is alpha-DPG at alpha = 1; name alpha-DPG")
+
+
+def _penalised(
+    arguments: dict[str, Any], config: MethodConfig, penalty: Penalty, base_rates: Sequence[float]
+) -> list[str]:
+    notes: list[str] = []
+    beta = penalty.coefficient if config.beta is None else config.beta
+    if config.mu is not None:
+        beta, notes = _beta_for(config.mu, base_rates)
+    if penalty.form == "reward":
+        arguments |= {"online": "sequence_kl", "online_coefficient": beta}
+    else:
+        # GRPO's and the RKL baseline's authors differentiate the plain k3, which descends the forward KL.
+        arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}
+    return notes
+
+
+def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]:
+    if not len(base_rates):
+        raise argument_error(
+            "method.mu", mu, "needs the base pass rates of the training prompts; pre-sample first"
+        )
+    rates = list(base_rates)
+    beta = float(beta_for_mean_validity(rates, mu))
+    never, always = sum(rate == 0 for rate in rates), sum(rate == 1 for rate in rates)
+    return beta, [
+        f"beta = {beta:.6g} for a mean validity of {mu:g} over {len(rates)} training prompts, from their "
+        f"measured base pass rates (theory A9); {never} with no correct rollout count as staying at 0 and "
+        f"{always} with none wrong as staying at 1, though more rollouts might show otherwise."
+    ]
+
+
+def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehearsal) -> list[str]:
+    eta = rehearsal.eta if config.eta is None else config.eta
+    if _is_alpha(rehearsal):
+        arguments["divergence"] = "alpha"
+        arguments["alpha"] = rehearsal.divergence.alpha if config.alpha is None else config.alpha
+    else:
+        arguments["divergence"] = rehearsal.divergence.name
+    arguments |= {
+        "gauge": rehearsal.gauge if config.gauge is None else config.gauge,
+        "rehearsal_level": rehearsal.level,
+        "rehearsal_reduction": rehearsal.reduction,
+        "rehearsal_rows": config.rehearsal_rows,
+    }
+    if config.form == "generator":
+        arguments["eta"] = eta
+        return []
+    arguments |= {"online": "definition", "online_coefficient": eta}
+    return [
+        "Definition form: the divergence is taken on the policy's own samples of the training prompts, "
+        "against the reference at hand; the generator form takes it on stored correct samples of the "
+        "rehearsed prompts."
+    ]
+
+
+def _is_alpha(rehearsal: Rehearsal | None) -> bool:
+    return rehearsal is not None and rehearsal.divergence.name not in DIVERGENCES

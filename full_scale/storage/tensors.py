@@ -1,0 +1,79 @@
+"""Binary files that are either complete or not there, and the hashes that tell one from another."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from dph_theory.support.errors import argument_error
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write a safetensors file atomically: the old file stays until the new one is whole."""
+    # Clones, because safetensors refuses views that share their memory.
+    data = save(
+        {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}, dict(metadata or {})
+    )
+    # Not tempfile's, whose files are private: this one has the mode that the umask gives any new file.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """What other libraries write into an existing folder: OSError with the space left if that fails.
+
+    torch and safetensors have errors of their own, which do not say that a disk is full.
+    """
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
+        free = shutil.disk_usage(folder).free
+        raise OSError(f"{folder}: writing failed with {free:,} bytes free ({error})") from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a safetensors file; ValueError if it is missing or damaged."""
+    if not path.is_file():
+        raise argument_error("path", str(path), "a safetensors file; there is none")
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except SafetensorError as error:
+        raise argument_error("path", str(path), f"a whole safetensors file ({error})") from error
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """The sha256 of the files' names and contents, in the order of their names."""
+    digest = hashlib.sha256()
+    for path in sorted(paths, key=lambda path: path.name):
+        digest.update(f"{path.name}:{path.stat().st_size}:".encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def hash_values(values: Any, tensors: Iterable[Tensor] = ()) -> str:
+    """The sha256 of JSON-ready values and of tensors' dtypes, shapes and bytes."""
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
+    for tensor in tensors:
+        digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Tasks: prompts, verifiers that judge answers, and where both are loaded from."""

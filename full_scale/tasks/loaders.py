@@ -1,0 +1,101 @@
+"""Tasks by name: the built-in one, BIRD, Spider and maths, each with its sets and its verifier."""
+
+import dataclasses
+import importlib
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dph_theory.support.errors import argument_error
+
+from ..recipe.schema import TaskConfig, arguments, build
+from .protocol import RESERVED, Task, Verifier
+from .published import LAYOUTS, Source, examples, has_split
+from .verifiers.dispatch import Dispatch
+from .verifiers.maths import MathsVerifier
+from .verifiers.sql import SqlVerifier
+
+
+@dataclass(frozen=True)
+class Options(Source):
+    """`task.options` of a published task: how its training set is read, and what else it takes."""
+
+    evaluation: Mapping[str, Any] = field(default_factory=dict)
+    """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): a `Source` each."""
+    system: str | None = None
+    """The system message, where the model is used through its chat template."""
+    sql: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `SqlVerifier`: seconds, rows, memory, workers."""
+    maths: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `MathsVerifier`: seconds, memory, workers."""
+
+
+def load_task(config: TaskConfig) -> Task:
+    """The task a recipe names, with its examples read and its verifier ready.
+
+    ValueError names an unknown task, option or set, a file that is missing, or the row and field at fault.
+    """
+    if config.name not in TASKS:
+        raise argument_error("task.name", config.name, f"one of {sorted(TASKS)}")
+    return TASKS[config.name](config)
+
+
+def _built_in(config: TaskConfig) -> Task:
+    return importlib.import_module("full_scale.tasks.tiny_sql.task").load(config)
+
+
+def _published(config: TaskConfig) -> Task:
+    options = build(Options, config.options, "task.options.")
+    if not config.data:
+        raise argument_error(
+            "task.data", config.data, "a file, a folder in the published layout, or a dataset's name"
+        )
+    own = {item.name: getattr(options, item.name) for item in dataclasses.fields(Source)}
+    train = Source(**own | {"task": config.name, "data": config.data, "databases": config.databases})
+    sources = _evaluation(options, train)
+    needed = {LAYOUTS[source.task].verifier for source in (train, *sources.values())}
+    return Task(
+        config.name,
+        examples(train, "train"),
+        {name: examples(source, name) for name, source in sources.items()},
+        _verifier(options, needed),
+        system=options.system,
+    )
+
+
+def _evaluation(options: Options, train: Source) -> dict[str, Source]:
+    """The evaluation sets' sources: those named, or else the published layout's own, if it is there."""
+    if not options.evaluation and train.split == "train" and has_split(train.task, train.data, "dev"):
+        return {"in_domain": dataclasses.replace(train, split="dev", limit=None)}
+    sources = {}
+    for name, values in options.evaluation.items():
+        where = f"task.options.evaluation.{name}"
+        if name in RESERVED:
+            raise argument_error(where, name, f"any name but {RESERVED}")
+        source = build(Source, values, f"{where}.")
+        source = dataclasses.replace(source, task=source.task or train.task)
+        if source.task not in LAYOUTS:
+            raise argument_error(f"{where}.task", source.task, f"one of {sorted(LAYOUTS)}")
+        if not source.data:
+            raise argument_error(f"{where}.data", source.data, "a file, a folder or a dataset's name")
+        sources[name] = source
+    return sources
+
+
+def _verifier(options: Options, needed: set[str]) -> Verifier:
+    makers: dict[str, Callable[..., Verifier]] = {"sql": SqlVerifier, "maths": MathsVerifier}
+    verifiers = {name: _made(makers[name], getattr(options, name), name) for name in sorted(needed)}
+    return Dispatch(verifiers) if len(verifiers) > 1 else verifiers[needed.pop()]
+
+
+def _made(maker: Any, values: Mapping[str, Any], name: str) -> Verifier:
+    hints = typing.get_type_hints(maker.__init__)
+    del hints["return"]
+    return maker(**arguments(hints, values, f"task.options.{name}."))
+
+
+TASKS: dict[str, Callable[[TaskConfig], Task]] = {
+    "tiny-sql": _built_in,
+    **dict.fromkeys(LAYOUTS, _published),
+}

@@ -1,0 +1,70 @@
+"""What every task is made of: examples, a verifier that scores completions, and the styles it can name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from dph_theory.support.errors import argument_error
+
+RESERVED = ("train", "rehearsed", "explored")
+"""Names of sets that are the training's own: no evaluation set of a task may bear one."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One prompt with what its verifier needs to judge an answer; `id` is unique within a task."""
+
+    id: str
+    prompt: str
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    """What the verifier compares with, as JSON-ready values (a gold query and its database, an answer)."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A verdict: v in {0, 1}, the outcome's name to be counted, and the answer's style if it has one."""
+
+    correct: bool
+    outcome: str
+    """`correct`, `wrong`, or why nothing could be compared (`no_answer`, `error`, `timeout`, ...)."""
+    style: str | None = None
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """Scores completions; one that crashes, hangs or misbehaves scores incorrect, and never raises."""
+
+    def __call__(self, examples: Sequence[Example], completions: Sequence[str]) -> list[Score]:
+        """One score for each pair of example and completion, in order."""
+        ...
+
+    def close(self) -> None:
+        """Free what the verifier holds (processes, connections)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """A verifiable task: prompts to train on, sets to evaluate on, a verifier, the styles of its answers."""
+
+    name: str
+    train: Sequence[Example]
+    evaluation: Mapping[str, Sequence[Example]]
+    """Evaluation sets by name: `in_domain`, `cross_domain`, `out_of_domain`, whichever the task has."""
+    verifier: Verifier
+    styles: tuple[str, ...] = ()
+    system: str | None = None
+    """The system message that goes before every prompt where the model is used through its chat template."""
+
+    def __post_init__(self) -> None:
+        for name in self.evaluation:
+            if name in RESERVED:
+                raise argument_error(f"task {self.name!r} evaluation set", name, f"any name but {RESERVED}")
+        for name, examples in {"train": self.train, **self.evaluation}.items():
+            if not examples:
+                raise argument_error(f"task {self.name!r} set", name, "every set needs at least one example")
+            seen: set[str] = set()
+            for example in examples:
+                if example.id in seen:
+                    raise argument_error(f"{name} example id", example.id, "ids must be unique within a set")
+                seen.add(example.id)

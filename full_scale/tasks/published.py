@@ -1,0 +1,166 @@
+"""Examples from published data: BIRD and Spider with their databases, and maths."""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from dph_theory.support.errors import argument_error
+
+from .protocol import Example
+from .rows import Row, read_rows
+from .verifiers.extract import last_boxed, tagged
+from .verifiers.sandbox import connect
+
+BIRD_PROMPT = """{schema}
+
+External knowledge: {evidence}
+Question: {question}
+
+Answer with one SQLite query in a ```sql block."""
+SPIDER_PROMPT = """{schema}
+
+Question: {question}
+
+Answer with one SQLite query in a ```sql block."""
+MATHS_PROMPT = r"""{question}
+
+Please reason step by step, and put your final answer within \boxed{{}}."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the examples of one set come from, and how they are asked."""
+
+    task: str = ""
+    """`bird`, `spider` or `maths`: which fields and files to look for."""
+    data: str = ""
+    """A JSON or JSONL file, a folder in the published layout, or a dataset's name."""
+    databases: str | None = None
+    """SQL: the folder of databases, if it is not where the published layout has it."""
+    split: str = "train"
+    """Which file of the published layout (`train` or `dev`), or which split of a dataset."""
+    subset: str | None = None
+    """A dataset's configuration, such as `main`."""
+    limit: int | None = None
+    """At most how many examples, from the beginning."""
+    template: str | None = None
+    """The prompt, with {schema}, {question} and {evidence} (SQL) or {question} (maths) in it."""
+    question: str | None = None
+    """Maths: the field of the question, if it is no usual one."""
+    answer: str | None = None
+    """Maths: the field of the answer, if it is no usual one."""
+
+
+class Layout(NamedTuple):
+    """How a benchmark is published: its files by split, and how one of its rows becomes an example."""
+
+    files: dict[str, tuple[str, ...]]
+    verifier: str
+    example: Callable[[Source, Row, str], Example]
+
+
+def examples(source: Source, name: str) -> list[Example]:
+    """The examples of the set `name`, ids `<name>/<row>`; ValueError names file, row and field at fault."""
+    if source.limit is not None and source.limit < 1:
+        raise argument_error("limit", source.limit, "at least 1")
+    layout = LAYOUTS[source.task]
+    files = layout.files.get(source.split, ())
+    rows = read_rows(source.data, files=files, split=source.split, subset=source.subset)
+    return [layout.example(source, row, f"{name}/{at}") for at, row in enumerate(rows[: source.limit])]
+
+
+def has_split(task: str, data: str, split: str) -> bool:
+    """Whether a folder holds a file of that split in the task's published layout."""
+    return any((Path(data).expanduser() / file).is_file() for file in LAYOUTS[task].files.get(split, ()))
+
+
+def schema_text(database: Path) -> str:
+    """The CREATE statements of a database, as a prompt shows them; sqlite3.Error if it cannot be read."""
+    return _schema_text(database, database.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _schema_text(database: Path, _changed: int) -> str:
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    with contextlib.closing(connect(database)) as connection:
+        return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
+
+
+def _bird(source: Source, row: Row, identity: str) -> Example:
+    evidence = row.values.get("evidence") or "none"
+    return _sql(source, row, identity, row.text("SQL"), BIRD_PROMPT, evidence=evidence)
+
+
+def _spider(source: Source, row: Row, identity: str) -> Example:
+    return _sql(source, row, identity, row.text("query"), SPIDER_PROMPT, evidence="")
+
+
+def _sql(source: Source, row: Row, identity: str, query: str, template: str, *, evidence: str) -> Example:
+    database = _database(source, row)
+    try:
+        schema = schema_text(database)
+    except sqlite3.Error as error:
+        raise ValueError(f"{row.where}: {database} cannot be read: {error}") from error
+    prompt = _filled(
+        source.template or template, schema=schema, question=row.text("question"), evidence=evidence
+    )
+    reference = {"verifier": "sql", "match": source.task, "database": str(database), "query": query}
+    return Example(identity, prompt, reference)
+
+
+def _database(source: Source, row: Row) -> Path:
+    """The row's database: `<db_id>/<db_id>.sqlite` in one of the folders that the published layouts have."""
+    data = Path(source.data).expanduser()
+    name = row.text("db_id")
+    if Path(name).name != name:
+        raise argument_error(f"{row.where}: db_id", name, "the plain name of a folder")
+    if source.databases is None and not data.exists():
+        raise argument_error("databases", None, "the folder of databases must be given with a dataset's name")
+    root = Path(source.databases or (data.parent if data.is_file() else data)).expanduser()
+    splits = sorted(("train", "dev"), key=lambda split: split != source.split)
+    folders = ("", "database", *(f"{a}{split}_databases" for split in splits for a in ("", f"{split}/")))
+    for folder in folders:
+        file = root / folder / name / f"{name}.sqlite"
+        if file.is_file():
+            return file.resolve()
+    raise argument_error(
+        f"{row.where}: db_id", name, f"there must be a {name}/{name}.sqlite in {root} or its {folders[1:]}"
+    )
+
+
+def _maths(source: Source, row: Row, identity: str) -> Example:
+    question = row.text(*([source.question] if source.question else ("problem", "question", "prompt")))
+    # GSM8K marks the answer at the end of its reasoning, MATH boxes it in the solution; else it stands alone.
+    given = row.text(*([source.answer] if source.answer else ("answer", "solution")))
+    answer = tagged(given) or last_boxed(given)
+    if not answer:
+        if not (source.answer or row.values.get("answer") is not None):
+            raise argument_error(
+                f"{row.where}: solution", given, r"the answer must stand in a \boxed{} or after ####"
+            )
+        answer = given.strip()
+    prompt = _filled(source.template or MATHS_PROMPT, question=question)
+    return Example(identity, prompt, {"verifier": "maths", "answer": answer})
+
+
+def _filled(template: str, **values: str) -> str:
+    try:
+        return template.format(**values)
+    except (ValueError, LookupError, AttributeError) as error:
+        allowed = f"the places {sorted(values)}, other braces doubled"
+        raise argument_error("template", template, allowed) from error
+
+
+LAYOUTS = {
+    "bird": Layout(
+        {"train": ("train.json", "train/train.json"), "dev": ("dev.json", "dev/dev.json")}, "sql", _bird
+    ),
+    "spider": Layout({"train": ("train_spider.json",), "dev": ("dev.json",)}, "sql", _spider),
+    "maths": Layout(
+        {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _maths
+    ),
+}

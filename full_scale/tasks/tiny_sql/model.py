@@ -1,0 +1,139 @@
+"""The initial model: a small Llama, trained from scratch to answer in every style, and not always rightly."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from dph_theory.support.errors import argument_error
+
+from .questions import Question, slip
+from .styles import STYLES, written
+
+Progress = Callable[[str, int, int], None]
+IGNORED = -100
+"""The label of tokens that are not learnt, as transformers has it."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the initial model answers, whatever is asked: the share of each style, and of wrong answers."""
+
+    count_star: float = 0.3
+    count_column: float = 0.25
+    count_distinct: float = 0.2
+    subquery: float = 0.15
+    sum_case: float = 0.1
+    slips: float = 0.12
+
+    def __post_init__(self) -> None:
+        if min(self.shares) < 0 or not math.isclose(sum(self.shares), 1):
+            raise argument_error("habits", self.shares, f"shares of {list(STYLES)} that sum to one")
+        if not 0 <= self.slips < 1:
+            raise argument_error("habits.slips", self.slips, "a share in [0, 1)")
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of each style, in the order of STYLES."""
+        return tuple(getattr(self, style) for style in STYLES)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The Llama's sizes, and how long it learns; about 0.2 million weights unless changed."""
+
+    hidden: int = 64
+    layers: int = 2
+    heads: int = 4
+    steps: int = 600
+    batch: int = 64
+    learning_rate: float = 4e-3
+    device: str = "cpu"
+
+
+def llama(tokenizer: PreTrainedTokenizerFast, sizes: Architecture, seed: int) -> LlamaForCausalLM:
+    """A Llama of the sizes with random weights; the caller's random state is left as it was."""
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=sizes.hidden,
+        intermediate_size=4 * sizes.hidden,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        num_key_value_heads=sizes.heads,
+        max_position_embeddings=256,
+        # At the usual 0.02, made for wide models, a narrow one takes thousands of steps to learn to copy.
+        initializer_range=sizes.hidden**-0.5,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return LlamaForCausalLM(config)
+
+
+def answer(question: Question, habits: Habits, rng: np.random.Generator) -> str:
+    """An answer as the initial model is to give them: a style by its share, sometimes with a slip."""
+    style = tuple(STYLES)[rng.choice(len(STYLES), p=habits.shares)]
+    sql = written(style, question.table.thing, question.source)
+    return slip(question, sql, rng) if rng.random() < habits.slips else sql
+
+
+def learn(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    questions: Sequence[Question],
+    habits: Habits,
+    sizes: Architecture,
+    seed: int,
+    progress: Progress,
+) -> float:
+    """Fit the model to answers drawn afresh at every step; the mean cross-entropy of the last tenth, in nats.
+
+    Only answers and their end are learnt, not prompts. Adam, cosine schedule after a short warm-up.
+    """
+    rng = np.random.default_rng(seed)
+    model.to(sizes.device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=sizes.learning_rate, weight_decay=0.0)
+    warm_up = max(1, sizes.steps // 20)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda step: min(1.0, (step + 1) / warm_up) * 0.5 * (1 + math.cos(math.pi * step / sizes.steps)),
+    )
+    losses = []
+    for step in range(sizes.steps):
+        chosen = [questions[i] for i in rng.integers(len(questions), size=sizes.batch)]
+        pairs = [(question.prompt, answer(question, habits, rng)) for question in chosen]
+        tokens, labels = (batch.to(sizes.device) for batch in _batch(tokenizer, pairs))
+        loss = model(input_ids=tokens, labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        progress("learning", step + 1, sizes.steps)
+    model.to("cpu").eval()
+    return float(np.mean(losses[-max(1, sizes.steps // 10) :]))
+
+
+def _batch(
+    tokenizer: PreTrainedTokenizerFast, pairs: Sequence[tuple[str, str]]
+) -> tuple[Int[Tensor, "batch tokens"], Int[Tensor, "batch tokens"]]:
+    """Tokens of prompt, answer and end, and labels; padded on the right, where no token looks."""
+    prompts = [tokenizer(prompt)["input_ids"] for prompt, _ in pairs]
+    answers = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for _, text in pairs]
+    width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
+    tokens = torch.full((len(pairs), width), tokenizer.pad_token_id)
+    labels = torch.full((len(pairs), width), IGNORED)
+    for row, (prompt, text) in enumerate(zip(prompts, answers, strict=True)):
+        end = len(prompt) + len(text)
+        tokens[row, :end] = torch.tensor(prompt + text)
+        labels[row, len(prompt) : end] = torch.tensor(text)
+    return tokens, labels

@@ -1,0 +1,204 @@
+"""A pool of worker processes that judge jobs; one that dies or overruns is killed, counted and replaced."""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from dph_theory.support.errors import argument_error
+
+from .worker import READY, Reply
+
+START_SECONDS = 120.0
+"""A worker that is not ready by then, on however busy a machine, will not be."""
+GRACE_SECONDS = 2.0
+"""Wall time beyond a job's limit before the parent kills what the kernel's own clock did not."""
+
+_KEPT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
+"""What of the environment a Python may need to start."""
+
+Job = Mapping[str, Any]
+
+
+class Limits(NamedTuple):
+    """What a worker may use: seconds on one job (of computing, and by the wall), bytes of address space."""
+
+    seconds: float
+    memory: int
+
+
+class Worker:
+    """One worker process, started at once, awaited at its first job."""
+
+    def __init__(self, judge: str, limits: Limits) -> None:
+        self._judge, self._limits, self._ready, self.deadline = judge, limits, False, 0.0
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self.socket, theirs = socket.socketpair()
+        self._replies = self.socket.makefile("rb")
+        command = [
+            "-B",
+            "-m",
+            "full_scale.tasks.verifiers.worker",
+            judge,
+            str(limits.memory),
+            str(limits.seconds),
+        ]
+        # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
+        # own, so that an interrupt at the keyboard is the parent's to handle.
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, *command],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=self._errors,
+                env=_environment(),
+                start_new_session=True,
+            )
+
+    def give(self, job: Job) -> bool:
+        """Hand over a job and start its clock; false if the process had died while it was idle."""
+        self._await_ready()
+        try:
+            self.socket.sendall(json.dumps(job).encode() + b"\n")
+        except OSError:
+            return False
+        self.deadline = time.monotonic() + self._limits.seconds + GRACE_SECONDS
+        return True
+
+    def take(self) -> Reply | None:
+        """The reply that has arrived, or none if the process ended in the middle of the job."""
+        try:
+            line = self._replies.readline()
+        except OSError:
+            return None
+        return json.loads(line) if line.endswith(b"\n") else None
+
+    def stop(self) -> int:
+        """Kill the process and free what it held; its exit status, of its own end if it had ended."""
+        self._process.kill()
+        for held in (self._replies, self.socket, self._errors):
+            held.close()
+        return self._process.wait()
+
+    def _await_ready(self) -> None:
+        if self._ready:
+            return
+        self.socket.settimeout(START_SECONDS)
+        try:
+            greeting = self._replies.readline()
+        except OSError as error:
+            greeting = str(error).encode()
+        if greeting != READY:
+            self._errors.seek(0)
+            said = self._errors.read().decode(errors="replace").strip()[-2000:]
+            raise RuntimeError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
+        self._ready = True
+
+
+def _share() -> int:
+    """How many CPUs fall to this process, where several train side by side on the machine."""
+    return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def _environment() -> dict[str, str]:
+    """What a worker sees of the environment: where to import from, and nothing secret."""
+    kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
+    return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
+
+
+class Pool:
+    """Workers that stay; `map` hands them jobs and returns one reply a job, in order.
+
+    `judge` is `module:function`, from a job (a JSON-ready mapping) to a reply (a small mapping with an
+    `outcome`). A job whose worker runs out of time or dies gets the outcome `timeout` or `crash`; no job
+    makes `map` raise. RuntimeError if workers cannot be started at all: then no reward would mean anything.
+    `workers` is how many at most (by default this process's share of the CPUs); they start when first needed,
+    `close` ends them, and the pool can be used again, from any thread.
+    """
+
+    def __init__(self, judge: str, limits: Limits, workers: int | None = None) -> None:
+        size = _share() if workers is None else workers
+        if size < 1:
+            raise argument_error("workers", workers, "at least 1")
+        if limits.seconds <= 0 or limits.memory <= 0:
+            raise argument_error("limits", limits, "seconds and bytes above 0")
+        self._judge, self._limits, self._size = judge, limits, size
+        self._lock = threading.Lock()
+        self._workers: list[Worker] = []
+        weakref.finalize(self, _stop, self._workers)
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers."""
+        _stop(self._workers)
+
+    def map(self, jobs: Sequence[Job]) -> list[Reply]:
+        """One reply for each job, in order."""
+        replies: list[Reply] = [{} for _ in jobs]
+        queue = iter(enumerate(jobs))
+        with self._lock, selectors.DefaultSelector() as running:
+            try:
+                while len(self._workers) < min(self._size, len(jobs)):
+                    self._workers.append(Worker(self._judge, self._limits))
+                for slot in range(len(self._workers)):
+                    self._next(slot, queue, running)
+                while running.get_map():
+                    for slot, job, reply in self._finished(running):
+                        replies[job] = reply
+                        self._next(slot, queue, running)
+            except BaseException:
+                # Workers that still compute would give their replies to the next batch's jobs.
+                self.close()
+                raise
+        return replies
+
+    def _next(self, slot: int, queue: Iterator[tuple[int, Job]], running: selectors.DefaultSelector) -> None:
+        """Give the worker at `slot` the next job, if one is left."""
+        for index, job in queue:
+            while not self._workers[slot].give(job):
+                self._replace(slot)
+            running.register(self._workers[slot].socket, selectors.EVENT_READ, (slot, index))
+            return
+
+    def _finished(self, running: selectors.DefaultSelector) -> list[tuple[int, int, Reply]]:
+        """Wait for replies, deaths and deadlines: the slots that are free again, with their jobs' replies."""
+        deadlines = [self._workers[key.data[0]].deadline for key in running.get_map().values()]
+        ready = [key for key, _ in running.select(max(0.0, min(deadlines) - time.monotonic()))]
+        done = []
+        for key in list(running.get_map().values()):
+            slot, index = key.data
+            late = self._workers[slot].deadline <= time.monotonic()
+            if key not in ready and not late:
+                continue
+            running.unregister(key.fileobj)
+            reply = self._workers[slot].take() if key in ready else None
+            if reply is None:
+                status = self._replace(slot)
+                reply = {"outcome": "timeout" if late or status == -signal.SIGPROF else "crash"}
+            done.append((slot, index, reply))
+        return done
+
+    def _replace(self, slot: int) -> int:
+        status = self._workers[slot].stop()
+        self._workers[slot] = Worker(self._judge, self._limits)
+        return status
+
+
+def _stop(workers: list[Worker]) -> None:
+    while workers:
+        workers.pop().stop()

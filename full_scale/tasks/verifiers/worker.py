@@ -1,0 +1,74 @@
+"""What a worker process runs: one job a line in, one reply a line out, under limits that the kernel keeps.
+
+`python -m full_scale.tasks.verifiers.worker module:function memory seconds`. Started as a program of its own
+and never forked: the parent may hold threads, locks and a GPU.
+"""
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+LONGEST_DETAIL = 300
+"""Characters of an error's text that go into a reply, which is thus one write."""
+READY = b"ready\n"
+
+Reply = dict[str, Any]
+Judge = Callable[[dict[str, Any]], Reply]
+
+
+def restrict(memory: int) -> None:
+    """From here on: at most `memory` bytes of address space, no byte written to any file, no core dump."""
+    for kind, limit in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (limit, limit))
+
+
+def answer(judge: Judge, line: bytes) -> bytes:
+    """The reply to one job, as a line; an exception of the judge is the outcome `crash`."""
+    try:
+        reply = judge(json.loads(line))
+    except Exception as error:
+        reply = {"outcome": "crash", "detail": f"{type(error).__name__}: {error}"}
+    if "detail" in reply:
+        reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
+    return json.dumps(reply).encode() + b"\n"
+
+
+def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
+    """Answer jobs until the parent closes its end.
+
+    The kernel ends a process that has computed for `seconds` on one job (SIGPROF), even inside a C function
+    that never returns to Python, and even if the parent is gone.
+    """
+    for line in jobs:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        reply = answer(judge, line)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        os.write(replies, reply)
+
+
+def main(target: str, memory: str, seconds: str) -> None:
+    """Load the judge, shut the doors, say so, and serve."""
+    # Replies have a descriptor of their own: what a library prints must not come between them.
+    replies = os.dup(1)
+    os.dup2(2, 1)
+    module, _, function = target.partition(":")
+    judge = getattr(importlib.import_module(module), function)
+    restrict(int(memory))
+    os.write(replies, READY)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    serve(judge, float(seconds), sys.stdin.buffer, replies)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

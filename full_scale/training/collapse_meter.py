@@ -1,0 +1,98 @@
+"""The collapse meter for any TRL GRPO run: how much more KL the policy spends than its validity must cost.
+
+    meter = CollapseMeter(base_rates={prompt: base pass rate, ...})
+    meter.attach(trainer)
+
+Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from trl import GRPOTrainer
+
+from dph_theory.losses import excess_kl_estimate
+from dph_theory.support.errors import argument_error
+
+from ..models.versions import check_versions
+from .reference import OnlineReference, sequence_log_probs
+from .reward_function import Recorded, record_rewards
+
+
+class CollapseMeter:
+    """Measures KL(pi || ref) - kl(V || A1), the excess KL of theory A8, on the samples TRL has just drawn.
+
+    `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
+    holds the keys, or "prompt" for the prompts themselves. Groups whose prompt is not among them are left
+    out and counted. Every `every`-th generated batch is measured, at one forward pass under the policy and
+    one under the reference. Neither weights nor random numbers are touched. Source: ours, theory A8.
+    """
+
+    def __init__(self, base_rates: Mapping[Any, float], *, key: str = "prompt", every: int = 1) -> None:
+        for name, rate in base_rates.items():
+            if not 0 < rate < 1:
+                raise argument_error(f"base_rates[{name!r}]", rate, "a base pass rate in (0, 1)")
+        if every < 1:
+            raise argument_error("every", every, "a whole number, at least 1")
+        self.base_rates, self.key, self.every = dict(base_rates), key, every
+
+    def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
+        """From now on, measure what this trainer samples.
+
+        The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
+        loaded from where the trained one came from. RuntimeError under another TRL than the pinned one;
+        ValueError for several reward functions, and for mask_truncated_completions, under which TRL hides
+        what is to be measured.
+        """
+        check_versions()
+        if trainer.args.mask_truncated_completions:
+            raise argument_error(
+                "mask_truncated_completions", True, "off: the meter needs every completion in full"
+            )
+        recorded = record_rewards(trainer, self.key)
+        online = reference or OnlineReference(trainer)
+        generate = trainer._generate_and_score_completions
+
+        def generate_and_measure(inputs: Any) -> dict[str, Any]:
+            samples = generate(inputs)
+            # Counted by TRL's own steps, which a resumed run takes up where they were.
+            batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
+            if trainer.model.training and batch % self.every == 0:
+                self._measure(trainer, recorded, online.with_log_probs(samples))
+            return samples
+
+        trainer._generate_and_score_completions = generate_and_measure
+
+    def _measure(self, trainer: GRPOTrainer, recorded: Recorded, samples: dict[str, Any]) -> None:
+        keys, rewards = recorded.last
+        log_pi, log_ref = sequence_log_probs(samples)
+        rates = torch.tensor([self.base_rates.get(key, torch.nan) for key in keys]).to(log_pi)
+        columns = torch.stack([torch.tensor(rewards).to(log_pi), log_pi, log_ref, rates])
+        # A group may lie across processes: gather first. (processes * batch, 4) -> groups.
+        groups = (
+            trainer.accelerator.gather(columns.T.contiguous())
+            .cpu()
+            .unflatten(0, (-1, trainer.num_generations))
+        )
+        known = ~groups[:, 0, 3].isnan()
+        metrics = trainer._metrics["train"]
+        metrics["collapse/groups_left_out"].append((~known).sum().item())
+        if known.any():
+            for name, value in _meter(groups[known]).items():
+                metrics[f"collapse/{name}"].append(value)
+
+
+def _meter(groups: Tensor) -> dict[str, float]:
+    """Means over (groups, samples, 4) of reward, log pi, log ref, base rate; cost + excess = kl."""
+    rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
+    found = excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0])
+    kl, excess = (log_pi - log_ref).mean().item(), found.mean.item()
+    return {
+        "excess_kl": excess,
+        "excess_kl_se": found.mean_standard_error.item(),
+        "validity": rewards.mean().item(),
+        "kl": kl,
+        "cost": kl - excess,
+    }

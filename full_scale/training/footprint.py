@@ -1,0 +1,133 @@
+"""Roughly what a training needs of a device's memory, counted from the model's shape."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from peft import get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from ..models.adapter import adapter
+from ..recipe.schema import ModelConfig
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that decide a model's memory."""
+
+    parameters: int
+    trainable: int
+    layers: int
+    hidden: int
+    kv_width: int
+    """Key and value channels of a layer: 2 x heads x channels of a head."""
+    vocabulary: int
+    context: int
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes on each device, at the peak of an optimizer step; the cache is generation's, before it."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    reference: int
+    activations: int
+    logits: int
+    cache: int
+
+    @property
+    def total(self) -> int:
+        """The peak: generation needs the cache, the step gradients and activations, not both at once."""
+        resident = self.weights + self.optimizer + self.reference
+        return resident + max(self.cache, self.gradients + self.activations + self.logits)
+
+    def as_dict(self) -> dict[str, int]:
+        """The parts and the total, in bytes."""
+        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "total": self.total}
+
+
+def model_shape(config: ModelConfig) -> Shape:
+    """The shape of a model, from its configuration alone, which must be at hand; its tokenizer must be too.
+
+    The parameters are counted on a model without storage. OSError or ValueError if they are not at hand.
+    """
+    found = AutoConfig.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
+    AutoTokenizer.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
+        lora = adapter(config)
+        if lora is not None:
+            model = get_peft_model(model, lora)
+    head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads
+    return Shape(
+        parameters=sum(p.numel() for p in model.parameters()),
+        trainable=sum(p.numel() for p in model.parameters() if p.requires_grad),
+        layers=found.num_hidden_layers,
+        hidden=found.hidden_size,
+        kv_width=2 * getattr(found, "num_key_value_heads", found.num_attention_heads) * head,
+        vocabulary=found.vocab_size,
+        context=found.max_position_embeddings,
+    )
+
+
+def footprint(
+    shape: Shape, arguments: Mapping[str, Any], *, dtype: str, world_size: int = 1, sharded: bool = False
+) -> Footprint:
+    """The memory of a training with these DPHConfig arguments on each of `world_size` devices.
+
+    Adam keeps two moments of every trained weight. Sharded (FSDP, ZeRO 3), weights, gradients and moments
+    are float32 and spread over the devices. A transformer layer keeps about 34 bytes x tokens x width at 16
+    bits for its backward pass, attention matrices left aside (Korthikanti et al., arXiv 2205.05198); with
+    checkpointing only its input, and one layer at a time in full. Rehearsal rows stand beside the
+    exploration's in the same step unless `two_backward`. A completion counts in full length: an upper bound
+    for activations, logits and cache; fragmentation and the framework's own memory are not counted.
+    """
+    width = BYTES[dtype]
+    spread, kept = (world_size, 4) if sharded else (1, width)
+    frozen = shape.parameters - shape.trainable
+    reference = _needs_reference(arguments) and shape.trainable == shape.parameters
+    completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
+    rows, generated = _rows(arguments, world_size)
+    # The prompt's length is not known before the data are: half a completion more.
+    tokens = rows * min(completion * 3 // 2, shape.context)
+    layer = 34 * width // 2 * tokens * shape.hidden
+    checkpoints = shape.layers * tokens * shape.hidden * width + layer
+    return Footprint(
+        weights=(shape.trainable * kept + frozen * width) // spread,
+        gradients=shape.trainable * kept // spread,
+        optimizer=2 * shape.trainable * kept // spread,
+        reference=shape.parameters * width // spread if reference else 0,
+        activations=checkpoints if _checkpoints(arguments) else shape.layers * layer,
+        # The logits in the model's precision, their log-softmax and its gradient in float32.
+        logits=rows * completion * shape.vocabulary * (width + 8),
+        cache=0
+        if arguments.get("use_vllm")
+        else generated * min(completion * 3 // 2, shape.context) * shape.layers * shape.kv_width * width,
+    )
+
+
+def _checkpoints(arguments: Mapping[str, Any]) -> bool:
+    """TRL checkpoints unless told otherwise, under either of the setting's two names."""
+    old = arguments.get("gradient_checkpointing", True)
+    return bool(arguments.get("activation_checkpointing", old))
+
+
+def _needs_reference(arguments: Mapping[str, Any]) -> bool:
+    online = arguments.get("online", "none") != "none" or bool(arguments.get("collapse_every"))
+    return bool(arguments.get("beta")) or online
+
+
+def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
+    """Rows whose activations a device holds at once, and rows it generates at once."""
+    batch = arguments.get("per_device_train_batch_size", 8)
+    micros = arguments.get("gradient_accumulation_steps", 1)
+    cut = arguments.get("steps_per_generation") or micros
+    generated = arguments.get("generation_batch_size") or batch * cut * world_size
+    rehearsed = -(-arguments["rehearsal_rows"] // (world_size * micros)) if arguments.get("eta") else 0
+    rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
+    return rows, -(-generated // world_size)

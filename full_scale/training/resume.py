@@ -1,0 +1,147 @@
+"""Exact resume: what TRL leaves out of a checkpoint, and the refusal to go on under other settings.
+
+TRL 1.16 forgets the completions that are still to be trained on, its place among them, and, after the first
+epoch, the order of the prompts. With these a resumed run is bit for bit the run that was not stopped.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import Sampler
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
+from trl import GRPOTrainer
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+
+from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
+
+COMPLETE = "complete.json"
+"""Written last: a checkpoint without it was cut off, and is not resumed from."""
+
+# What a run's course depends on, TRL's part; machines, logging and saving may change between resumes.
+_COURSE = """seed data_seed learning_rate lr_scheduler_type warmup_steps weight_decay adam_beta1 adam_beta2
+adam_epsilon max_grad_norm optim num_train_epochs max_steps per_device_train_batch_size
+gradient_accumulation_steps steps_per_generation num_generations num_iterations max_completion_length
+temperature top_p top_k min_p repetition_penalty beta epsilon epsilon_high delta loss_type scale_rewards
+importance_sampling_level use_bias_correction_kl mask_truncated_completions bf16 fp16 shuffle_dataset
+use_vllm world_size""".split()  # noqa: SIM905
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The latest complete checkpoint of a run's folder, or None if there is none."""
+    complete = folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")
+    return max(
+        (path.parent for path in complete), key=lambda path: int(path.name.split("-")[-1]), default=None
+    )
+
+
+class ReplayedSampler(Sampler):
+    """A seeded TRL sampler whose n-th epoch is the same in a resumed process as in an unbroken one."""
+
+    def __init__(self, sampler: Any, epoch: Callable[[], int]) -> None:
+        self.sampler, self.epoch = sampler, epoch
+
+    def __len__(self) -> int:
+        return len(self.sampler)
+
+    def __iter__(self) -> Iterator[int]:
+        if self.sampler.shuffle:
+            # The sampler draws one permutation an epoch from one generator: draw those of the epochs before.
+            self.sampler.generator.manual_seed(self.sampler.seed)
+            for _ in range(self.epoch()):
+                torch.randperm(self.sampler.num_samples, generator=self.sampler.generator)
+        return iter(self.sampler)
+
+
+class ExactResume(GRPOTrainer):
+    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes."""
+
+    def course(self) -> dict[str, Any]:
+        """What must be the same to resume: settings, prompts."""
+        settings = {name: str(getattr(self.args, name)) for name in _COURSE}
+        return {
+            **settings,
+            "train_dataset": hash_values([str(prompt) for prompt in self.train_dataset["prompt"]]),
+        }
+
+    def _get_train_sampler(self, dataset: Any = None) -> Sampler:
+        # state.epoch is whole between epochs and has a fraction within: its floor is the epoch begun.
+        return ReplayedSampler(super()._get_train_sampler(dataset), lambda: int(self.state.epoch or 0))
+
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+        # Resumed from its last checkpoint, a finished run would take one more step before it looks.
+        if self.state.global_step < self.state.max_steps:
+            super()._run_epoch(*args, **kwargs)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        # Older checkpoints go only when this one is complete: a kill in between would leave none.
+        run = Path(self._get_output_dir(trial=trial))
+        limit, self.args.save_total_limit = self.args.save_total_limit, None
+        try:
+            run.mkdir(parents=True, exist_ok=True)
+            with storing(run):
+                super()._save_checkpoint(model, trial)
+        finally:
+            self.args.save_total_limit = limit
+        folder = run / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+        self._save_cycle(folder)
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            write_json(folder / COMPLETE, self.course())
+            rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint, use_mtime=True)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is not None:
+            self._check_course(Path(checkpoint))
+            self._load_cycle(Path(checkpoint))
+
+    def _cycle_file(self, folder: Path) -> Path:
+        return folder / f"cycle-{self.accelerator.process_index}.safetensors"
+
+    def _save_cycle(self, folder: Path) -> None:
+        """The generated batch that is being trained on, the place in it, and the metrics not yet logged."""
+        batches = self._buffered_inputs or []
+        tensors = {
+            f"{i}/{name}": value
+            for i, batch in enumerate(batches)
+            for name, value in batch.items()
+            if value is not None
+        }
+        kinds = {name: type(value).__name__ for name, value in tensors.items() if not torch.is_tensor(value)}
+        if kinds:
+            raise argument_error("samples", kinds, "tensors only can be stored (text models)")
+        place = {
+            "step": self._step,
+            "batches": len(batches),
+            "tokens": self._total_train_tokens,
+            "metrics": dict(self._metrics["train"]),
+        }
+        write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
+
+    def _load_cycle(self, folder: Path) -> None:
+        tensors, metadata = read_tensors(self._cycle_file(folder))
+        place = json.loads(metadata["place"])
+        batches: list[dict[str, Any]] = [{} for _ in range(place["batches"])]
+        for key, value in tensors.items():
+            index, name = key.split("/")
+            batches[int(index)][name] = value.to(self.accelerator.device)
+        self._step, self._buffered_inputs = place["step"], batches or None
+        self._total_train_tokens = place["tokens"]
+        self._metrics["train"].update(place["metrics"])
+
+    def _check_course(self, folder: Path) -> None:
+        if not (folder / COMPLETE).is_file():
+            raise argument_error("checkpoint", str(folder), f"a checkpoint of this trainer, with {COMPLETE}")
+        stored = json.loads((folder / COMPLETE).read_text(encoding="utf-8"))
+        for name, value in self.course().items():
+            if stored.get(name) != value:
+                raise argument_error(
+                    name,
+                    value,
+                    f"{folder} was trained with {stored.get(name)!r}: resume with it or start anew",
+                )

@@ -1,0 +1,84 @@
+"""A task's verifier as a TRL reward function, and a reward function that remembers its last verdicts."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trl.trainer.utils import get_callable_name
+
+from dph_theory.support.errors import argument_error
+
+from ..tasks.protocol import Task
+
+
+class VerifierReward:
+    """v in {0, 1} of each completion, by the verifier of its task; outcomes are counted in the metrics."""
+
+    __name__ = "verifier"
+
+    def __init__(self, task: Task) -> None:
+        self.verifier = task.verifier
+        self.examples = {example.id: example for example in task.train}
+        self._outcomes: set[str] = set()
+
+    def __call__(
+        self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
+    ) -> list[float]:
+        """One reward for each completion; TRL hands on the dataset's column `example_id`."""
+        unknown = [name for name in example_id if name not in self.examples]
+        if unknown:
+            raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
+        examples = [self.examples[name] for name in example_id]
+        scores = self.verifier(examples, [_text(completion) for completion in completions])
+        log_metric = columns.get("log_metric")
+        if log_metric is not None:
+            counts = Counter(score.outcome for score in scores)
+            # An outcome seen before counts 0 where it is missing, else its mean would run over fewer batches.
+            self._outcomes |= set(counts)
+            for outcome in sorted(self._outcomes):
+                log_metric(f"outcomes/{outcome}", counts[outcome] / len(scores))
+        return [float(score.correct) for score in scores]
+
+
+def reward_function(task: Task) -> VerifierReward:
+    """The task's verifier as TRL calls it: (prompts, completions, completion_ids, **columns) -> rewards."""
+    return VerifierReward(task)
+
+
+class Recorded:
+    """A reward function that keeps the rewards and the keys of the prompts of its last call.
+
+    `key` is the dataset column that names a prompt, or "prompt" for the prompt itself.
+    """
+
+    def __init__(self, reward: Callable[..., list[float]], key: str) -> None:
+        self.reward, self.key = reward, key
+        self.__name__ = get_callable_name(reward)
+        self.last: tuple[list[Any], list[float]] = ([], [])
+
+    def __call__(self, *, prompts: Sequence[Any], **columns: Any) -> list[float]:
+        """The rewards, as they are."""
+        rewards = self.reward(prompts=prompts, **columns)
+        keys = list(prompts) if self.key == "prompt" else columns.get(self.key)
+        if keys is None:
+            raise argument_error(
+                "key", self.key, f"a column of the training set, one of {sorted(columns)}, or prompt"
+            )
+        self.last = (list(keys), list(rewards))
+        return rewards
+
+
+def record_rewards(trainer: Any, key: str) -> Recorded:
+    """Put the trainer's one reward function behind a `Recorded`, or find it there already."""
+    if len(trainer.reward_funcs) != 1 or not callable(trainer.reward_funcs[0]):
+        raise argument_error(
+            "reward_funcs", trainer.reward_func_names, "exactly one reward function, the verifier"
+        )
+    if not (isinstance(trainer.reward_funcs[0], Recorded) and trainer.reward_funcs[0].key == key):
+        trainer.reward_funcs[0] = Recorded(trainer.reward_funcs[0], key)
+    return trainer.reward_funcs[0]
+
+
+def _text(completion: Any) -> str:
+    """A completion's text; through a chat template TRL hands over a list of messages."""
+    return completion if isinstance(completion, str) else completion[-1]["content"]

@@ -1,0 +1,251 @@
+"""The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
+
+import dataclasses
+import difflib
+import json
+import shutil
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+from dph_theory.support.record import checked, record
+
+from ..models.adapter import adapter
+from ..models.generation import prompt_of
+from ..models.hashes import model_hash, tokenizer_hash
+from ..recipe.folders import Folders
+from ..recipe.methods import Setup, setup
+from ..recipe.schema import Recipe, arguments
+from ..storage.tensors import storing
+from ..tasks.protocol import Task
+from .collapse_meter import CollapseMeter
+from .online import OnlineTrainer
+from .resume import last_checkpoint
+from .reward_function import reward_function
+from .trainer import DPHConfig, DPHTrainer
+
+KIND = "full_scale.training"
+PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+_DEFAULTS = {
+    "save_strategy": "steps",
+    "save_steps": 1,
+    "save_total_limit": 2,
+    "logging_steps": 1,
+    "report_to": "none",
+}
+_ELSEWHERE = {
+    "output_dir": "output",
+    "seed": "seed",
+    "temperature": "sampling.temperature",
+    "top_p": "sampling.top_p",
+    "max_completion_length": "sampling.max_new_tokens",
+    "use_vllm": "sampling.backend",
+    **{
+        name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
+    },
+    **dict.fromkeys(("divergence", "online", "online_coefficient"), "method.name"),
+}
+
+
+def method_setup(recipe: Recipe, presampled: Any) -> Setup:
+    """What the recipe's method asks of the trainer; a target validity counts the prompts of D_exp."""
+    return setup(recipe.method, [_rate(presampled.rates[name]) for name in presampled.exp])
+
+
+def resolved(recipe: Recipe, presampled: Any) -> dict[str, Any]:
+    """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
+
+    ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
+    part of the recipe decides, and for a value that is not of its type.
+    """
+    known = {field.name for field in dataclasses.fields(DPHConfig)}
+    for key in recipe.train:
+        if key in _ELSEWHERE:
+            raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            raise argument_error(
+                "train key", key, f"a field of GRPOConfig{f'; did you mean {near[0]!r}?' if near else ''}"
+            )
+    arguments(typing.get_type_hints(DPHConfig), recipe.train, "train.")
+    return {
+        **_DEFAULTS,
+        "output_dir": str(Folders.of(recipe).checkpoints),
+        "seed": recipe.seed,
+        "temperature": recipe.sampling.temperature,
+        "top_p": recipe.sampling.top_p,
+        "max_completion_length": recipe.sampling.max_new_tokens,
+        "bf16": recipe.model.dtype == "bfloat16",
+        "use_vllm": recipe.sampling.backend == "vllm",
+        "disable_tqdm": True,
+        **method_setup(recipe, presampled).arguments,
+        **recipe.train,
+    }
+
+
+def train(recipe: Recipe, task: Task, presampled: Any, *, progress: Progress | None = None) -> dict[str, Any]:
+    """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
+
+    `presampled` is the `Presampled` of the recipe's model. The model goes to `Folders.model` and the record
+    to `Folders.training`, each whole or not at all; where the record is there already, it is returned.
+    `progress` is called with ("train", step, steps). ValueError for D_exp empty or smaller than a generated
+    batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature, a folder that
+    holds another recipe's training.
+    """
+    folders = Folders.of(recipe)
+    config = json.loads(json.dumps(recipe.as_dict()))
+    if folders.training.is_file():
+        return _finished(folders, config)
+    trainer = build_trainer(recipe, task, presampled)
+    if progress is not None:
+        trainer.add_callback(_Progress(progress))
+    start = last_checkpoint(folders.checkpoints)
+    trainer.train(resume_from_checkpoint=None if start is None else str(start))
+    _save_model(trainer, folders)
+    result = _record(trainer, recipe, config, presampled)
+    if trainer.accelerator.is_main_process:
+        write_json(folders.training, result)
+    trainer.accelerator.wait_for_everyone()
+    return result
+
+
+def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
+    """The trainer of a recipe, ready to start; errors as `train`."""
+    method, args = method_setup(recipe, presampled), DPHConfig(**resolved(recipe, presampled))
+    examples = {example.id: example for example in task.train}
+    chosen = [examples[name] for name in presampled.exp]
+    check_sets(method, args.generation_batch_size // args.num_generations, chosen, presampled)
+    if method.rehearses:
+        hashes = {
+            "model_hash": model_hash(recipe.model.path),
+            "tokenizer_hash": tokenizer_hash(recipe.model.path),
+        }
+        presampled.buffer.check(**hashes, temperature=recipe.sampling.temperature)
+    # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
+    rates = {name: (rate.correct + 0.5) / (rate.n + 1) for name, rate in presampled.rates.items()}
+    online = {} if args.online == "none" else {"base_rates": rates}
+    trainer = (OnlineTrainer if online else DPHTrainer)(
+        model=_model(recipe),
+        reward_funcs=reward_function(task),
+        args=args,
+        train_dataset=Dataset.from_list(
+            [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]
+        ),
+        processing_class=AutoTokenizer.from_pretrained(recipe.model.path, padding_side="left"),
+        peft_config=adapter(recipe.model),
+        rehearsal=presampled.buffer if method.rehearses else None,
+        **online,
+    )
+    trainer.remove_callback(PrinterCallback)
+    if args.collapse_every:
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every)
+        meter.attach(trainer, getattr(trainer, "reference", None))
+    return trainer
+
+
+def check_sets(method: Setup, prompts: int, chosen: Sequence[Any], presampled: Any) -> None:
+    """ValueError unless D_exp, `chosen`, fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    if not chosen:
+        raise argument_error(
+            "D_exp", chosen, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
+        )
+    if method.rehearses and not len(presampled.buffer):
+        allowed = f"at least one row; D_pef has {len(presampled.pef)} prompts: lower presample.threshold"
+        raise argument_error("rehearsal rows", 0, allowed)
+    if len(chosen) < prompts:
+        raise argument_error(
+            "D_exp",
+            len(chosen),
+            f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)",
+        )
+
+
+def _model(recipe: Recipe) -> Any:
+    config = recipe.model
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            config.path, dtype=config.dtype, attn_implementation=config.attention, use_safetensors=True
+        )
+    except OSError as error:
+        raise argument_error(
+            "model.path", config.path, f"a folder or hub name with safetensors weights ({error})"
+        ) from error
+
+
+def _save_model(trainer: DPHTrainer, folders: Folders) -> None:
+    """The trained model as a Hugging Face folder (an adapter's, with LoRA), whole or not at all."""
+    part = folders.model.with_name("model.part")
+    if trainer.accelerator.is_main_process:
+        shutil.rmtree(part, ignore_errors=True)
+    trainer.accelerator.wait_for_everyone()
+    with storing(folders.here):
+        trainer.save_model(str(part))
+    trainer.accelerator.wait_for_everyone()
+    if trainer.accelerator.is_main_process:
+        shutil.rmtree(folders.model, ignore_errors=True)
+        part.rename(folders.model)
+
+
+def _record(
+    trainer: DPHTrainer, recipe: Recipe, config: Mapping[str, Any], presampled: Any
+) -> dict[str, Any]:
+    log = [entry for entry in trainer.state.log_history if "loss" in entry]
+    results = {
+        "run": Folders.of(recipe).run,
+        "method": recipe.method.name,
+        "log": log,
+        "base_rates": {name: _rate(rate) for name, rate in presampled.rates.items()},
+        "rehearsed": list(presampled.pef),
+        "explored": list(presampled.exp),
+        "steps": trainer.state.global_step,
+        "seconds": trainer.state.log_history[-1].get("train_runtime"),
+    }
+    findings = [*method_setup(recipe, presampled).notes, *_findings(recipe.method.name, log)]
+    return record(
+        KIND, seed=recipe.seed, config=config, results=results, findings=findings, packages=PACKAGES
+    )
+
+
+def _findings(method: str, log: list[dict[str, Any]]) -> list[str]:
+    """Where the training began and where it ended, by the means of its first and last tenth."""
+    width = max(1, len(log) // 10)
+    sentences = []
+    for key, what in (("reward", "mean reward"), ("collapse/excess_kl", "mean excess KL")):
+        values = [entry[key] for entry in log if entry.get(key) is not None]
+        if values:
+            first, last = (sum(part) / len(part) for part in (values[:width], values[-width:]))
+            sentences.append(
+                f"{method}: {what} {first:.4g} over the first {width} logs, {last:.4g} over the last."
+            )
+    return sentences
+
+
+def _finished(folders: Folders, config: Mapping[str, Any]) -> dict[str, Any]:
+    stored = checked(json.loads(folders.training.read_text(encoding="utf-8")), KIND)
+    if stored["config"] != config:
+        different = sorted(key for key in config if stored["config"].get(key) != config[key])
+        raise argument_error(
+            "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
+        )
+    return stored
+
+
+def _rate(rate: Any) -> float:
+    return rate.correct / rate.n
+
+
+class _Progress(TrainerCallback):
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        if state.is_world_process_zero:
+            self.progress("train", state.global_step, state.max_steps)

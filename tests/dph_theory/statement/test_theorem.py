@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from support.small_theorems import BINOMIAL, LIMIT, PINSKER
+
+from dph_theory.statement.theorem import Verdict
+
+
+def at(**values):
+    return {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in values.items()}
+
+
+def test_a_violation_is_relative_to_the_larger_side():
+    false = BINOMIAL.changed(BINOMIAL.false_neighbours[0])
+    assert false.violation(at(x=1.0, y=1.0))[0] == pytest.approx(1 / 4)
+    assert BINOMIAL.violation(at(x=1.0, y=1.0))[0] == 0
+
+
+def test_a_bound_with_room_has_a_negative_violation():
+    instance = {"pi": np.array([[0.5, 0.5]]), "ref": np.array([[0.9, 0.1]])}
+    assert PINSKER.violation(instance)[0] < 0
+    assert 0 < PINSKER.tightness(instance)[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "violation"),
+    [
+        (np.inf, np.inf, 0.0),
+        (1.0, np.inf, -1.0),
+        (np.inf, 1.0, 1.0),
+        (np.nan, 1.0, np.inf),
+        (0.0, 0.0, 0.0),
+    ],
+)
+def test_infinite_sides_compare_and_nan_never_passes(lhs, rhs, violation):
+    assert PINSKER.gap(np.array([lhs]), np.array([rhs]))[0] == violation
+
+
+def test_an_equality_of_infinities_holds_and_of_one_infinity_does_not():
+    assert BINOMIAL.gap(np.array([np.inf, np.inf]), np.array([np.inf, 1.0])).tolist() == [0.0, 1.0]
+
+
+def test_a_limit_must_end_near_and_come_nearer():
+    assert LIMIT.violation(at(x=0.5))[0] < LIMIT.tolerance
+    leaving = LIMIT.changed(LIMIT.false_neighbours[0])
+    assert leaving.violation(at(x=0.5))[0] > 0.1
+
+
+def test_a_false_neighbour_keeps_the_name_and_expects_refutation():
+    false = PINSKER.changed(PINSKER.false_neighbours[0])
+    assert (false.name, false.expected, false.symbolic) == (PINSKER.name, Verdict.REFUTED, None)

@@ -1,0 +1,8 @@
+import pytest
+
+from dph_theory.support.errors import argument_error
+
+
+def test_the_error_names_the_argument_its_value_and_what_is_allowed():
+    with pytest.raises(ValueError, match=r"^beta=-1 is not allowed: a number above 0$"):
+        raise argument_error("beta", -1, "a number above 0")

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+import pytest
+from flint import arb
+from support.small_theorems import BINOMIAL, PINSKER
+
+from dph_theory.statement.charts import chart, example, uniform
+from dph_theory.statement.theorem import Relation, Verdict
+from dph_theory.verification.checks.certified import certified, certify, compare
+
+
+@pytest.mark.parametrize("theorem", [BINOMIAL, PINSKER], ids=lambda t: t.name)
+def test_true_statements_are_certified_and_neighbours_refuted(theorem):
+    assert certified(theorem, seed=1).verdict is Verdict.CERTIFIED
+    false = certified(theorem.changed(theorem.false_neighbours[0]), seed=1)
+    assert false.verdict is Verdict.REFUTED
+    assert false.witness
+
+
+def test_balls_see_a_difference_that_floats_cannot():
+    off = replace(
+        BINOMIAL, rhs=lambda x, y: (x + y) ** 2 + arb(2) ** -90 if x.dtype == object else (x + y) ** 2
+    )
+    assert (
+        off.violation({"x": example(x=".5")["x"].astype(float), "y": example(y=".5")["y"].astype(float)})[0]
+        == 0
+    )
+    assert certify(off, example(x=".5", y=".25")) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("relation", "lhs", "rhs", "verdict"),
+    [
+        (Relation.EQUAL, arb(1), arb(1), Verdict.CERTIFIED),
+        (Relation.EQUAL, arb(1, 1e-3), arb(1), Verdict.UNDECIDED),
+        (Relation.EQUAL, arb(1), arb(2), Verdict.REFUTED),
+        (Relation.EQUAL, arb.pos_inf(), arb.pos_inf(), Verdict.CERTIFIED),
+        (Relation.EQUAL, arb.pos_inf(), arb.neg_inf(), Verdict.REFUTED),
+        (Relation.EQUAL, arb.nan(), arb(1), Verdict.UNDECIDED),
+        (Relation.EQUAL, arb(0).log(), arb(0).log(), Verdict.UNDECIDED),
+        (Relation.EQUAL, arb.pos_inf(), arb(1), Verdict.REFUTED),
+        (Relation.AT_MOST, arb(1), arb(2), Verdict.CERTIFIED),
+        (Relation.AT_MOST, arb(2), arb(1), Verdict.REFUTED),
+        (Relation.AT_MOST, arb(1), arb(1), Verdict.HOLDS),
+        (Relation.AT_MOST, arb(1, 1e-3), arb(1), Verdict.UNDECIDED),
+        (Relation.AT_MOST, arb(1), arb.pos_inf(), Verdict.CERTIFIED),
+    ],
+)
+def test_comparing_two_balls(relation, lhs, rhs, verdict):
+    assert compare(relation, lhs, rhs) is verdict
+
+
+def test_precision_is_raised_until_the_balls_decide():
+    tiny = replace(
+        BINOMIAL,
+        relation=Relation.AT_MOST,
+        instances=chart(x=uniform(0, 1)),
+        lhs=lambda x: (x + arb(10) ** -100) - x,
+        rhs=lambda x: 2 * ((x + arb(10) ** -100) - x),
+    )
+    assert certify(tiny, example(x=".1")) is Verdict.CERTIFIED
+
+
+def test_a_tie_is_no_evidence():
+    tied = replace(PINSKER, rhs=PINSKER.lhs)
+    assert certify(tied, example(pi=".5 .5", ref=".2 .8")) is Verdict.HOLDS
+    result = certified(tied)
+    assert (result.verdict, result.instances) == (Verdict.UNDECIDED, 0)

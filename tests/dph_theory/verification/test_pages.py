@@ -1,0 +1,49 @@
+import re
+
+import pytest
+
+from dph_theory.statement.theorem import Verdict
+from dph_theory.theorems import THEOREMS
+from dph_theory.verification import pages
+
+every_family = pytest.mark.parametrize("name", pages.FAMILIES)
+
+
+def test_the_families_are_those_of_the_registry():
+    assert list(pages.FAMILIES) == list(dict.fromkeys(pages.family(t) for t in THEOREMS.values()))
+
+
+def test_every_theorem_is_on_exactly_one_page():
+    found = [name for text in pages.pages().values() for name in re.findall(r"^## (\w+\.\w+)$", text, re.M)]
+    assert found == list(THEOREMS)
+
+
+@every_family
+def test_a_page_says_all_that_the_registry_says(name):
+    text = pages.family_page(name)
+    for theorem in pages.members(name):
+        section = text.split(f"## {theorem.name}\n")[1].split("\n## ")[0]
+        assert f"$$\n{theorem.statement}\n$$" in section
+        assert f"**{theorem.expected}**" in section
+        assert pages.escaped(str(theorem.source)) in section
+        assert pages.escaped(theorem.note) in section
+        assert section.count("\n    - ") == len(theorem.false_neighbours) > 0
+        assert ("a derivation in sympy" in section) == (theorem.symbolic is not None)
+
+
+def test_the_index_counts_what_is_there():
+    text = pages.index()
+    refuted = sum(t.expected is Verdict.REFUTED for t in THEOREMS.values())
+    assert f"{len(THEOREMS)} statements in 27 families" in text
+    assert f"{refuted} REFUTED" in text
+    assert all(f"]({pages.file_name(name)})" in text for name in pages.FAMILIES)
+
+
+def test_files_are_listed_in_order():
+    names = [pages.file_name(name) for name in pages.FAMILIES]
+    assert names == sorted(names)
+    assert pages.file_name("A10") == "a10.md"
+
+
+def test_what_markdown_would_read_as_markup_is_escaped():
+    assert pages.escaped(r"KL(p_*||q) < 1") == r"KL(p\_\*\|\|q) \< 1"

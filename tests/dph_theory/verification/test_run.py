@@ -1,0 +1,123 @@
+import json
+from dataclasses import replace
+
+import pytest
+from support.small_theorems import BINOMIAL, LIMIT, PINSKER
+
+from dph_theory.statement.theorem import Verdict, neighbour
+from dph_theory.theorems import THEOREMS
+from dph_theory.verification.checks import CHECKS, CheckResult, applies
+from dph_theory.verification.run import (
+    Settings,
+    attack,
+    expected_verdict,
+    overall,
+    seed_for,
+    select,
+    verify,
+    verify_one,
+)
+
+SMALL = Settings(instances=500, quick=True)
+
+
+@pytest.mark.parametrize("theorem", [BINOMIAL, PINSKER, LIMIT], ids=lambda t: t.name)
+def test_a_true_theorem_comes_out_as_expected(theorem):
+    report = verify_one(theorem, SMALL)
+    assert report.as_expected
+    assert all(n.refuted and "adversarial" in n.found_by for n in report.neighbours)
+
+
+def test_a_wrong_expectation_is_seen():
+    assert not verify_one(replace(PINSKER, expected=Verdict.REFUTED), SMALL).as_expected
+
+
+def test_a_neighbour_that_is_true_is_seen():
+    harmless = replace(
+        PINSKER, false_neighbours=(neighbour("a weaker constant", rhs=lambda pi, ref: 9 + 0 * pi[:, 0]),)
+    )
+    report = verify_one(harmless, SMALL)
+    assert report.verdict is Verdict.CERTIFIED
+    assert not report.as_expected
+
+
+def test_a_violation_outweighs_every_agreement():
+    results = [CheckResult("symbolic", Verdict.PROVED, 1), CheckResult("numeric", Verdict.REFUTED, 1)]
+    assert overall(results) is Verdict.REFUTED
+    assert overall(results[:1]) is Verdict.PROVED
+
+
+def test_fewer_checks_expect_less():
+    everything = ("symbolic", "numeric", "adversarial", "certified")
+    assert expected_verdict(BINOMIAL, everything) is Verdict.PROVED
+    assert expected_verdict(BINOMIAL, ("numeric", "certified")) is Verdict.CERTIFIED
+    assert expected_verdict(BINOMIAL, ("numeric",)) is Verdict.HOLDS
+    assert expected_verdict(LIMIT, everything) is Verdict.HOLDS
+
+
+def test_neighbours_need_a_check_that_searches():
+    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(checks=("symbolic",))) is None
+
+
+def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
+    # The search must succeed too: here it is replaced by one that never finds anything.
+    blind = {**CHECKS, "adversarial": lambda theorem, **_: CheckResult("adversarial", Verdict.HOLDS, 0)}
+    monkeypatch.setattr("dph_theory.verification.run.CHECKS", blind)
+    found = attack(BINOMIAL, BINOMIAL.false_neighbours[0], SMALL)
+    assert found.found_by == ("numeric", "certified")
+    assert not found.refuted
+
+
+def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
+    elsewhere = replace(BINOMIAL, needs="a_package_that_is_not_there")
+    assert not any(applies(check, elsewhere) for check in SMALL.checks)
+    assert verify([elsewhere], SMALL) == []
+
+
+def test_seeds_depend_on_the_name_and_the_seed_only():
+    assert seed_for(0, "A5.validity") == seed_for(0, "A5.validity") != seed_for(1, "A5.validity")
+    assert seed_for(0, "A5.validity") != seed_for(0, "A5.cost")
+
+
+def test_names_may_be_prefixes():
+    chosen = [theorem.name for theorem in select(["a8", "C2.old"])]
+    assert chosen == ["A8.decomposition", "A8.frontier", "C2.old"]
+    assert len(select([])) == len(THEOREMS)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: select(["Z9"]), r"theorem='Z9' .*known names are A1\."),
+        (lambda: Settings(checks=("guess",)), r"checks='guess' .*symbolic, numeric"),
+        (lambda: Settings(checks=()), r"checks=\(\) .*at least one"),
+        (lambda: Settings(instances=0), r"instances=0"),
+        (lambda: Settings(seed=-1), r"seed=-1"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
+    theorems = select(["A8", "A5.validity"])
+    seen = []
+    first, second = (
+        [r.as_json() for r in verify(theorems, SMALL, on_report=seen.append, workers=w)] for w in (2, 1)
+    )
+    assert [r["theorem"] for r in first] == [t.name for t in theorems]
+    assert len(seen) == 2 * len(theorems)
+    for report in (*first, *second):
+        for check in report["checks"]:
+            assert check.pop("seconds") >= 0
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_the_json_has_the_documented_keys():
+    report = verify_one(THEOREMS["C2.old"], SMALL).as_json()
+    assert {"theorem", "source", "expected", "verdict", "checks", "false_neighbours"} <= set(report)
+    keys = {"check", "verdict", "instances", "worst_violation", "tightness", "witness", "seed", "seconds"}
+    assert all(set(check) == keys for check in report["checks"])
+    assert all({"name", "refuted", "found_by"} <= set(n) for n in report["false_neighbours"])
+    assert report["expected"] == report["verdict"] == "REFUTED"

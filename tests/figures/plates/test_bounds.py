@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from support.drawing_checks import assert_figure_draws, assert_recomputed
+
+from figures.plates.bounds import FIGURE, overshoot
+
+
+@pytest.fixture(scope="module")
+def results():
+    return FIGURE.numbers(quick=True)["results"]
+
+
+def test_the_bounds_in_closed_form(results):
+    path = results["path"]
+    p = np.array(path["p"])
+    old, pef, gamma = 0.5, 0.54, 0.9
+    truth, trpo = 10 * p, 10 * p - 4 * 0.5 * gamma * (p - old) ** 2 / 0.01
+    assert path["return"] == pytest.approx(truth, abs=1e-9)
+    assert path["trpo"] == pytest.approx(trpo, abs=1e-9)
+    assert path["anchor"] == pytest.approx(10 * pef - 10 * abs(p - pef), abs=1e-9)
+    near_old = p * np.log(p / old) + (1 - p) * np.log((1 - p) / old)
+    near_pef = pef * np.log(pef / p) + (1 - pef) * np.log((1 - pef) / (1 - p))
+    stated = truth + 10 * (pef - old) - 2 * gamma * (near_old * 0.5 + near_pef * 0.54) / 0.01
+    assert path["stated"] == pytest.approx(stated, abs=1e-9)
+
+
+def test_the_counterexample_of_the_theory(results):
+    found = results["at_old"]
+    assert [round(found[name], 4) for name in ("forward_kl", "reverse_kl", "jensen_shannon")] == [
+        0.0886,
+        0.0880,
+        0.0884,
+    ]
+
+
+def test_the_stated_bound_crosses_the_truth_twice(results):
+    first, second = results["path"]["crossings"]
+    assert first < 0.5 < second
+    for crossing in (first, second):
+        assert overshoot(0.9, crossing, 0.5, 0.54) == pytest.approx(0, abs=1e-9)
+    assert overshoot(0.9, first - 1e-3, 0.5, 0.54) < 0 < overshoot(0.9, first + 1e-3, 0.5, 0.54)
+
+
+def test_the_overshoot_is_of_first_order_at_every_discount(results):
+    for curve in results["nearing"]:
+        assert curve["overshoot"][0] == pytest.approx(curve["steps"][0], rel=0.03)
+        assert curve["overshoot"][-1] < 0
+
+
+def test_the_rehearsal_guarantee(results):
+    rehearsal = results["rehearsal"]
+    assert rehearsal["example"]["return"] == pytest.approx(0.55)
+    assert rehearsal["example"]["guarantee"] == pytest.approx(0.546681036972, abs=1e-12)
+    assert rehearsal["filtered"] == pytest.approx(rehearsal["return"], abs=1e-12)
+    collapsed, rates = np.array(rehearsal["collapsed"]), np.array(rehearsal["return"])
+    assert (collapsed <= rates + 1e-12).all()
+    assert collapsed[-1] == 0
+
+
+def test_the_findings_follow_the_numbers(results):
+    assert "exceeds the true return by up to" in FIGURE.findings(results)[0]
+    path = results["path"]
+    low = {**path, "stated": [value - 1 for value in path["return"]]}
+    assert "stays below" in FIGURE.findings({**results, "path": low})[0]
+    high = {**path, "trpo": [value + 1 for value in path["return"]]}
+    assert "exceeds" in FIGURE.findings({**results, "path": high})[1]
+
+
+def test_the_committed_numbers():
+    assert_recomputed("bounds")
+    assert_figure_draws("bounds")

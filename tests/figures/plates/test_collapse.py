@@ -1,0 +1,82 @@
+import itertools
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from support.drawing_checks import assert_figure_draws, assert_recomputed, stored
+
+from figures.plates.collapse import FIGURE
+from figures.results import experiments, store
+
+
+@pytest.fixture
+def results():
+    return deepcopy(stored("collapse")["results"])
+
+
+def filtered_law(initial, transition, length):
+    """The laws of the balanced words of brackets under a bigram base, by listing all words."""
+    masses = []
+    for word in itertools.product((0, 1), repeat=length):
+        heights = np.cumsum([1 if symbol == 0 else -1 for symbol in word])
+        if heights.min() >= 0 and heights[-1] == 0:
+            steps = [transition[one][other] for one, other in itertools.pairwise(word)]
+            masses.append(initial[word[0]] * np.prod(steps))
+    masses = np.array(masses)
+    return masses / masses.sum(), masses.sum()
+
+
+def test_the_target_is_the_filtered_model(results):
+    reference = experiments.experiment("collapse")["results"]["reference"]
+    base = reference["targets"][0]
+    law, rate = filtered_law(base["initial"], base["transition"], reference["length"])
+    assert len(law) == 14
+    assert results["base_rate"] == pytest.approx(rate, abs=1e-12)
+    assert results["target"]["top_share"] == pytest.approx(law.max(), abs=1e-12)
+    assert results["target"]["entropy"] == pytest.approx(-(law * np.log(law)).sum(), abs=1e-12)
+
+
+def test_what_has_collapsed_covers_its_word_alone(results):
+    family = next(f for f in results["families"] if f["name"] == "homogeneous")
+    assert family["global"]["top_share"][-1] > 0.999
+    assert family["global"]["coverage"][-1] == pytest.approx(results["target"]["top_share"], abs=1e-12)
+    assert family["global"]["entropy"][-1] < 0.01
+
+
+def test_the_columns_run_along_their_parameter_up_to_forward_kl(results):
+    for family in results["families"]:
+        for method in ("global", "ascent"):
+            assert family[method]["lambda"] == sorted(family[method]["lambda"])
+        assert family["alpha"]["alpha"] == sorted(family["alpha"]["alpha"])
+        assert family["alpha"]["alpha"][-1] == 1
+
+
+def test_the_findings_follow_the_numbers(results):
+    family = results["families"][0]
+    family["jumps"], family["missed"] = [], []
+    assert "moves without a jump" in FIGURE.findings(results)[0]
+    assert "ascent from the base always reaches it" in FIGURE.findings(results)[0]
+    family["jumps"], family["missed"] = [4.25], [4.5, 5.0]
+    assert "jumps at 1/beta = 4.250" in FIGURE.findings(results)[0]
+    assert "misses it at 1/beta = 4.5, 5" in FIGURE.findings(results)[0]
+
+
+def test_a_quick_run_is_read_as_the_full_one(tmp_path):
+    record = deepcopy(experiments.experiment("collapse"))
+    reference = record["results"]["reference"]
+    # A quick run has few strengths and one alpha.
+    few = sorted({f["lambda"] for f in reference["fits"] if "lambda" in f})[-3:]
+    reference["fits"] = [
+        f for f in reference["fits"] if f.get("lambda", few[0]) in few and f.get("alpha", 0.5) == 0.5
+    ]
+    store.save("toy_collapse_quick", record, tmp_path)
+    with experiments.kept_in(tmp_path):
+        numbers = FIGURE.numbers(quick=True)
+    assert all(f["global"]["lambda"] == few for f in numbers["results"]["families"])
+    assert all(f["alpha"]["alpha"] == [0.5, 1.0] for f in numbers["results"]["families"])
+    assert_figure_draws("collapse", numbers)
+
+
+def test_the_committed_numbers():
+    assert_recomputed("collapse")
+    assert_figure_draws("collapse")

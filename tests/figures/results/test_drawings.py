@@ -1,0 +1,90 @@
+import logging
+
+import pytest
+
+from figures.catalogue import figure
+from figures.results import drawings, experiments, store
+
+
+@pytest.fixture(scope="module")
+def record():
+    return figure("mu_beta").numbers(quick=True)
+
+
+def test_the_same_numbers_give_the_same_bytes(tmp_path, record):
+    first = drawings.save("mu_beta", figure("mu_beta").drawing(record), ("pdf", "png", "svg"), tmp_path / "a")
+    second = drawings.save(
+        "mu_beta", figure("mu_beta").drawing(record), ("pdf", "png", "svg"), tmp_path / "b"
+    )
+    assert [p.name for p in first] == ["mu_beta.pdf", "mu_beta.png", "mu_beta.svg"]
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+    starts = [p.read_bytes()[:5] for p in first]
+    assert starts == [b"%PDF-", b"\x89PNG\r", b"<?xml"]
+    # Fonts are embedded as TrueType, which editors and printers take.
+    assert b"/FontFile2" in first[0].read_bytes()
+
+
+def test_saving_says_nothing(tmp_path, record, caplog):
+    with caplog.at_level(logging.DEBUG):
+        drawings.save("mu_beta", figure("mu_beta").drawing(record), ("pdf",), tmp_path)
+    assert not [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
+
+
+def test_formats_are_those_there_are():
+    assert drawings.formats(" svg,pdf,svg") == ("svg", "pdf")
+    for wrong in ("", "gif", "svg,gif"):
+        with pytest.raises(ValueError, match="one or more of pdf, png, svg"):
+            drawings.formats(wrong)
+
+
+def test_numbers_that_fail_stay_as_they_were_and_the_others_go_on(tmp_path, monkeypatch):
+    store.save("mu_beta", {"kept": True}, tmp_path)
+
+    def numbers(self, *, seed):
+        if self.name == "mu_beta":
+            raise RuntimeError("no luck")
+        return {"new": seed}
+
+    monkeypatch.setattr(type(figure("mu_beta")), "numbers", numbers)
+    failed = drawings.recompute(("mu_beta", "tilted_to_filtered"), seed=4, folder=tmp_path)
+    assert failed == {"mu_beta": "RuntimeError: no luck"}
+    assert '"kept": true' in (tmp_path / "mu_beta.json").read_text()
+    assert '"new": 4' in (tmp_path / "tilted_to_filtered.json").read_text()
+
+
+class Needy:
+    """A figure that needs one experiment."""
+
+    needs = ("styles",)
+    kind = "figure.needy"
+
+    def numbers(self, *, seed):
+        return {"read": experiments.experiment("styles")["results"]}
+
+
+def test_experiments_run_once_and_figures_read_what_they_left(tmp_path, monkeypatch):
+    ran, seen = [], []
+
+    def run(name, *, seed, folder, progress):
+        ran.append(name)
+        progress("a stage of it", 1, 1)
+        made = {"kind": "toy.styles", "seed": seed, "config": {}, "results": {"x": 1}}
+        store.save("toy_styles", made | {"findings": [], "versions": {}}, folder)
+
+    monkeypatch.setattr(drawings, "figure", lambda name: Needy())
+    monkeypatch.setattr(experiments, "run", run)
+    assert drawings.recompute(("a", "b"), folder=tmp_path, progress=lambda *step: seen.append(step)) == {}
+    assert ran == ["styles"]
+    assert '"x": 1' in (tmp_path / "b.json").read_text()
+    assert seen == [("styles", 1, 1), ("numbers", 0, 2), ("numbers", 1, 2), ("numbers", 2, 2)]
+
+
+def test_a_figure_is_not_computed_without_its_experiment(tmp_path, monkeypatch):
+    def run(name, **options):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(drawings, "figure", lambda name: Needy())
+    monkeypatch.setattr(experiments, "run", run)
+    failed = drawings.recompute(("a",), folder=tmp_path)
+    assert failed == {"toy.styles": "RuntimeError: no luck", "a": "it needs toy.styles, which failed"}
+    assert list(tmp_path.iterdir()) == []

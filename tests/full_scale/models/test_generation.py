@@ -1,0 +1,177 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from support.rule_task import loaded, ruled_task
+from support.tiny_llama import plain_log_probs, tiny_llama
+from transformers import GenerationConfig
+
+from full_scale.models.generation import (
+    derived_seed,
+    padded,
+    positions,
+    prompt_of,
+    prompt_tokens,
+    sample,
+    sequence_logps,
+)
+from full_scale.recipe.schema import SamplingConfig
+
+SAMPLING = SamplingConfig(temperature=0.8, max_new_tokens=10, batch_size=8)
+PROMPTS = [[3], [4, 5, 6], [7, 8], [9, 10, 3, 4]]
+EOS = 1
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    return loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0))
+
+
+def drawn(pair, seed=0, n=4, prompts=PROMPTS, **changes):
+    return sample(*pair, prompts, n, SamplingConfig(**vars(SAMPLING) | changes), seed)
+
+
+def test_samples_are_a_function_of_the_seed_and_leave_the_random_state(pair):
+    torch.manual_seed(1)
+    first = drawn(pair)
+    state = torch.random.get_rng_state()
+    torch.manual_seed(1)
+    assert torch.equal(state, torch.random.get_rng_state())
+    torch.manual_seed(2)
+    assert drawn(pair) == first
+    assert drawn(pair, seed=1) != first
+    assert [len(group) for group in first] == [4] * 4
+
+
+def test_the_models_own_generation_settings_take_no_part(pair):
+    model, _ = pair
+    first, own = drawn(pair), model.generation_config
+    model.generation_config = GenerationConfig(
+        top_k=1, repetition_penalty=5.0, temperature=0.1, do_sample=True
+    )
+    try:
+        assert drawn(pair) == first
+        assert model.generation_config.top_k == 1
+    finally:
+        model.generation_config = own
+
+
+def test_a_completion_ends_with_its_end_token_or_is_unfinished(pair):
+    _, tokenizer = pair
+    found = [completion for group in drawn(pair, n=32) for completion in group]
+    assert {completion.finished for completion in found} == {True, False}
+    for completion in found:
+        assert (EOS in completion.token_ids) == completion.finished
+        assert EOS not in completion.token_ids[:-1]
+        assert len(completion.token_ids) == 10 or completion.finished
+        assert completion.text == tokenizer.decode(
+            [i for i in completion.token_ids if i not in tokenizer.all_special_ids]
+        )
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_first_tokens_have_the_models_law(pair, temperature):
+    model, _ = pair
+    n, prompt = 4000, [4, 5, 6]
+    found = drawn(pair, n=n, prompts=[prompt], temperature=temperature, max_new_tokens=1, batch_size=n)
+    counts = Counter(completion.token_ids[0] for completion in found[0])
+    with torch.no_grad():
+        law = (model(torch.tensor([prompt])).logits[0, -1] / temperature).softmax(dim=-1).double().numpy()
+    deviation = np.array([counts[i] for i in range(len(law))]) / n - law
+    # Total variation of n draws from m outcomes: sqrt(m/n)/2 at most in mean; a wrong temperature gives .1.
+    assert np.abs(deviation).sum() / 2 < 0.06
+
+
+def test_greedy_is_the_likeliest_token_each_time(pair):
+    model, tokenizer = pair
+    found = sample(model, tokenizer, PROMPTS, 1, SAMPLING, 0, greedy=True)
+    for prompt, (completion,) in zip(PROMPTS, found, strict=True):
+        ids = list(prompt)
+        for token in completion.token_ids:
+            with torch.no_grad():
+                assert int(model(torch.tensor([ids])).logits[0, -1].argmax()) == token
+            ids.append(token)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_log_probabilities_are_those_of_a_plain_forward(pair, batch_size):
+    model, _ = pair
+    completions = [[11, 12, 1], [13], [14, 15, 16, 17, 1], [18, 19]]
+    found = sequence_logps(model, PROMPTS, completions, 1.0, batch_size=batch_size)
+    for prompt, completion, row in zip(PROMPTS, completions, found, strict=True):
+        with torch.no_grad():
+            expected = plain_log_probs(model, prompt, completion).numpy()
+        assert row.dtype == np.float32
+        np.testing.assert_allclose(row, expected, atol=2e-6)
+
+
+def test_the_temperature_divides_the_logits(pair):
+    model, _ = pair
+    (row,) = sequence_logps(model, [[3, 4]], [[5, 6]], 0.5)
+    with torch.no_grad():
+        logits = model(torch.tensor([[3, 4, 5, 6]])).logits[0, 1:3].double()
+    expected = (2 * logits).log_softmax(dim=-1)[[0, 1], [5, 6]]
+    np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
+
+
+def test_dropout_is_off_and_the_mode_put_back(pair):
+    model, _ = pair
+    model.train()
+    try:
+        sequence_logps(model, [[3]], [[4]], 1.0)
+        drawn(pair, prompts=[[3]])
+        assert model.training
+    finally:
+        model.eval()
+
+
+def test_padding():
+    ids, mask = padded([[5], [6, 7]], "left", "cpu")
+    assert ids.tolist() == [[0, 5], [6, 7]]
+    assert mask.tolist() == [[0, 1], [1, 1]]
+    assert positions(torch.tensor([[0, 0, 1, 1], [1, 1, 1, 0]])).tolist() == [[0, 0, 0, 1], [0, 1, 2, 2]]
+
+
+def test_prompts_plain_and_through_the_chat_template(pair):
+    _, tokenizer = pair
+    task = ruled_task()
+    assert prompt_tokens(tokenizer, task, task.train[:1], chat=False) == [[3, 10]]
+    object.__setattr__(task, "system", "w0")
+    messages = prompt_of(task.train[0], task, True)
+    assert [turn["role"] for turn in messages] == ["system", "user"]
+    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}w15"
+    try:
+        words = tokenizer.convert_ids_to_tokens(prompt_tokens(tokenizer, task, task.train[:1], chat=True)[0])
+    finally:
+        tokenizer.chat_template = None
+    assert words == ["w0", "p0", "p7", "w15"]
+
+
+def test_seeds_of_different_pieces_differ():
+    pieces = [(), (0,), (1,), ("a",), ("b",), ("a", 0), ("a", 1), ("ab", 0), (0, "a")]
+    assert len({derived_seed(seed, *piece) for piece in pieces for seed in range(20)}) == 20 * len(pieces)
+    assert derived_seed(3, "a", 1) == derived_seed(3, "a", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n": 0}, "n=0 is not allowed"),
+        ({"prompts": [[3], []]}, "at least one token"),
+        ({"backend": "other"}, "backend='other'"),
+    ],
+)
+def test_bad_input(pair, changes, message):
+    with pytest.raises(ValueError, match=message):
+        drawn(pair, **changes)
+
+
+def test_only_one_answer_is_greedy(pair):
+    with pytest.raises(ValueError, match="1 if greedy"):
+        sample(*pair, PROMPTS, 2, SAMPLING, 0, greedy=True)
+
+
+def test_no_prompts_no_samples(pair):
+    assert drawn(pair, prompts=[]) == []
+    assert sequence_logps(pair[0], [], [], 1.0) == []

@@ -1,0 +1,65 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from full_scale.presampling.presampled import Presampled, Rate, findings
+
+
+def test_jeffreys_interval():
+    rate = Rate.of(3, 8)
+    assert rate[:2] == (3, 8)
+    assert beta.cdf(rate.low, 3.5, 5.5) == pytest.approx(0.025)
+    assert beta.sf(rate.high, 3.5, 5.5) == pytest.approx(0.025)
+
+
+def test_the_ends_are_reached():
+    assert Rate.of(0, 8).low == 0 < Rate.of(0, 8).high < 0.3
+    assert Rate.of(8, 8).high == 1 > Rate.of(8, 8).low > 0.7
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_holds_the_rate_and_is_symmetric(case):
+    correct, n = case
+    rate, mirrored = Rate.of(correct, n), Rate.of(n - correct, n)
+    assert 0 <= rate.low <= correct / n <= rate.high <= 1
+    assert rate.low == pytest.approx(1 - mirrored.high, abs=1e-9)
+
+
+def results(pef, exp, correct=4, unfinished=0):
+    rates = {name: Rate.of(correct, 8)._asdict() for name in (*pef, *exp)}
+    outcomes = {"correct": correct * len(rates), "wrong": (8 - correct) * len(rates)}
+    return {
+        "rates": rates,
+        "pef": pef,
+        "exp": exp,
+        "rows": 3,
+        "outcomes": outcomes,
+        "unfinished": unfinished,
+    }
+
+
+def test_findings_follow_the_numbers():
+    said = findings(results(["a"], ["b", "c"]))
+    assert said == [
+        "mean base pass rate 0.500 over 3 prompts; 0 of them with no correct rollout",
+        "D_pef has 1 prompts and 3 rows to rehearse, D_exp 2 prompts",
+    ]
+    assert "D_pef is empty" in findings(results([], ["b"]))[-1]
+    assert "D_exp is empty" in findings(results(["b"], []))[-1]
+    assert "25.0% of the rollouts were cut off" in findings(results(["b"], ["c"], unfinished=4))[-1]
+    assert "1 of them with no correct" in findings(results([], ["b"], correct=0))[0]
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    with pytest.raises(ValueError, match="has not been run"):
+        Presampled.load(tmp_path)
+    (tmp_path / "journal.jsonl").write_text("{}\n")
+    with pytest.raises(ValueError, match="begun and not finished"):
+        Presampled.load(tmp_path)
+
+
+def test_a_torn_record_of_the_pre_sampling_is_named(tmp_path):
+    (tmp_path / "presample.json").write_text('{"kind"')
+    with pytest.raises(ValueError, match=r"presample\.json.*remove the file"):
+        Presampled.load(tmp_path)

@@ -1,0 +1,241 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
+from support.tiny_llama import plain_log_probs, tiny_llama
+
+from full_scale.models.generation import derived_seed, prompt_tokens, sample
+from full_scale.models.hashes import model_hash, tokenizer_hash
+from full_scale.presampling.presampled import Presampled
+from full_scale.presampling.stage import presample, prompts_hash
+from full_scale.recipe.folders import Folders
+from full_scale.recipe.schema import PresampleConfig
+
+EOS = 1
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("presample")
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """A recipe and its finished pre-sampling."""
+    recipe = ruled_recipe(place)
+    return recipe, presample(recipe, ruled_task(), *loaded(recipe.model.path))
+
+
+def elsewhere(recipe, folder, **changes):
+    return replace(recipe, output=str(folder), **changes)
+
+
+def stored(recipe):
+    """The bytes of everything the stage wrote, apart from where it wrote it."""
+    folder = Folders.of(recipe).presample
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    record = json.loads(files.pop("presample.json"))
+    del record["config"]["output"]
+    return files, record
+
+
+def test_every_prompt_is_in_one_of_the_sets(whole):
+    recipe, found = whole
+    assert [*found.rates] == [example.id for example in ruled_task().train]
+    assert sorted((*found.pef, *found.exp)) == sorted(found.rates)
+    assert found.pef
+    assert found.exp
+    for name in found.pef:
+        assert found.rates[name].correct >= recipe.presample.threshold
+    assert found.rates["e7"].correct == 0
+    assert found.rates["e0"].n == recipe.presample.k
+
+
+def test_rates_are_those_of_the_rollouts(whole):
+    recipe, found = whole
+    model, tokenizer = loaded(recipe.model.path)
+    task = ruled_task()
+    examples = task.train[3:6]
+    prompts = prompt_tokens(tokenizer, task, examples, chat=False)
+    seeds = [derived_seed(recipe.seed, "presample", stage, 1) for stage in ("rollouts", "fresh")]
+    groups = sample(model, tokenizer, prompts, 6, recipe.sampling, seeds[0])
+    correct = [
+        sum(Rule.score(example, completion.text).correct for completion in group)
+        for example, group in zip(examples, groups, strict=True)
+    ]
+    assert [found.rates[example.id].correct for example in examples] == correct
+    likely = [i for i in range(3) if correct[i] >= 4]
+    fresh = sample(model, tokenizer, [prompts[i] for i in likely], 1, recipe.sampling, seeds[1])
+    chosen = [
+        examples[i].id
+        for i, (completion,) in zip(likely, fresh, strict=True)
+        if Rule.score(examples[i], completion.text).correct
+    ]
+    assert [name for name in found.pef if name in {example.id for example in examples}] == chosen
+
+
+def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilities(whole):
+    recipe, found = whole
+    model, tokenizer = loaded(recipe.model.path)
+    examples = {example.id: example for example in ruled_task().train}
+    rows = found.buffer.rows()
+    assert rows
+    assert {row.example_id for row in rows} <= set(found.pef)
+    for row in rows:
+        assert row.completion_ids[-1] == EOS
+        assert Rule.score(
+            examples[row.example_id], tokenizer.decode(row.completion_ids, skip_special_tokens=True)
+        ).correct
+        assert row.prompt_ids == tokenizer(examples[row.example_id].prompt)["input_ids"]
+        model_at = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
+        with torch.no_grad():
+            logits = model(model_at).logits[0, len(row.prompt_ids) - 1 : -1] / 0.9
+        expected = logits.log_softmax(dim=-1)[torch.arange(len(row.completion_ids)), row.completion_ids]
+        np.testing.assert_allclose(row.ref_logps, expected.numpy(), atol=2e-6)
+        # A false neighbour: the log-probabilities of another temperature.
+        with torch.no_grad():
+            other = plain_log_probs(model, row.prompt_ids, row.completion_ids)
+        assert not np.allclose(row.ref_logps, other.numpy(), atol=1e-4)
+    most = max(sum(row.example_id == name for row in rows) for name in found.pef)
+    assert most <= recipe.presample.buffer_per_prompt
+
+
+def test_the_manifest_binds_the_buffer(whole):
+    recipe, found = whole
+    path = recipe.model.path
+    hashes = {"model_hash": model_hash(path), "tokenizer_hash": tokenizer_hash(path)}
+    found.buffer.check(**hashes, temperature=0.9, seed=5, dtype="float32", count=len(found.buffer))
+    with pytest.raises(ValueError, match="temperature"):
+        found.buffer.check(temperature=1.0)
+
+
+def test_loading_gives_the_same(whole):
+    recipe, found = whole
+    again = Presampled.load(Folders.of(recipe).presample)
+    assert (again.rates, again.pef, again.exp) == (found.rates, found.pef, found.exp)
+    assert again.buffer.digest == found.buffer.digest
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("finished", [3, 6])
+@pytest.mark.parametrize("torn", [False, True])
+def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
+    recipe = elsewhere(whole[0], tmp_path)
+    model, tokenizer = loaded(recipe.model.path)
+    told = []
+
+    def stop(stage, done, total):
+        if done == finished:
+            raise StopError
+
+    with pytest.raises(StopError):
+        presample(recipe, ruled_task(), model, tokenizer, progress=stop)
+    with pytest.raises(ValueError, match="not finished"):
+        Presampled.load(Folders.of(recipe).presample)
+    if torn:
+        journal = Folders.of(recipe).presample / "journal.jsonl"
+        journal.write_bytes(journal.read_bytes()[:-10])
+    presample(
+        recipe,
+        ruled_task(),
+        model,
+        tokenizer,
+        progress=lambda stage, done, total: told.append((stage, done, total)),
+    )
+    begin = finished // 3 - torn
+    assert told == [("presample", min(3 * (b + 1), 8), 8) for b in range(begin, 3)]
+    assert stored(recipe) == stored(whole[0])
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ruled_task import loaded, ruled_recipe, ruled_task
+from dataclasses import replace
+from full_scale.presampling.stage import presample
+
+def kill(stage, done, total):
+    if done == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+recipe = replace(ruled_recipe(Path(sys.argv[1])), output=sys.argv[2])
+presample(recipe, ruled_task(), *loaded(recipe.model.path), progress=kill)
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_it_is_the_same(whole, place, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    root = Path(__file__).parents[3]
+    paths = os.pathsep.join([str(root), str(root / "tests")])
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(place), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert not (Folders.of(recipe).presample / "presample.json").exists()
+    presample(recipe, ruled_task(), *loaded(recipe.model.path))
+    assert stored(recipe) == stored(whole[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 6}, "seed=6"),
+        ({"presample": PresampleConfig(k=5, threshold=4)}, "presample="),
+        ({"other_model": True}, "model_hash="),
+        ({"bounds": (1, 2, 3)}, "prompts="),
+    ],
+)
+def test_another_configuration_is_refused_and_nothing_is_overwritten(whole, tmp_path, change, named):
+    recipe = whole[0]
+    before = stored(recipe)
+    task = ruled_task(change.pop("bounds")) if "bounds" in change else ruled_task()
+    if change.pop("other_model", False):
+        shutil.rmtree(tmp_path)
+        change = {"model": replace(recipe.model, path=str(tiny_llama(tmp_path, hidden=16, seed=1)))}
+    other = replace(recipe, **change)
+    with pytest.raises(ValueError, match=named):
+        presample(other, task, *loaded(other.model.path))
+    assert stored(recipe) == before
+
+
+def test_no_prompt_is_easy(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    found = presample(recipe, ruled_task((0, 1, 0)), *loaded(recipe.model.path))
+    assert found.pef == ()
+    assert len(found.buffer) == 0
+    assert any("D_pef is empty" in sentence for sentence in found.record["findings"])
+
+
+def test_every_prompt_is_easy(whole, tmp_path):
+    config = PresampleConfig(k=4, threshold=1, fresh=False)
+    recipe = elsewhere(whole[0], tmp_path, presample=config)
+    found = presample(recipe, ruled_task((100, 100)), *loaded(recipe.model.path))
+    assert found.exp == ()
+    assert any("D_exp is empty" in sentence for sentence in found.record["findings"])
+
+
+def test_where_the_databases_lie_does_not_count_but_the_question_does():
+    task = ruled_task()
+    first = task.train[0]
+
+    def hashed(**reference):
+        return prompts_hash([replace(first, reference={**first.reference, **reference})])
+
+    assert hashed(database="/a/x.sqlite") == hashed(database="/b/x.sqlite") == prompts_hash([first])
+    assert hashed(bound=3) != prompts_hash([first])

@@ -1,0 +1,204 @@
+import dataclasses
+import json
+import typing
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from full_scale.recipe import schema as config
+from full_scale.recipe.schema import Recipe, arguments, build, load_recipe, recipe_names
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes recipes in a folder of their own, beside packaged ones in another."""
+    packaged = tmp_path / "packaged"
+    packaged.mkdir()
+    monkeypatch.setattr(config, "RECIPES", packaged)
+
+    def write(name, text, folder="mine"):
+        path = tmp_path / folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_recipe_is_the_defaults_and_what_it_says(written):
+    recipe = load_recipe(written("a.yaml", "seed: 3\npresample: {k: 4, threshold: 2}\nmethod: {name: DPH-F}"))
+    assert (recipe.name, recipe.seed) == ("a", 3)
+    assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (4, 2, True)
+    assert recipe.method == config.MethodConfig(name="DPH-F")
+    assert dataclasses.replace(load_recipe(written("empty.yaml", "")), name="") == Recipe()
+
+
+def test_extends_merges_mappings_and_replaces_the_rest(written):
+    written("base.yaml", "seed: 1\ntrain: {a: 1, b: {c: 2, d: 3}}\nevaluate: {k: [1, 2]}", "packaged")
+    written("middle.yaml", "extends: base\nname: middle\ntrain: {b: {c: 5}}\nevaluate: {k: [4]}")
+    recipe = load_recipe(written("top.yaml", "extends: middle.yaml\ntrain: {a: 9}"))
+    assert (recipe.seed, recipe.train, recipe.evaluate.k) == (1, {"a": 9, "b": {"c": 5, "d": 3}}, (4,))
+
+
+def test_a_recipe_s_runs_never_bear_the_name_of_what_it_extends(written):
+    base = written("base.yaml", "name: base-of-all")
+    child = written("child.yaml", "extends: base")
+    assert [load_recipe(path).name for path in (base, child)] == ["base-of-all", "child"]
+    assert load_recipe(child, ["name=other"]).name == "other"
+
+
+def test_a_packaged_recipe_is_found_by_name_and_listed(written):
+    written("one-1.5b.yaml", "seed: 7", "packaged")
+    written("_part.yaml", "seed: 8", "packaged")
+    assert recipe_names() == ["one-1.5b"]
+    assert load_recipe("one-1.5b").seed == 7
+    with pytest.raises(ValueError, match=r"config='two'.*\['one-1.5b'\]"):
+        load_recipe("two")
+
+
+def test_overrides_are_yaml_and_last(written):
+    path = written("a.yaml", "train: {lr: 1}\nmodel: {lora: {r: 2}}")
+    overrides = [
+        "train.lr=1e-6",
+        "train.new=true",
+        "method.eta=0.05",
+        "evaluate.k=[1, 2]",
+        "model.lora=null",
+        "name=x",
+    ]
+    recipe = load_recipe(path, overrides)
+    assert recipe.train == {"lr": 1e-6, "new": True}
+    assert (recipe.method.eta, recipe.evaluate.k, recipe.model.lora, recipe.name) == (0.05, (1, 2), None, "x")
+    assert (
+        load_recipe(path, ["sampling.temperature=0.5", "sampling.temperature=0.7"]).sampling.temperature
+        == 0.7
+    )
+
+
+def test_overriding_leaves_what_was_extended_alone(written):
+    written("base.yaml", "train: {a: 1}")
+    path = written("a.yaml", "extends: base")
+    assert load_recipe(path, ["train.a=2"]).train == {"a": 2}
+    assert load_recipe(path).train == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("sedd: 1", r"key='sedd'.*did you mean 'seed'"),
+        ("model: {pth: x}", r"model.key='pth'.*did you mean 'path'"),
+        ("model: 3", "model=3.*mapping"),
+        ("- 1", "a recipe is a mapping"),
+        ("a: [", "no valid YAML"),
+        ("extends: nowhere", "config='nowhere'"),
+        ("extends: a.yaml", "extends=.*circle"),
+        ("seed: one", "seed='one'.*int"),
+        ("seed: 1.5", "seed=1.5.*int"),
+        ("seed: true", "seed=True.*int"),
+        ("seed: false", "seed=False.*int"),
+        ("seed:", "seed=None.*int"),
+        ("sampling: {temperature: true}", "sampling.temperature=True.*float"),
+        ("presample: {fresh: 1}", "presample.fresh=1.*bool"),
+        ("train: [1]", r"train=\[1\].*Mapping"),
+        ("evaluate: {k: 3}", "evaluate.k=3.*tuple"),
+        ("evaluate: {k: [1, x]}", "evaluate.k='x'.*int"),
+        ("model: {lora: 3}", r"model.lora=3"),
+        ("name: ../escape", "name='../escape'"),
+        ("presample: {k: 4, threshold: 5}", "presample.threshold=5.*from 1 to k=4"),
+        ("presample: {threshold: 0}", "presample.threshold=0"),
+        ("presample: {buffer_per_prompt: 0}", "presample.buffer_per_prompt=0"),
+        ("sampling: {temperature: 0}", "sampling.temperature=0.0"),
+        ("sampling: {top_p: 0}", "sampling.top_p=0.0"),
+        ("sampling: {top_p: 1.5}", "sampling.top_p=1.5"),
+        ("sampling: {batch_size: 0}", "sampling.batch_size=0"),
+        ("sampling: {max_new_tokens: -1}", "sampling.max_new_tokens=-1"),
+        ("model: {dtype: float8}", "model.dtype='float8'.*bfloat16"),
+        ("method: {eta: -0.1}", "method.eta=-0.1.*at least 0"),
+        ("method: {eta: .inf}", "method.eta=inf.*finite"),
+        ("method: {form: both}", "method.form='both'"),
+        ("method: {mu: 0.5, beta: 0.1}", "method.mu=0.5.*not both"),
+        ("method: {rehearsal_rows: 0}", "method.rehearsal_rows=0"),
+        ("evaluate: {samples: 4}", "evaluate.k=8.*from 1 to evaluate.samples=4"),
+        ("evaluate: {samples: 4, k: [0]}", "evaluate.k=0"),
+        ("evaluate: {limit: 0}", "evaluate.limit=0"),
+    ],
+)
+def test_a_wrong_recipe_is_named(written, text, says):
+    with pytest.raises(ValueError, match=says):
+        load_recipe(written("a.yaml", text))
+
+
+def test_a_longer_circle_is_seen(written):
+    written("b.yaml", "extends: c")
+    written("c.yaml", "extends: a")
+    with pytest.raises(ValueError, match="circle"):
+        load_recipe(written("a.yaml", "extends: b"))
+
+
+@pytest.mark.parametrize(
+    "override", ["seed", "=3", "seed=[", "seed.x=3", "seed=x", "nothing=1", "method.etta=1"]
+)
+def test_a_wrong_override_is_named(written, override):
+    with pytest.raises(ValueError, match=override.split("=")[0].split(".")[0] or "override"):
+        load_recipe(written("a.yaml", "seed: 3"), [override])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-6", 1e-6),
+        ("2.5E+3", 2500.0),
+        ("-1e2", -100.0),
+        ("007", "007"),
+        ("nan", "nan"),
+        ("1_0", "1_0"),
+        ("e5", "e5"),
+    ],
+)
+def test_only_what_yaml_misreads_as_text_becomes_a_number(text, value):
+    assert build(Recipe, {"train": {"x": text}}, "").train == {"x": value}
+
+
+def test_a_gauge_is_a_name_or_a_number():
+    for given_, meant in (("k3", "k3"), (0.5, 0.5), (1, 1.0), ("1e-1", 0.1), (None, None)):
+        assert build(config.MethodConfig, {"gauge": given_}, "").gauge == meant
+
+
+def test_arguments_of_a_function_are_checked_like_fields():
+    def f(*, a: int, b: float = 1.0) -> None: ...
+
+    hints = typing.get_type_hints(f)
+    assert arguments(hints, {"a": 1, "b": 2}, "f.") == {"a": 1, "b": 2.0}
+    with pytest.raises(ValueError, match=r"f\.a='x'"):
+        arguments(hints, {"a": "x"}, "f.")
+    with pytest.raises(ValueError, match="f=3"):
+        arguments(hints, 3, "f.")
+
+
+VALUES = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["a", "b"]),
+        "output": st.text(max_size=5),
+        "seed": st.integers(),
+        "presample": st.fixed_dictionaries({"k": st.integers(8, 20), "threshold": st.integers(1, 8)}),
+        "method": st.fixed_dictionaries(
+            {
+                "eta": st.none() | st.floats(0, 1),
+                "gauge": st.none() | st.sampled_from(["k3", "log"]) | st.floats(0, 1),
+            }
+        ),
+        "train": st.dictionaries(st.sampled_from("abc"), st.booleans() | st.integers() | st.floats(0, 1)),
+        "evaluate": st.fixed_dictionaries({"k": st.lists(st.integers(1, 32))}),
+    },
+)
+
+
+@given(VALUES)
+def test_a_recipe_survives_json_and_yaml(values):
+    recipe = build(Recipe, values, "")
+    stored = json.dumps(recipe.as_dict())
+    assert build(Recipe, json.loads(stored), "") == recipe
+    assert build(Recipe, yaml.safe_load(yaml.safe_dump(json.loads(stored))), "") == recipe

@@ -1,0 +1,86 @@
+import os
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from dph_theory.support.files import write_json
+from full_scale.storage.tensors import tensors as storage
+
+
+def test_tensors_and_metadata_come_back_bit_for_bit(tmp_path):
+    shared = torch.arange(12).reshape(3, 4)
+    tensors = {
+        "whole": shared,
+        "view": shared[1:],
+        "scalar": torch.tensor(2.5),
+        "bf16": torch.ones(2).bfloat16(),
+    }
+    storage.write_tensors(tmp_path / "a.safetensors", tensors, {"step": "3"})
+    found, metadata = storage.read_tensors(tmp_path / "a.safetensors")
+    assert metadata == {"step": "3"}
+    assert found.keys() == tensors.keys()
+    for name, value in tensors.items():
+        assert found[name].dtype == value.dtype
+        assert torch.equal(found[name], value)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "a.safetensors"
+    storage.write_tensors(path, {"x": torch.ones(3)})
+
+    def full(file, data):
+        with file.open("wb") as half:
+            half.write(data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage.Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        storage.write_tensors(path, {"x": torch.zeros(3)})
+    assert torch.equal(storage.read_tensors(path)[0]["x"], torch.ones(3))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_who_may_read_a_file_is_for_the_umask_to_say(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        storage.write_tensors(tmp_path / "a.safetensors", {"x": torch.ones(3)})
+        write_json(tmp_path / "a.json", {})
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("a.safetensors", "a.json"), 0o666 & ~mask)
+
+
+def test_what_others_fail_to_write_is_told_with_the_space_left(tmp_path):
+    nowhere = tmp_path / "gone" / "x.safetensors"
+    with pytest.raises(OSError, match=r"writing failed with [0-9,]+ bytes free"), storage.storing(tmp_path):
+        save_file({"x": torch.ones(1)}, nowhere)
+    with pytest.raises(OSError, match=r"bytes free \(unexpected pos"), storage.storing(tmp_path):
+        raise RuntimeError("unexpected pos 64 vs 0")
+    with pytest.raises(ZeroDivisionError), storage.storing(tmp_path):
+        raise ZeroDivisionError
+
+
+def test_missing_and_damaged_files_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"gone\.safetensors"):
+        storage.read_tensors(tmp_path / "gone.safetensors")
+    path = tmp_path / "a.safetensors"
+    storage.write_tensors(path, {"x": torch.ones(300)})
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ValueError, match="whole safetensors file"):
+        storage.read_tensors(path)
+
+
+def test_hashes_tell_names_contents_and_shapes_apart(tmp_path):
+    for name, text in (("a", "1"), ("b", "1"), ("c", "2")):
+        (tmp_path / name).write_text(text)
+    singles = [storage.hash_files([tmp_path / name]) for name in "abc"]
+    assert len(set(singles)) == 3
+    both = [tmp_path / "a", tmp_path / "c"]
+    assert storage.hash_files(both) == storage.hash_files(reversed(both))
+    x = torch.arange(6)
+    found = [(1, [x]), (2, [x]), (1, [x.int()]), (1, [x.reshape(2, 3)]), (1, [x + 1]), (1, [])]
+    assert len({storage.hash_values(*each) for each in found}) == len(found)
+    assert storage.hash_values({"b": 1, "a": 2}) == storage.hash_values({"a": 2, "b": 1})

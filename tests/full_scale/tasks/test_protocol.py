@@ -1,0 +1,49 @@
+import dataclasses
+
+import pytest
+
+from full_scale.tasks.protocol import RESERVED, Example, Score, Task, Verifier
+
+
+class Yes:
+    """A verifier that is always content."""
+
+    def __call__(self, examples, completions):
+        return [Score(True, "correct") for _ in zip(examples, completions, strict=True)]
+
+    def close(self):
+        pass
+
+
+def examples(*identities):
+    return [Example(identity, "q") for identity in identities]
+
+
+def test_a_task_keeps_what_it_is_made_of():
+    task = Task("t", examples("1", "2"), {"in_domain": examples("1")}, Yes(), ("a", "b"))
+    assert isinstance(task.verifier, Verifier)
+    assert task.verifier(task.train, ["x", "y"]) == [Score(True, "correct")] * 2
+    assert (task.styles, task.system) == (("a", "b"), None)
+
+
+@pytest.mark.parametrize(
+    "value", [Example("1", "q"), Score(True, "correct"), Task("t", examples("1"), {}, Yes())]
+)
+def test_values_are_frozen(value):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, dataclasses.fields(value)[0].name, "other")
+
+
+@pytest.mark.parametrize(
+    ("train", "evaluation", "says"),
+    [
+        ([], {}, "'t' set='train'"),
+        (["1"], {"in_domain": []}, "'t' set='in_domain'"),
+        (["1", "2", "1"], {}, "train example id='1'"),
+        (["1"], {"in_domain": ["2", "2"]}, "in_domain example id='2'"),
+        *((["1"], {name: ["1"]}, f"evaluation set='{name}'") for name in RESERVED),
+    ],
+)
+def test_a_task_that_cannot_be_is_refused(train, evaluation, says):
+    with pytest.raises(ValueError, match=says):
+        Task("t", examples(*train), {name: examples(*ids) for name, ids in evaluation.items()}, Yes())

@@ -1,0 +1,60 @@
+import pytest
+
+from full_scale.tasks.verifiers import maths_judge
+from full_scale.tasks.verifiers.maths_judge import judge
+
+
+def outcome(gold, answer, seconds=5):
+    return judge({"gold": gold, "answer": answer, "seconds": seconds})["outcome"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "expected"),
+    [
+        # Boxed.
+        ("42", r"So it is \boxed{42}.", "correct"),
+        (r"\frac{1}{2}", r"\boxed{0.5}", "correct"),
+        (r"\frac{1}{2}", r"\boxed{\dfrac12}", "correct"),
+        ("2", r"\boxed{\sqrt{4}}", "correct"),
+        ("x+1", r"\boxed{1 + x}", "correct"),
+        ("(1,2)", r"\boxed{(1, 2)}", "correct"),
+        ("(1,2)", r"\boxed{(2, 1)}", "wrong"),
+        (r"\{1,2\}", r"\boxed{\{2, 1\}}", "correct"),
+        (r"\text{Tuesday}", r"\boxed{\text{Tuesday}}", "correct"),
+        (r"\text{(C)}", r"\boxed{C}", "correct"),
+        ("1000", r"\boxed{1,000}", "correct"),
+        ("42", r"\boxed{43}", "wrong"),
+        ("x^2", r"\boxed{y^2}", "wrong"),
+        # Only the last box counts: a list of guesses is none.
+        ("3", r"first \boxed{3}, no, \boxed{4}", "wrong"),
+        ("3", r"\boxed{3} and then \boxed{never closed 4", "correct"),
+        ("3", r"The answer is 3. \boxed{}", "no_answer"),
+        ("3", r"\boxed{3, 4}", "wrong"),
+        # Tagged and plain.
+        ("1000", "so\n#### 1,000", "correct"),
+        ("1000", "so 7\n#### 1,001", "wrong"),
+        ("42", "The final answer is 42.", "correct"),
+        ("x+1", "The answer is $1+x$.", "correct"),
+        ("42", "Who knows?", "no_answer"),
+        ("42", "", "no_answer"),
+        # Hostile.
+        ("42", r"\boxed{__import__('os').system('true')}", "wrong"),
+        ("42", r"\boxed{\input{/etc/passwd}}", "wrong"),
+        ("42", "\\boxed{\x00\ud800}", "wrong"),
+        ("3", "1 " * 10_000 + r"\boxed{3}", "correct"),
+    ],
+)
+def test_answers(gold, answer, expected):
+    assert outcome(gold, answer) == expected
+
+
+def test_a_gold_answer_that_is_none_is_the_data_s_fault():
+    assert judge({"gold": "", "answer": "3", "seconds": 5})["outcome"] == "gold_error"
+
+
+def test_a_step_that_runs_out_of_time_is_told_from_one_that_finds_nothing(monkeypatch):
+    clock = iter(range(0, 1000, 5))
+    monkeypatch.setattr(maths_judge.time, "monotonic", lambda: next(clock))
+    assert outcome("3", "nothing") == "timeout"
+    assert outcome("3", r"\boxed{4}") == "timeout"
+    assert outcome("3", r"\boxed{3}") == "correct"

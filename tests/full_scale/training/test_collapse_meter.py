@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+import torch
+from peft import LoraConfig
+from support.tiny_llama import plain_log_probs, tiny_llama, tiny_tokenizer
+from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, same, trainer, weights
+from transformers import AutoModelForCausalLM, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from dph_theory.losses import excess_kl_estimate
+from full_scale.models import versions
+from full_scale.training.collapse_meter import CollapseMeter
+
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
+RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
+PLAIN = {"kind": GRPOTrainer, "config": GRPOConfig}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
+
+
+def measured(run):
+    return [
+        {name.removeprefix("collapse/"): value for name, value in log.items() if "collapse" in name}
+        for log in run.state.log_history
+        if "loss" in log
+    ]
+
+
+class Watcher(TrainerCallback):
+    """What was sampled at each step, and the weights it was sampled from."""
+
+    def __init__(self):
+        self.sampled, self.weights = [], []
+
+    def on_step_begin(self, args, state, control, model=None, **others):
+        self.weights.append({name: value.detach().clone() for name, value in model.state_dict().items()})
+
+    def reward(self, prompts, completions, completion_ids, **columns):
+        rewards = even_reward(completions)
+        self.sampled.append((list(prompts), completion_ids, rewards))
+        return rewards
+
+
+def test_two_lines_on_a_plain_grpo_trainer_measure_what_the_theory_says(model, tmp_path):
+    watcher = Watcher()
+    run = trainer(model, tmp_path, reward=watcher.reward, callbacks=[watcher], **PLAIN)
+    CollapseMeter(RATES).attach(run)
+    run.train()
+    tokenizer, logs = tiny_tokenizer(), measured(run)
+    policy, initial = (AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32) for _ in range(2))
+    for step in (0, 3):
+        policy.load_state_dict(watcher.weights[step])
+        prompts, completions, rewards = watcher.sampled[step]
+        with torch.no_grad():
+            log_pi, log_ref = (
+                torch.stack(
+                    [
+                        plain_log_probs(each, tokenizer(prompt)["input_ids"], ids).double().sum()
+                        for prompt, ids in zip(prompts, completions, strict=True)
+                    ]
+                ).reshape(-1, 4)
+                for each in (policy, initial)
+            )
+        rates = torch.tensor([RATES[prompt] for prompt in prompts[::4]]).double()
+        expected = excess_kl_estimate(torch.tensor(rewards).reshape(-1, 4), log_pi, log_ref, rates)
+        log = logs[step]
+        assert log["excess_kl"] == pytest.approx(expected.mean.item(), abs=1e-5)
+        assert log["excess_kl_se"] == pytest.approx(expected.mean_standard_error.item(), abs=1e-5)
+        assert log["validity"] == pytest.approx(np.mean(rewards))
+        assert log["kl"] == pytest.approx((log_pi - log_ref).mean().item(), abs=1e-5)
+        assert log["cost"] + log["excess_kl"] == pytest.approx(log["kl"], abs=1e-12)
+        assert log["groups_left_out"] == 0
+    assert logs[0]["kl"] == pytest.approx(0, abs=1e-6)
+    assert abs(logs[3]["kl"]) > 1e-3
+
+
+def test_the_meter_changes_neither_weights_nor_random_numbers(model, tmp_path):
+    runs = []
+    for metered in (False, True):
+        # A trainer seeds everything when it is made.
+        runs.append(trainer(model, tmp_path / str(metered), **PLAIN))
+        if metered:
+            CollapseMeter(RATES).attach(runs[1])
+        runs[-1].train()
+    assert same(weights(runs[0]), weights(runs[1]))
+    assert [len(log) for log in measured(runs[0])] == [0] * 4
+    assert [len(log) for log in measured(runs[1])] == [6] * 4
+
+
+def test_prompts_without_a_base_rate_are_left_out_and_counted(model, tmp_path):
+    known = {prompt: RATES[prompt] for prompt in PROMPTS[:3]}
+    run = trainer(model, tmp_path, **PLAIN)
+    CollapseMeter(known, key="example_id").attach(run)
+    run.train()
+    left = [log["groups_left_out"] for log in measured(run)]
+    # Two groups a step, each of the eight prompts once.
+    assert sum(left) == 5
+    assert ["validity" in log for log in measured(run)] == [count < 2 for count in left]
+
+
+def test_every_second_batch_only(model, tmp_path):
+    run = trainer(model, tmp_path, **PLAIN)
+    CollapseMeter(RATES, every=2).attach(run)
+    run.train()
+    assert ["kl" in log for log in measured(run)] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("kind", ["adapter", "own reference"])
+def test_the_references_at_hand_are_used(model, tmp_path, kind):
+    lora = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    settings = {"peft_config": lora} if kind == "adapter" else {"beta": 0.05}
+    run = trainer(model, tmp_path, learning_rate=0.1, **settings, **PLAIN)
+    CollapseMeter(RATES).attach(run)
+    run.train()
+    kl = [log["kl"] for log in measured(run)]
+    assert kl[0] == pytest.approx(0, abs=1e-5)
+    assert max(map(abs, kl[1:])) > 1e-3
+
+
+def test_another_version_of_trl_is_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(versions, "_installed", lambda name: "2.0.0")
+    run = trainer(model, tmp_path, **PLAIN)
+    with pytest.raises(RuntimeError, match=r"found trl 2\.0\.0"):
+        CollapseMeter(RATES).attach(run)
+
+
+def test_what_cannot_be_measured_is_named(model, tmp_path):
+    for rate in (0.0, 1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="base_rates"):
+            CollapseMeter({"p0": rate})
+    with pytest.raises(ValueError, match="every"):
+        CollapseMeter(RATES, every=0)
+    with pytest.raises(ValueError, match="mask_truncated_completions"):
+        CollapseMeter(RATES).attach(trainer(model, tmp_path, mask_truncated_completions=True, **PLAIN))

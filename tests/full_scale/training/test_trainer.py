@@ -1,0 +1,334 @@
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from peft import LoraConfig
+from support.tiny_llama import plain_log_probs, tiny_llama
+from support.tiny_training import (
+    PROMPTS,
+    TRL_WARNS,
+    Gradients,
+    buffer,
+    distance,
+    even_reward,
+    ragged_rows,
+    same,
+    trainer,
+    weights,
+)
+from support.training_process import first_gradient
+from transformers import AutoModelForCausalLM, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from dph_theory import DIVERGENCES, alpha_divergence
+from dph_theory.losses import generator_loss
+from full_scale.models import versions
+from full_scale.presampling.buffer import rehearsal_rows
+from full_scale.training.trainer import DPHConfig
+
+pytestmark = [
+    pytest.mark.filterwarnings(TRL_WARNS),
+    pytest.mark.slow,
+]
+ROOT = Path(__file__).parents[3]
+PROCESS = str(ROOT / "tests" / "support" / "training_process.py")
+GRADIENTS_AGREE = 5e-7
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
+
+
+class Snapshots(TrainerCallback):
+    """The weights after every step."""
+
+    def __init__(self):
+        self.weights = []
+
+    def on_step_end(self, args, state, control, model=None, **others):
+        self.weights.append({name: value.detach().clone() for name, value in model.state_dict().items()})
+
+
+def full_loss(model, folder, rows, reduction, **form):
+    """The loss of all rows at once, against the initial model, with plain log-probabilities."""
+    initial = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    width = max(len(row.completion_ids) for row in rows)
+    log_u, mask = torch.zeros(len(rows), width), torch.zeros(len(rows), width, dtype=torch.bool)
+    pieces = []
+    for i, row in enumerate(rows):
+        with torch.no_grad():
+            ref = plain_log_probs(initial, row.prompt_ids, row.completion_ids)
+        x = plain_log_probs(model, row.prompt_ids, row.completion_ids) - ref
+        pieces.append(torch.nn.functional.pad(x, (0, width - len(x))))
+        mask[i, : len(x)] = True
+    log_u = torch.stack(pieces)
+    divergence = form.pop("divergence")
+    return generator_loss(divergence, log_u, mask, reduction=reduction, **form)
+
+
+def full_gradient(folder, rows, reduction="token_mean", divergence="forward_kl"):
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    full_loss(model, folder, rows, reduction, divergence=divergence).backward()
+    return {name: value.grad for name, value in model.named_parameters()}
+
+
+def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
+    runs = []
+    for name, kind, config, extra in (
+        ("grpo", GRPOTrainer, GRPOConfig, {}),
+        ("dph", None, DPHConfig, {"eta": 0.0, "rehearsal": buffer()}),
+    ):
+        seen = []
+
+        def reward(completions, seen=seen, **columns):
+            seen.append(list(completions))
+            return even_reward(completions)
+
+        given = {"kind": kind} if kind else {}
+        # Ten steps of an epoch of four: the order of the prompts in later epochs counts too.
+        run = trainer(model, tmp_path / name, config=config, reward=reward, max_steps=10, **given, **extra)
+        run.train()
+        runs.append((weights(run), seen))
+    assert same(runs[0][0], runs[1][0])
+    assert runs[0][1] == runs[1][1]
+    assert len(runs[0][1]) == 10
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"divergence": "forward_kl"},
+        {"divergence": "forward_kl", "rehearsal_reduction": "sequence_mean"},
+        {"divergence": "jensen_shannon", "gauge": "normalised"},
+        {"divergence": "alpha", "alpha": 0.2, "rehearsal_level": "sequence"},
+        {"divergence": "reverse_kl", "gauge": 0.5, "rehearsal_reduction": "sum"},
+    ],
+    ids=str,
+)
+def test_the_logged_loss_is_that_of_the_theory_on_the_steps_rows(model, tmp_path, settings):
+    snapshots = Snapshots()
+    run = trainer(
+        model,
+        tmp_path,
+        eta=0.3,
+        rehearsal=buffer(),
+        rehearsal_rows=9,
+        callbacks=[snapshots],
+        max_steps=2,
+        **settings,
+    )
+    run.train()
+    policy = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
+    policy.load_state_dict(snapshots.weights[0])
+    rows = [ragged_rows()[i] for i in rehearsal_rows(run.args.seed, 1, 13, 9)]
+    divergence = alpha_divergence(0.2) if "alpha" in settings else DIVERGENCES[settings["divergence"]]
+    expected = full_loss(
+        policy,
+        model,
+        rows,
+        settings.get("rehearsal_reduction", "token_mean"),
+        divergence=divergence,
+        level=settings.get("rehearsal_level", "token"),
+        gauge=settings.get("gauge", "printed"),
+    ).item()
+    assert abs(expected) > 1e-3
+    assert run.state.log_history[1]["rehearsal/loss"] == pytest.approx(expected, rel=2e-5)
+
+
+def test_the_gradient_is_that_of_all_rows_at_once_however_they_are_split(model, tmp_path):
+    rows = [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, 11)]
+    expected = full_gradient(model, rows)
+    for i, settings in enumerate(
+        (
+            {"gradient_accumulation_steps": 1},
+            {"gradient_accumulation_steps": 4},
+            {"gradient_accumulation_steps": 8},
+            {"steps_per_generation": 4},
+            {"num_iterations": 2},
+            {"two_backward": True, "gradient_accumulation_steps": 1},
+            {"gradient_checkpointing": True},
+        )
+    ):
+        assert distance(expected, first_gradient(model, tmp_path / str(i), **settings)) < GRADIENTS_AGREE, (
+            settings
+        )
+    by_row = first_gradient(model, tmp_path / "rows", rehearsal_reduction="sequence_mean")
+    assert distance(full_gradient(model, rows, "sequence_mean"), by_row) < GRADIENTS_AGREE
+
+
+def test_the_mean_of_the_micro_batches_means_is_another_gradient(model):
+    rows = [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, 11)]
+    parts = [full_gradient(model, rows[m::4]) for m in range(4)]
+    naive = {name: sum(part[name] for part in parts) / 4 for name in parts[0]}
+    assert distance(full_gradient(model, rows), naive) > 0.05
+
+
+@pytest.fixture(scope="module")
+def two_processes(model, tmp_path_factory):
+    """What tests/support/training_process.py finds with two processes over gloo."""
+    folder = tmp_path_factory.mktemp("two")
+    tiny_llama(folder / "model")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port)]
+    done = subprocess.run(
+        [
+            sys.executable,
+            *command,
+            PROCESS,
+            "two",
+            str(folder),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    said = [json.loads((folder / f"said-{rank}.json").read_text()) for rank in (0, 1)]
+    return said, torch.load(folder / "gradients.pt", weights_only=True)
+
+
+def test_two_processes_have_the_gradient_of_one(model, two_processes):
+    said, gradients = two_processes
+    assert [each["world"] for each in said] == [2, 2]
+    expected = {
+        count: full_gradient(model, [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, count)])
+        for count in (5, 11)
+    }
+    for name, gradient in gradients.items():
+        assert distance(expected[5 if "fewer" in name else 11], gradient) < GRADIENTS_AGREE, name
+
+
+def test_two_processes_resume_bit_for_bit_in_the_second_epoch_inside_a_cycle(two_processes):
+    assert [each["exact"] for each in two_processes[0]] == [True, True]
+
+
+def test_two_processes_put_the_groups_that_they_share_together(two_processes):
+    assert [each["groups"] for each in two_processes[0]] == [True, True]
+
+
+def test_eta_scales_the_gradient_and_adds_to_the_explorations(model, tmp_path):
+    def gradient(name, **settings):
+        seen = Gradients()
+        trainer(model, tmp_path / name, callbacks=[seen], max_steps=1, max_grad_norm=0.0, **settings).train()
+        return seen.steps[0]
+
+    explored, rows = gradient("explored"), [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, 9)]
+    both = gradient("both", eta=0.25, rehearsal=buffer(), rehearsal_rows=9)
+    rehearsed = full_gradient(model, rows)
+    sums = {name: explored[name] + 0.25 * rehearsed[name] for name in both}
+    assert distance(sums, both) < GRADIENTS_AGREE
+
+
+def test_at_the_first_step_u_is_one_whatever_was_stored(model, tmp_path, caplog):
+    run = trainer(model, tmp_path, eta=0.1, rehearsal=buffer(shift=2.0), rehearsal_rows=9, max_steps=2)
+    with caplog.at_level(logging.WARNING, logger="full_scale.training.trainer"):
+        run.train()
+    first, second = run.state.log_history[:2]
+    assert first["rehearsal/log_u_max_abs"] < 1e-5 < second["rehearsal/log_u_max_abs"]
+    assert first["rehearsal/stored_gap_max_abs"] > 0.1
+    assert not caplog.records
+
+
+def test_where_u_is_not_one_at_the_first_step_it_is_said(tmp_path, caplog):
+    folder = tiny_llama(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    # Dropout moves the log-probabilities between two forward passes of one model.
+    (folder / "config.json").write_text(json.dumps({**config, "attention_dropout": 0.5}))
+    settings = {"eta": 0.1, "rehearsal": buffer(), "rehearsal_rows": 9, "max_steps": 1}
+    for tolerance, warned in ((100.0, False), (0.02, True)):
+        run = trainer(folder, tmp_path / str(tolerance), log_u_tolerance=tolerance, **settings)
+        with caplog.at_level(logging.WARNING, logger="full_scale.training.trainer"):
+            run.train()
+        assert run.state.log_history[0]["rehearsal/log_u_max_abs"] > 0.02
+        assert ("|log u| is" in caplog.text) == warned
+
+
+def test_lora_trains_the_adapter_alone_from_u_equal_to_one(model, tmp_path):
+    run = trainer(
+        model,
+        tmp_path,
+        eta=0.5,
+        rehearsal=buffer(),
+        rehearsal_rows=9,
+        gradient_checkpointing=True,
+        peft_config=LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"),
+    )
+    before = weights(run)
+    run.train()
+    after = weights(run)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all("lora" in name for name in changed)
+    assert (
+        run.state.log_history[0]["rehearsal/log_u_max_abs"]
+        < 1e-5
+        < run.state.log_history[3]["rehearsal/log_u_max_abs"]
+    )
+
+
+def test_bfloat16_weights_and_autocast(model, tmp_path):
+    settings = {"eta": 0.5, "rehearsal": buffer(), "rehearsal_rows": 9, "bf16": True}
+    for name, dtype in (("weights", torch.bfloat16), ("autocast", torch.float32)):
+        run = trainer(model, tmp_path / name, dtype=dtype, **settings)
+        run.train()
+        logs = run.state.log_history[:4]
+        assert logs[0]["rehearsal/log_u_max_abs"] < 0.1
+        assert all(0 < log["grad_norm"] < 100 for log in logs)
+        assert abs(logs[3]["rehearsal/loss"]) > 1e-3
+
+
+def test_evaluation_does_not_rehearse(model, tmp_path):
+    run = trainer(
+        model, tmp_path, eta=0.1, rehearsal=buffer(), rehearsal_rows=9, per_device_eval_batch_size=4
+    )
+    run.evaluate(eval_dataset=run.train_dataset.select(range(2)))
+    assert not any("rehearsal" in name for log in run.state.log_history for name in log)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"eta": -0.1}, "eta"),
+        ({"eta": float("inf")}, "eta"),
+        ({"divergence": "kl"}, "divergence.*forward_kl"),
+        ({"divergence": "alpha"}, "alpha"),
+        ({"alpha": 0.2}, "alpha"),
+        ({"rehearsal_level": "word"}, "rehearsal_level.*token, sequence"),
+        ({"rehearsal_reduction": "mean"}, "rehearsal_reduction.*token_mean"),
+        ({"rehearsal_rows": 0}, "rehearsal_rows"),
+        ({"online": "always"}, "online.*alpha_dpg"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(tmp_path, settings, named):
+    with pytest.raises(ValueError, match=named):
+        DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
+
+
+def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(versions, "_installed", lambda name: "0.9.9")
+    with pytest.raises(RuntimeError, match=r"found trl 0\.9\.9"):
+        trainer(model, tmp_path)
+
+
+def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_course(model, tmp_path):
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every"}
+    course = trainer(model, tmp_path).course()
+    assert {name for name in DPHConfig.__annotations__ if name not in course} == moves_none
+
+
+def test_eta_needs_a_buffer(model, tmp_path):
+    for rehearsal in (None, buffer(count=0)):
+        with pytest.raises(ValueError, match=r"rehearsal.*eta=0\.1"):
+            trainer(model, tmp_path, eta=0.1, rehearsal=rehearsal)
+    assert len(PROMPTS) == 8

@@ -1,0 +1,182 @@
+"""What a drawing must have: data, labels, legends, and no words cut off, overlapping or in the way."""
+
+import math
+from unittest.mock import patch
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure as Drawing
+from matplotlib.text import Text
+
+import figures
+from figures.look import theme
+from figures.results import store
+
+SLACK = 1.5
+"""Pixels, at the drawing's own 100 dots an inch, by which words may touch what they should not."""
+
+
+def assert_drawn(drawing: Drawing) -> None:
+    """Something drawn, labelled and explained; all words inside the canvas and apart."""
+    words = painted(drawing)
+    image = np.asarray(drawing.canvas.buffer_rgba())[..., :3]
+    assert np.ptp(image) > 128, "a blank image"
+    for axes in visible(drawing):
+        assert axes.has_data(), f"{name_of(axes)}: nothing drawn"
+        for which in "xy":
+            assert labelled(axes, which), f"{name_of(axes)}: no {which} label"
+        assert explained(axes, drawing), f"{name_of(axes)}: several series, no legend, no direct labels"
+        covered = under_legend(axes)
+        assert covered <= 1, f"{name_of(axes)}: the legend lies on {covered} points"
+    for text, box in words:
+        assert within(box, drawing.bbox), f"cut off: {text!r}"
+    for index, (one, first) in enumerate(words):
+        for other, second in words[index + 1 :]:
+            assert apart(first, second), f"overlapping: {one!r} and {other!r}"
+
+
+def assert_figure_draws(name: str, numbers: dict | None = None) -> None:
+    """The figure of that name draws its stored numbers, or those given, well."""
+    figure = figures.figure(name)
+    with theme.look():
+        assert_drawn(figure.drawing(stored(name) if numbers is None else numbers))
+
+
+def stored(name: str) -> dict:
+    """The committed numbers of a figure."""
+    return store.load(name, figures.figure(name).kind)
+
+
+def assert_recomputed(name: str, tolerance: float = 1e-9) -> None:
+    """The committed numbers are those that the figure computes from its configuration today."""
+    old, new = stored(name), figures.figure(name).numbers(seed=stored(name)["seed"])
+    for part in ("config", "results", "findings"):
+        assert_close(old[part], new[part], tolerance, part)
+
+
+def assert_close(one, other, tolerance: float, where: str = "") -> None:
+    """Two nested JSON values are equal, numbers within a tolerance relative to max(1, |number|)."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_close(one[key], other[key], tolerance, f"{where}.{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for index, (left, right) in enumerate(zip(one, other, strict=True)):
+            assert_close(left, right, tolerance, f"{where}[{index}]")
+    elif isinstance(one, float) or isinstance(other, float):
+        # A stored infinity is the string "inf".
+        one, other = float(one), float(other)
+        assert one == other or abs(one - other) <= tolerance * max(1.0, abs(one)), f"{where}: {one}, {other}"
+    else:
+        assert one == other, where
+
+
+def visible(drawing: Drawing) -> list[Axes]:
+    """The axes that show a frame of their own; pictures without axes (such as a simplex) are left out."""
+    found = [axes for axes in drawing.axes if axes.get_visible()]
+    assert found, "no axes"
+    return [axes for axes in found if axes.axison]
+
+
+def name_of(axes: Axes) -> str:
+    titles = (axes.get_title(where) for where in ("left", "center", "right"))
+    return next(filter(None, titles), "") or axes.get_xlabel() or axes.get_label() or "axes"
+
+
+def labelled(axes: Axes, which: str) -> bool:
+    """A label of its own or one shared with its siblings, or ticks whose words say what they are, or none."""
+    siblings = getattr(axes, f"get_shared_{which}_axes")().get_siblings(axes)
+    if any(getattr(sibling, f"get_{which}label")() for sibling in siblings):
+        return True
+    if getattr(axes.figure, f"get_sup{which}label")():
+        return True
+    words = [tick.get_text() for tick in getattr(axes, f"get_{which}ticklabels")()]
+    worded = any(sum(map(str.isalpha, word)) > 2 for word in words if "mathdefault" not in word)
+    return worded or not any(words)
+
+
+def explained(axes: Axes, drawing: Drawing) -> bool:
+    """A legend here or for all axes, words beside the lines, or but one line or set of bars."""
+    bars = [group for group in axes.containers if isinstance(group, BarContainer)]
+    lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+    if max(len(lines), len(bars)) <= 1:
+        return True
+    legends = [other.get_legend() for other in drawing.axes] + list(drawing.legends)
+    return bool(axes.texts) or any(legends)
+
+
+def under_legend(axes: Axes) -> int:
+    """How many points of this axes' lines, marks and bars its legend covers."""
+    legend = axes.get_legend()
+    if legend is None:
+        return 0
+    box = legend.get_window_extent()
+    points = [bar.get_window_extent().get_points() for group in axes.containers for bar in group.patches]
+    points = [corners_and_inside(bar) for bar in points]
+    for line in axes.get_lines():
+        path = line.get_transform().transform_path(line.get_path())
+        smooth = line.get_linestyle() != "None"
+        points.append(np.atleast_2d(path.interpolated(20).vertices if smooth else path.vertices))
+    for marks in axes.collections:
+        offsets = marks.get_offsets()
+        if len(offsets) > 1:
+            points.append(marks.get_offset_transform().transform(np.asarray(offsets)))
+    kept = np.concatenate(points) if points else np.empty((0, 2))
+    kept = kept[np.isfinite(kept).all(axis=1)]
+    inside = (kept > np.array(box.min) + SLACK) & (kept < np.array(box.max) - SLACK)
+    return int(inside.all(axis=1).sum())
+
+
+def corners_and_inside(corners: np.ndarray) -> np.ndarray:
+    """A lattice of points on a rectangle given by two opposite corners."""
+    sides = [np.linspace(*corners[:, axis], 12) for axis in (0, 1)]
+    return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+
+
+def painted(drawing: Drawing) -> list[tuple[str, np.ndarray]]:
+    """Every text that is really painted, with the corners of the (turned) rectangle that it fills."""
+    found: list[tuple[str, np.ndarray]] = []
+    paint = Text.draw
+
+    def noted(text, renderer):
+        paint(text, renderer)
+        if text.get_visible() and text.get_text().strip():
+            found.append((text.get_text(), corners(text, renderer)))
+
+    with patch.object(Text, "draw", noted):
+        FigureCanvasAgg(drawing).draw()
+    return found
+
+
+def corners(text: Text, renderer) -> np.ndarray:
+    """The four corners of a text in pixels, its rotation taken into account."""
+    angle = math.radians(text.get_rotation())
+    box = text.get_window_extent(renderer)
+    centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    text.set_rotation(0)
+    straight = text.get_window_extent(renderer)
+    text.set_rotation(math.degrees(angle))
+    half = np.array([straight.width, straight.height]) / 2 - SLACK / 2
+    turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+    return centre + (half * [[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ turn
+
+
+def within(box: np.ndarray, canvas) -> bool:
+    low, high = box.min(axis=0), box.max(axis=0)
+    return bool(
+        (low >= [canvas.x0 - SLACK, canvas.y0 - SLACK]).all()
+        and (high <= [canvas.x1 + SLACK, canvas.y1 + SLACK]).all()
+    )
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> bool:
+    """Two rectangles do not meet: along some side's normal their shadows are apart."""
+    for box in (one, other):
+        for side in (box[1] - box[0], box[3] - box[0]):
+            first, second = one @ side, other @ side
+            if first.max() <= second.min() or second.max() <= first.min():
+                return True
+    return False

@@ -1,0 +1,75 @@
+"""A task whose verifier is a rule on words, for a two-layer Llama with random weights: every verdict is
+known.
+"""
+
+from dataclasses import replace
+
+from support.tiny_llama import tiny_llama
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
+from full_scale.tasks.protocol import Example, Score, Task
+
+TRAIN = {
+    "per_device_train_batch_size": 4,
+    "gradient_accumulation_steps": 2,
+    "num_generations": 4,
+    "learning_rate": 1e-3,
+    "max_steps": 3,
+    "save_steps": 1,
+    "use_cpu": True,
+    "gradient_checkpointing": False,
+    "dataloader_pin_memory": False,
+    "collapse_every": 1,
+}
+"""Settings of a training of three steps."""
+
+
+class Rule:
+    """Correct if the first word's number is below the example's bound; the style is the parity of that
+    number.
+    """
+
+    def __call__(self, examples, completions):
+        return [self.score(example, text) for example, text in zip(examples, completions, strict=True)]
+
+    @staticmethod
+    def score(example, text):
+        words = text.split()
+        if not words:
+            return Score(False, "no_answer")
+        number = int(words[0][1:])
+        correct = number < example.reference["bound"]
+        return Score(correct, "correct" if correct else "wrong", "odd" if number % 2 else "even")
+
+    def close(self):
+        pass
+
+
+def ruled_task(bounds=(16, 8, 15, 4, 16, 10, 12, 0)):
+    train = [Example(f"e{i}", f"p{i} p{7 - i}", {"bound": bound}) for i, bound in enumerate(bounds)]
+    other = [Example(f"o{i}", f"p{i} w{i}", {"bound": 9}) for i in range(3)]
+    return Task("ruled", train, {"in_domain": other}, Rule(), styles=("odd", "even"))
+
+
+def ruled_recipe(folder, **changes):
+    """A recipe whose model is made in the folder; three prompts of the training set a batch."""
+    model = folder / "model"
+    if not model.exists():
+        tiny_llama(model, hidden=16, scale=2.0)
+    recipe = Recipe(
+        name="run",
+        output=str(folder / "runs"),
+        seed=5,
+        model=ModelConfig(path=str(model)),
+        sampling=SamplingConfig(temperature=0.9, max_new_tokens=12, batch_size=3),
+        presample=PresampleConfig(k=6, threshold=4, buffer_per_prompt=3),
+        evaluate=EvaluateConfig(samples=4, k=(1, 2, 4)),
+    )
+    return replace(recipe, **changes)
+
+
+def loaded(path):
+    return AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(
+        path, padding_side="left"
+    )

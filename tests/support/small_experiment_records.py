@@ -1,0 +1,89 @@
+"""Small records of the toy experiments, in a folder that figures read in place of the committed numbers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import figures
+from dph_theory.support.record import record
+from figures.results import experiments, store
+from support.small_strategies_run import small_record
+from support.tiny_styles_base import made_up
+from toy_lm.styles.summary import summary
+
+KS = [1, 16, 256]
+METHODS = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
+ANCHORED = METHODS[3:]
+
+
+def end(
+    first: float, sixteenth: float, histogram: list[float], *, kept: float = 1.0, new: float | None = 0.0
+):
+    """The end of a training on some prompts, as the styles experiment measures it."""
+    return {
+        "pass@k": [first, sixteenth, 1.0],
+        "style_entropy": 1.0,
+        "distinct_styles": float(sum(count > 1 for count in histogram)),
+        "style_histogram": histogram,
+        "excess": 0.1,
+        "base_solved": 30,
+        "base_unsolved": 10,
+        "retention": kept,
+        "exploration": new,
+    }
+
+
+def styles_record() -> dict[str, Any]:
+    """Two seeds that favour different styles, every method in the comparison, anchors at two places."""
+    found = made_up()
+    base = {split: end(0.4, 0.9, [10.0, 8.0, 6.0, 5.0, 3.0]) for split in ("train", "held_out")}
+    found["bases"] = [{"seed": seed} | deepcopy(base) for seed in (0, 1)]
+    runs = [_run(name, seed, groups=["main"]) for seed in (0, 1) for name in METHODS]
+    runs += [
+        _run(name, 0, ["places"], place, s)
+        for name in ANCHORED
+        for place in ("rehearsed", "all")
+        for s in (0.03, 0.3)
+    ]
+    results = found | {"k": KS, "runs": runs}
+    results["summary"] = summary(results)
+    return record("toy.styles", seed=0, config={}, results=results, findings=[])
+
+
+def _run(name, seed, groups, place="rehearsed", strength=0.3) -> dict[str, Any]:
+    histogram = [20.0, 9.0, 1.0, 1.0, 1.0] if seed == 0 else [1.0, 1.0, 20.0, 9.0, 1.0]
+    sixteenth = (
+        0.8
+        + 0.02 * METHODS.index(name)
+        + (0.01 if place == "all" else 0.0)
+        - (0.05 if strength < 0.1 else 0.0)
+    )
+    here = end(
+        0.5 + 0.1 * seed - (0.02 if place == "all" else 0.0), sixteenth, histogram, kept=0.9, new=0.2 * seed
+    )
+    curve = {"update": [0, 12, 24], "pass@8": [0.7, 0.75, 0.8 + 0.1 * seed], "excess": [0.0, 0.1, 0.2]}
+    curve |= {"pass@16": [0.9, 0.9, sixteenth]}
+    return {
+        "name": name, "label": name if name in METHODS[:2] else f"{name} {strength:g}", "seed": seed,
+        "strength": strength, "place": place, "mu": None, "alpha": None, "updates": 24, "groups": groups,
+        "curve": curve, "end": {"train": here, "held_out": deepcopy(here)},
+    }  # fmt: skip
+
+
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Within it, `figures` reads small records from the folder as those of quick runs."""
+    store.save("toy_strategies_quick", small_record(), folder)
+    store.save("toy_styles_quick", styles_record(), folder)
+    with experiments.kept_in(folder):
+        yield
+
+
+def quick_numbers(name: str, folder: Path) -> dict[str, Any]:
+    """The figure's record, computed from the small records, stored and read again, as a drawing sees it."""
+    figure = figures.figure(name)
+    with kept_in(folder):
+        store.save(name, figure.numbers(quick=True), folder)
+    return store.load(name, figure.kind, folder)

@@ -1,0 +1,91 @@
+"""The contents of a report without a run: verdicts from few instances, figures from stored numbers."""
+
+from functools import cache
+from typing import Any
+
+from dph_theory.support.record import record
+from dph_theory.theorems import THEOREMS
+from dph_theory.verification.run import Settings, verify_one
+from figures.catalogue import NAMES, figure
+from figures.report import Contents
+from figures.report.contents import Outcome, Plate
+from figures.report.environment import environment
+from figures.report.results import Plan
+from figures.results import drawings, store
+
+FORM = {
+    "form": "k9",
+    "source": "nobody",
+    "formula": "mean_t k9",
+    "samples": "policy",
+    "value": "reverse KL(pi||ref)",
+    "gradient": "zero",
+    "minimiser": "-",
+    "variance": "2.3",
+    "dead_zones": "[-700, -41]",
+    "verdict": "k9 does nothing",
+    "failed": False,
+}
+
+
+@cache
+def verdict(name: str) -> dict[str, Any]:
+    """A real report, from so few instances that what it says of the theorem does not count."""
+    return verify_one(THEOREMS[name], Settings(("numeric",), 2, quick=True)).as_json()
+
+
+def supposed(name: str) -> dict[str, Any]:
+    """A report as the registry expects it, without any check."""
+    theorem = THEOREMS[name]
+    numbers = {"instances": 7, "worst_violation": 1e-15, "tightness": None, "seed": 0, "seconds": 0.1}
+    check = {"check": "numeric", "verdict": str(theorem.expected), "witness": {"x": [0.25] * 40}}
+    return {
+        "theorem": name,
+        "source": str(theorem.source),
+        "expected": str(theorem.expected),
+        "verdict": str(theorem.expected),
+        "checks": [numbers | check],
+        "false_neighbours": [
+            {"name": false.name, "refuted": True, "found_by": "numeric", "witness": None}
+            for false in theorem.false_neighbours
+        ],
+    }
+
+
+def verdicts(*reports: dict[str, Any]) -> dict[str, Any]:
+    return record("report.verdicts", seed=0, config={}, results={"reports": list(reports)}, findings=[])
+
+
+def plate(name: str) -> Plate:
+    """A figure from its committed numbers; from new ones where there are none and they need no experiment."""
+    found = figure(name)
+    if (store.NUMBERS / f"{name}.json").is_file():
+        made = store.load(name, found.kind)
+    elif not found.needs:
+        made = found.numbers(quick=True)
+    else:
+        return Plate(name, found, None, None)
+    return Plate(name, found, made, drawings.rendered(found.drawing(made), "svg"))
+
+
+def contents(
+    *names: str, drawn: tuple[str, ...] = (), outcomes: tuple[Outcome, ...] = (), **changes: Any
+) -> Contents:
+    """Contents with the verdicts on these theorems and these figures."""
+    parts: dict[str, Any] = {
+        "plan": Plan(),
+        "verdicts": verdicts(*map(verdict, names)),
+        "audit": record("report.audit", seed=0, config={}, results={"forms": [FORM]}, findings=[]),
+        "experiments": {
+            "strategies": record("toy.strategies", seed=0, config={}, results={}, findings=["DAPO forgets."])
+        },
+        "plates": [plate(name) for name in drawn],
+        "outcomes": outcomes or (Outcome("verify", "done", 12.5, "all well"),),
+        "environment": environment(),
+    }
+    return Contents(**(parts | changes))
+
+
+def whole() -> Contents:
+    """Contents with every theorem and every figure."""
+    return contents(drawn=NAMES, verdicts=verdicts(*map(supposed, THEOREMS)))

@@ -1,0 +1,121 @@
+"""Training a tiny Llama: prompts, a reward, a rehearsal buffer, a trainer; and what to compare afterwards."""
+
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from support.tiny_llama import tiny_tokenizer
+from transformers import AutoModelForCausalLM, TrainerCallback
+
+from full_scale.presampling.buffer import RehearsalBuffer, Row
+from full_scale.training.trainer import DPHConfig, DPHTrainer
+
+TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
+"""TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""
+PROMPTS = [f"p{i}" for i in range(8)]
+SETTINGS = {
+    "per_device_train_batch_size": 4,
+    "gradient_accumulation_steps": 2,
+    "num_generations": 4,
+    "max_completion_length": 6,
+    "learning_rate": 1e-2,
+    "max_steps": 4,
+    "logging_steps": 1,
+    "save_strategy": "no",
+    "report_to": "none",
+    "bf16": False,
+    "use_cpu": True,
+    "gradient_checkpointing": False,
+    "disable_tqdm": True,
+    "lr_scheduler_type": "constant",
+    "temperature": 1.0,
+    "dataloader_pin_memory": False,
+}
+
+
+def even_reward(completions, **columns):
+    """One for an even number of words."""
+    return [float(len(text.split()) % 2 == 0) for text in completions]
+
+
+def flat_reward(completions, **columns):
+    """Nothing to learn: every advantage is zero, and what gradient there is comes from elsewhere."""
+    return [1.0] * len(completions)
+
+
+def dataset(prompts=PROMPTS):
+    return Dataset.from_list([{"prompt": prompt, "example_id": prompt} for prompt in prompts])
+
+
+def ragged_rows(count=13, seed=0, shift=0.0):
+    """Rows of one to nine tokens; `ref_logps` are placeholders unless they are recomputed."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = []
+    for i in range(count):
+        length = int(torch.randint(1, 10, (), generator=generator))
+        completion = torch.randint(3, 27, (length,), generator=generator).tolist()
+        rows.append(Row(f"p{i % 8}", [3 + i % 8], completion, [-1.0 - shift] * length))
+    return rows
+
+
+def buffer(count=13, seed=0, shift=0.0):
+    return RehearsalBuffer.from_rows(ragged_rows(count, seed, shift), {"model_hash": "m", "temperature": 1.0})
+
+
+def trainer(
+    model, output, *, kind=DPHTrainer, config=DPHConfig, reward=even_reward, prompts=PROMPTS, **settings
+):
+    """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
+    extra = {
+        name: settings.pop(name) for name in ("rehearsal", "peft_config", "callbacks") if name in settings
+    }
+    dtype = settings.pop("dtype", torch.float32)
+    args = config(output_dir=str(output), **{**SETTINGS, **settings})
+    return kind(
+        model=AutoModelForCausalLM.from_pretrained(model, dtype=dtype),
+        reward_funcs=reward,
+        args=args,
+        train_dataset=dataset(prompts),
+        processing_class=tiny_tokenizer(),
+        **extra,
+    )
+
+
+def weights(trained):
+    return {name: value.detach().clone() for name, value in trained.model.state_dict().items()}
+
+
+def same(first, second):
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+class Gradients(TrainerCallback):
+    """Keeps the gradients of every optimizer step."""
+
+    def __init__(self):
+        self.steps = []
+
+    def on_pre_optimizer_step(self, args, state, control, model=None, **others):
+        grads = {n: p.grad.detach().clone() for n, p in model.named_parameters() if p.grad is not None}
+        self.steps.append({name.removeprefix("module."): grad for name, grad in grads.items()})
+
+
+class StopAfter(TrainerCallback):
+    """Ends the training after a step, as if it had been cut off there."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **others):
+        control.should_training_stop = state.global_step >= self.step
+        return control
+
+
+def distance(first, second):
+    """The largest difference of two gradients, in units of the largest entry."""
+    largest = max(grad.abs().max() for grad in first.values())
+    return (max((first[name] - second[name]).abs().max() for name in first) / largest).item()
+
+
+def checkpoint(output, step):
+    return str(Path(output) / f"checkpoint-{step}")

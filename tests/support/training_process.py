@@ -1,0 +1,128 @@
+"""A process that trains, run by torchrun or killed by a test; its arguments say what."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from transformers import TrainerCallback
+
+from full_scale.training.collapse_meter import CollapseMeter
+from full_scale.training.online import OnlineTrainer
+from full_scale.training.resume import last_checkpoint
+from support.tiny_training import (
+    Gradients,
+    StopAfter,
+    buffer,
+    checkpoint,
+    flat_reward,
+    same,
+    trainer,
+    weights,
+)
+
+CYCLE = {
+    "steps_per_generation": 4,
+    "num_iterations": 2,
+    "rehearsal_rows": 7,
+    "eta": 0.1,
+    "learning_rate": 1e-3,
+}
+"""Each generated batch serves four optimizer steps, so that most steps lie inside a cycle."""
+
+
+class KillAfter(TrainerCallback):
+    """Dies without a word, after the checkpoint of a step, in the middle of the next."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_pre_optimizer_step(self, args, state, control, **others):
+        if state.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def first_gradient(model, output, **settings):
+    """The rehearsal's gradient of the first step: the reward is flat, and the exploration has none."""
+    gradients = Gradients()
+    settings = {"eta": 1.0, "rehearsal_rows": 11, "max_steps": 1, "max_grad_norm": 0.0, **settings}
+    trained = trainer(
+        model, output, reward=flat_reward, rehearsal=buffer(), callbacks=[gradients], optim="sgd", **settings
+    )
+    trained.train()
+    return gradients.steps[0]
+
+
+def resumed_is_unbroken(model, folder, stop, **settings):
+    """Whether a run stopped after a step and resumed by a new trainer ends as the unbroken run."""
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": stop, "rehearsal": buffer(), **settings}
+    unbroken = trainer(model, folder / "unbroken", **settings)
+    unbroken.train()
+    trainer(model, folder / "stopped", callbacks=[StopAfter(stop)], **settings).train()
+    resumed = trainer(model, folder / "stopped", **settings)
+    resumed.train(resume_from_checkpoint=checkpoint(folder / "stopped", stop))
+    rewards = [[h.get("reward") for h in t.state.log_history] for t in (unbroken, resumed)]
+    return same(weights(unbroken), weights(resumed)) and rewards[0] == rewards[1]
+
+
+class SequenceKL(OnlineTrainer):
+    """Notes whether, at beta = 0, its advantages are TRL's, which are centred by all of the group."""
+
+    agreed = True
+
+    def _sequence_kl(self, samples):
+        found = super()._sequence_kl(samples)
+        self.agreed &= torch.allclose(found.float(), samples["advantages"] * 4 / 3, atol=1e-6)
+        return found
+
+
+def groups_across_processes(model, output):
+    """Whether groups of four, two on each process, are put together: their advantages, their measurement."""
+    settings = {"online": "sequence_kl", "scale_rewards": "none", "per_device_train_batch_size": 2}
+    run = trainer(model, output, kind=SequenceKL, max_steps=3, **settings)
+    CollapseMeter({f"p{i}": 0.4 for i in range(8)}).attach(run, run.reference)
+    run.train()
+    logs = [log for log in run.state.log_history if "loss" in log]
+    measured = [abs(log["collapse/validity"] - log["reward"]) < 1e-6 for log in logs]
+    return run.agreed and len(measured) == 3 and all(measured)
+
+
+def two_processes(folder):
+    """Everything two processes are needed for, in one start."""
+    model = folder / "model"
+    gradients = {
+        "two": first_gradient(model, folder / "g1", gradient_accumulation_steps=2, eta=1.0),
+        "two_backward": first_gradient(model, folder / "g2", two_backward=True, eta=1.0),
+        "fewer rows than shares": first_gradient(
+            model, folder / "g3", gradient_accumulation_steps=4, rehearsal_rows=5, eta=1.0
+        ),
+    }
+    exact = resumed_is_unbroken(model, folder / "resume", 5, max_steps=7)
+    groups = groups_across_processes(model, folder / "groups")
+    world, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
+    (folder / f"said-{rank}.json").write_text(json.dumps({"world": world, "exact": exact, "groups": groups}))
+    if rank == 0:
+        torch.save(gradients, folder / "gradients.pt")
+    # A process that ends with the group alive may abort, and torchrun then ends the other.
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def killed(folder, step):
+    """A run that saves at every second step and is killed in the step after `step`, unless negative."""
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 2, "save_total_limit": 1, "max_steps": 6}
+    last = last_checkpoint(folder / "run")
+    trained = trainer(
+        folder / "model", folder / "run", rehearsal=buffer(), callbacks=[KillAfter(step)], **settings
+    )
+    trained.train(resume_from_checkpoint=None if last is None else str(last))
+    torch.save(weights(trained), folder / "weights.pt")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "two":
+        two_processes(Path(sys.argv[2]))
+    else:
+        killed(Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,167 @@
+"""Validity as a finite automaton: which words a verifier accepts, as a complete deterministic automaton."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from dph_theory.support.errors import argument_error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValidityAutomaton:
+    """A complete deterministic automaton: state, symbol -> transitions[state, symbol].
+
+    A word is valid iff it leads from `initial` to an accepting state. transitions are integers (states,
+    symbols), accepting booleans (states,), alphabet one character a symbol; anything else is a ValueError.
+    """
+
+    transitions: np.ndarray
+    initial: int
+    accepting: np.ndarray
+    alphabet: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        checked_alphabet(self.alphabet)
+        table, accepting = np.asarray(self.transitions), np.asarray(self.accepting)
+        states = len(accepting)
+        if table.shape != (states, len(self.alphabet)) or states == 0:
+            allowed = f"({states}, {len(self.alphabet)}): one row a state of accepting, one column a symbol"
+            raise argument_error("transitions.shape", table.shape, allowed)
+        if table.dtype.kind not in "iu" or accepting.dtype != bool:
+            raise argument_error(
+                "dtype", (table.dtype, accepting.dtype), "integer transitions, boolean accepting"
+            )
+        outside = (table < 0) | (table >= states)
+        if outside.any():
+            raise argument_error("transitions", int(table[outside][0]), f"a state, 0 to {states - 1}")
+        if not 0 <= self.initial < states:
+            raise argument_error("initial", self.initial, f"a state, 0 to {states - 1}")
+        # Shared by everything computed from it, so it may not change behind their backs.
+        for name, array in (("transitions", table.astype(np.int64)), ("accepting", accepting.copy())):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        return f"ValidityAutomaton(states={self.states}, alphabet={''.join(self.alphabet)!r})"
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.accepting)
+
+    @property
+    def symbols(self) -> int:
+        """The size of the alphabet."""
+        return len(self.alphabet)
+
+    def accepts(self, words: Int[np.ndarray, "*words length"]) -> Bool[np.ndarray, "*words"] | np.bool_:
+        """Whether each word, symbols along the last axis, is valid; ValueError for unknown symbols."""
+        words = checked_words("words", words, self.symbols)
+        state = np.full(words.shape[:-1], self.initial)
+        for symbol in np.moveaxis(words, -1, 0):
+            state = self.transitions[state, symbol]
+        return self.accepting[state]
+
+    def count(self, length: int) -> int:
+        """The number of valid words of a length, as an exact integer."""
+        ways = self.accepting.astype(int).astype(object)
+        for _ in range(checked_length(length)):
+            ways = ways[self.transitions].sum(axis=1)
+        return int(ways[self.initial])
+
+    def encode(self, text: str) -> Int[np.ndarray, " length"]:
+        """The symbols of a text, as indices into the alphabet."""
+        unknown = set(text) - set(self.alphabet)
+        if unknown:
+            raise argument_error("text", text, f"characters of the alphabet {''.join(self.alphabet)!r} only")
+        return np.array([self.alphabet.index(character) for character in text], dtype=np.int64)
+
+    def decode(self, word: Int[np.ndarray, " length"]) -> str:
+        """The text of a word: the inverse of `encode`."""
+        return "".join(self.alphabet[symbol] for symbol in checked_words("word", word, self.symbols))
+
+    def require_informative(self, length: int) -> None:
+        """Raise ValueError if the automaton tells no two words of this length apart."""
+        some = every = self.accepting
+        for _ in range(checked_length(length)):
+            some, every = some[self.transitions].any(axis=1), every[self.transitions].all(axis=1)
+        if not some[self.initial] or every[self.initial]:
+            what = "accepts all" if some[self.initial] else "accepts none"
+            allowed = f"the automaton {what} of the words of this length; some must be valid and some not"
+            raise argument_error("length", length, allowed)
+
+    def __and__(self, other: "ValidityAutomaton") -> "ValidityAutomaton":
+        return self._product(other, np.logical_and)
+
+    def __or__(self, other: "ValidityAutomaton") -> "ValidityAutomaton":
+        return self._product(other, np.logical_or)
+
+    def __invert__(self) -> "ValidityAutomaton":
+        return ValidityAutomaton(self.transitions, self.initial, ~self.accepting, self.alphabet)
+
+    def _product(self, other: "ValidityAutomaton", combine: Callable[..., Any]) -> "ValidityAutomaton":
+        """Both run side by side; the pair (s, s') has the number s * other.states + s'."""
+        if self.alphabet != other.alphabet:
+            raise argument_error("alphabet", other.alphabet, f"the same on both sides, here {self.alphabet}")
+        pairs = self.transitions[:, None] * other.states + other.transitions
+        accepting = combine(self.accepting[:, None], other.accepting)
+        initial = self.initial * other.states + other.initial
+        return ValidityAutomaton(
+            pairs.reshape(-1, self.symbols), initial, accepting.ravel(), self.alphabet
+        ).minimised()
+
+    def minimised(self) -> "ValidityAutomaton":
+        """The automaton of fewest states with the same language, the initial state first (Moore's algorithm).
+
+        States stay together while they agree on acceptance and on the classes they lead to.
+        """
+        reached = self._reached()
+        rank = np.full(self.states, -1)
+        rank[reached] = np.arange(len(reached))
+        table, classes = rank[self.transitions[reached]], self.accepting[reached].astype(np.int64)
+        count = 0
+        while classes.max() + 1 > count:
+            count = classes.max() + 1
+            rows = np.column_stack([classes, classes[table]])
+            _, members, classes = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        # Numbered by first occurrence, which is breadth-first again: equal languages give equal arrays.
+        classes, members = np.argsort(np.argsort(members))[classes], np.sort(members)
+        return ValidityAutomaton(classes[table[members]], 0, self.accepting[reached][members], self.alphabet)
+
+    def _reached(self) -> np.ndarray:
+        """The states that some word reaches, in breadth-first order."""
+        order, frontier = {self.initial: None}, {self.initial: None}
+        while frontier:
+            ahead = dict.fromkeys(self.transitions[list(frontier)].ravel().tolist())
+            frontier = {state: None for state in ahead if state not in order}
+            order.update(frontier)
+        return np.array(list(order))
+
+
+def checked_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:
+    """The alphabet as a tuple of distinct single characters."""
+    symbols = tuple(alphabet)
+    if not symbols or len(set(symbols)) < len(symbols) or any(len(symbol) != 1 for symbol in symbols):
+        raise argument_error("alphabet", alphabet, "distinct single characters, at least one")
+    return symbols
+
+
+def checked_words(name: str, words: Any, symbols: int) -> np.ndarray:
+    """Words as an integer array whose entries are symbols, 0 to symbols - 1."""
+    words = np.asarray(words)
+    if words.ndim == 0 or words.dtype.kind not in "iu":
+        raise argument_error(name, words, "an integer array, symbols along the last axis")
+    outside = (words < 0) | (words >= symbols)
+    if outside.any():
+        raise argument_error(name, int(words[outside][0]), f"symbols 0 to {symbols - 1}")
+    return words
+
+
+def checked_length(length: int, *, at_least: int = 0) -> int:
+    """A word length."""
+    if length < at_least:
+        raise argument_error("length", length, f"a whole number, at least {at_least}")
+    return length

@@ -1,0 +1,118 @@
+"""Automata from regular expressions, predicates, counting and balance constraints; all minimal."""
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from automata.base.exceptions import AutomatonException, RegexException
+from automata.fa.dfa import DFA
+from automata.fa.nfa import NFA
+
+from dph_theory.support.errors import argument_error
+
+from .automaton import ValidityAutomaton, checked_alphabet, checked_length
+
+
+def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
+    r"""The words that a regular expression matches as a whole.
+
+    The syntax is automata-lib's: `*`, `+`, `?`, `{m,n}`, `|`, `&`, `^`, `.`, `[a-z]`; a backslash
+    takes a symbol literally, as in `\(`. Raises ValueError for other patterns or symbols.
+    """
+    alphabet = checked_alphabet(alphabet)
+    try:
+        automaton = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=set(alphabet))).to_complete()
+    except (AutomatonException, RegexException) as error:
+        raise argument_error("pattern", pattern, f"a regular expression over {alphabet} ({error})") from error
+    number = {state: index for index, state in enumerate(automaton.states)}
+    table = [[number[automaton.transitions[state][symbol]] for symbol in alphabet] for state in number]
+    accepting = np.array([state in automaton.final_states for state in number])
+    initial = number[automaton.initial_state]
+    return ValidityAutomaton(np.array(table), initial, accepting, alphabet).minimised()
+
+
+def from_predicate(
+    predicate: Callable[[str], bool], alphabet: Sequence[str], length: int, *, at_most: int = 2**20
+) -> ValidityAutomaton:
+    """The words of exactly this length for which predicate(text) is true.
+
+    Every word of the length is asked. Raises ValueError if there are more than `at_most`.
+    """
+    alphabet = checked_alphabet(alphabet)
+    words = len(alphabet) ** checked_length(length)
+    if words > at_most:
+        allowed = f"{len(alphabet)}**length words must be asked, at most {at_most}, but these are {words}"
+        raise argument_error("length", length, allowed)
+    truth = (bool(predicate("".join(word))) for word in itertools.product(alphabet, repeat=length))
+    # From the last symbol back: prefixes whose continuations agree are one state. State 0 is the dead one.
+    classes = np.fromiter(truth, dtype=np.int64, count=words)
+    table, accepting, states = [[0] * len(alphabet)], [False], 1
+    if classes.any():
+        table, accepting, states = [*table, table[0]], [False, True], 2
+    for _ in range(length):
+        rows, inverse = np.unique(classes.reshape(-1, len(alphabet)), axis=0, return_inverse=True)
+        fresh = rows.any(axis=1)
+        names = np.where(fresh, states - 1 + np.cumsum(fresh), 0)
+        table, accepting = [*table, *rows[fresh].tolist()], accepting + [False] * int(fresh.sum())
+        classes, states = names[inverse], states + int(fresh.sum())
+    return ValidityAutomaton(np.array(table), int(classes[0]), np.array(accepting), alphabet).minimised()
+
+
+def counting(
+    alphabet: Sequence[str],
+    symbol: str,
+    *,
+    at_least: int = 0,
+    at_most: int | None = None,
+    modulo: int | None = None,
+    remainder: int = 0,
+) -> ValidityAutomaton:
+    """The words in which a symbol occurs between at_least and at_most times, and remainder mod modulo times.
+
+    Raises ValueError for a symbol outside the alphabet, an empty range, or a remainder not below modulo.
+    """
+    alphabet = checked_alphabet(alphabet)
+    column = _position("symbol", symbol, alphabet)
+    if at_least < 0:
+        raise argument_error("at_least", at_least, "a whole number, at least 0")
+    if at_most is not None and at_most < at_least:
+        raise argument_error("at_most", at_most, f"a whole number, at least at_least = {at_least}, or None")
+    period = 1 if modulo is None else modulo
+    if period < 1:
+        raise argument_error("modulo", modulo, "a whole number, at least 1, or None")
+    if not 0 <= remainder < period:
+        raise argument_error("remainder", remainder, f"a whole number from 0 to modulo - 1 = {period - 1}")
+    # Beyond the bounds only the residue matters, so counts run on in a cycle of the period.
+    beyond = at_least if at_most is None else at_most + 1
+    count = np.arange(beyond + period)
+    table = np.repeat(count[:, None], len(alphabet), axis=1)
+    table[:, column] = np.append(count[1:], beyond)
+    accepting = (count >= at_least) & (count % period == remainder)
+    if at_most is not None:
+        accepting &= count <= at_most
+    return ValidityAutomaton(table, 0, accepting, alphabet).minimised()
+
+
+def balanced(alphabet: Sequence[str], opening: str, closing: str, *, depth: int) -> ValidityAutomaton:
+    """The words whose brackets balance and nest at most `depth` deep (Dyck words); other symbols are neutral.
+
+    Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
+    """
+    alphabet = checked_alphabet(alphabet)
+    up, down = _position("opening", opening, alphabet), _position("closing", closing, alphabet)
+    if up == down:
+        raise argument_error("closing", closing, "a symbol other than the opening one")
+    if depth < 1:
+        raise argument_error("depth", depth, "a whole number, at least 1")
+    dead = depth + 1
+    level = np.arange(dead + 1)
+    table = np.repeat(level[:, None], len(alphabet), axis=1)
+    table[:, up] = np.minimum(level + 1, dead)
+    table[:, down] = np.where((level == 0) | (level == dead), dead, level - 1)
+    return ValidityAutomaton(table, 0, level == 0, alphabet).minimised()
+
+
+def _position(name: str, symbol: str, alphabet: tuple[str, ...]) -> int:
+    if symbol not in alphabet:
+        raise argument_error(name, symbol, f"a symbol of the alphabet {alphabet}")
+    return alphabet.index(symbol)
