@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from full_scale.storage.tensors.journal import Journal
+from full_scale.storage.journal import Journal
 
 IDENTITY = {"model": "abc", "seed": 3, "sampling": {"temperature": 1.0}}
 

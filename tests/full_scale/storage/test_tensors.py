@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 from dph_theory.support.files import write_json
-from full_scale.storage.tensors import tensors as storage
+from full_scale.storage import tensors as storage
 
 
 def test_tensors_and_metadata_come_back_bit_for_bit(tmp_path):
