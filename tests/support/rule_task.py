@@ -4,11 +4,11 @@ known.
 
 from dataclasses import replace
 
-from support.tiny_llama import tiny_llama
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
 from full_scale.tasks.protocol import Example, Score, Task
+from support.tiny_llama import tiny_llama
 
 TRAIN = {
     "per_device_train_batch_size": 4,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from support.tiny_llama import tiny_tokenizer
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from full_scale.presampling.buffer import RehearsalBuffer, Row
 from full_scale.training.trainer import DPHConfig, DPHTrainer
+from support.tiny_llama import tiny_tokenizer
 
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
 """TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from full_scale.storage.journal import Journal
 
 IDENTITY = {"model": "abc", "seed": 3, "sampling": {"temperature": 1.0}}
