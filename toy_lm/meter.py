@@ -1,13 +1,11 @@
-"""The collapse meter along a training: does the excess KL warn before coverage falls; means over seeds."""
+"""The collapse meter along a training: does the excess KL warn before pass@k falls."""
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool
-from scipy import stats
 
-from dph_theory.numeric.arrays import Array, numbers, rate, real, whole
-from dph_theory.numeric.balls import Values
+from dph_theory.numeric.arrays import Array, rate, real, whole
 from dph_theory.support.errors import argument_error
 
 
@@ -23,14 +21,6 @@ class LeadTime(NamedTuple):
         if self.meter_step is None or self.coverage_step is None:
             return None
         return self.coverage_step - self.meter_step
-
-
-class Interval(NamedTuple):
-    """A mean with its confidence interval [low, high], arrays of one shape."""
-
-    mean: Values
-    low: Values
-    high: Values
 
 
 def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall: float) -> LeadTime:
@@ -53,24 +43,6 @@ def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall
     warned = excess >= excess[0] + rise
     fallen = coverage <= np.maximum.accumulate(coverage) - fall
     return LeadTime(_first(steps, warned), _first(steps, fallen))
-
-
-def mean_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> Interval:
-    """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
-
-    values has its n seeds along `axis`, which the result loses. Unequal values are taken as independent and
-    normal. A single seed says nothing of the spread: its interval is (-inf, inf).
-    Raises ValueError for nan, no seeds, or a confidence outside (0, 1).
-    """
-    seeds = np.moveaxis(np.atleast_1d(numbers("values", values)), axis, 0)
-    level, n = float(rate("confidence", confidence)), len(seeds)
-    if n == 0:
-        raise argument_error("values.shape", np.shape(values), "at least one seed")
-    mean = seeds.mean(axis=0)
-    if n == 1:
-        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
-    half = stats.t.ppf((1 + level) / 2, n - 1) * seeds.std(axis=0, ddof=1) / np.sqrt(n)
-    return Interval(mean, mean - half, mean + half)
 
 
 def _first(steps: np.ndarray, happened: Bool[np.ndarray, " steps"]) -> int | None:

@@ -7,13 +7,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+SHORT, PLAIN = 240, 4000
+"""The most characters of a line with an object or nested lists, and of one with a list of plain values."""
+
 
 def write_json(path: Path, value: Any) -> None:
     """Write the value as JSON atomically: the old file stays until the new one is whole.
 
-    Infinite numbers become the strings "inf" and "-inf", since JSON has none.
+    Infinite numbers become the strings "inf" and "-inf", since JSON has none. Lists of numbers or words and
+    all that is short take one line each, so that files are small and their differences can be read.
     """
-    text = json.dumps(_finite(value), indent=1, allow_nan=False) + "\n"
+    text = compact_json(_finite(value)) + "\n"
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -26,6 +30,25 @@ def write_json(path: Path, value: Any) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def compact_json(value: Any, depth: int = 0) -> str:
+    """The value as JSON; what is short stands on one line, and so do lists of numbers or words."""
+    line = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    plain = isinstance(value, list) and not any(isinstance(entry, dict | list) for entry in value)
+    if len(line) <= (PLAIN if plain else SHORT) or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(str(key))}: {compact_json(entry, depth + 1)}" for key, entry in value.items()]
+    elif plain:
+        size = max(1, len(value) * PLAIN // len(line))
+        chunks = [value[start : start + size] for start in range(0, len(value), size)]
+        parts = [json.dumps(chunk, allow_nan=False, separators=(",", ":"))[1:-1] for chunk in chunks]
+    else:
+        parts = [compact_json(entry, depth + 1) for entry in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    margin = "\n" + " " * depth
+    return f"{opening}{margin} {f',{margin} '.join(parts)}{margin}{closing}"
 
 
 def _finite(value: Any) -> Any:

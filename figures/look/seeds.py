@@ -1,11 +1,11 @@
 """Means over seeds with their intervals, as curves and as dots, and how each method is written and drawn."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toy_lm.meter import mean_interval
+from dph_theory.intervals import Interval, mean_interval
 
 from . import theme
 
@@ -31,9 +31,12 @@ _WORDS = {
 }
 
 
-def over_seeds(values: Any) -> dict[str, Any]:
-    """The mean over the first axis with its 95% t-interval, ready for JSON; None where there is one seed."""
-    found = mean_interval(np.asarray(values, dtype=float))
+def over_seeds(values: Any, interval: Callable[..., Interval] = mean_interval) -> dict[str, Any]:
+    """The mean over the first axis with its 95% interval, ready for JSON; None where there is one seed.
+
+    `interval` is one of `dph_theory.intervals`: probabilities have their own.
+    """
+    found = interval(np.asarray(values, dtype=float))
     return {name: _known(bound.tolist()) for name, bound in found._asdict().items()}
 
 

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from toy_lm.meter import LeadTime, lead_time, mean_interval
+from toy_lm.meter import LeadTime, lead_time
 
 STEPS = [0, 10, 20, 30, 40]
 
@@ -54,37 +53,3 @@ def test_what_cannot_be_a_training_is_refused(changed, message):
     good = {"steps": STEPS, "excess": np.zeros(5), "coverage": np.ones(5), "rise": 0.1, "fall": 0.1}
     with pytest.raises(ValueError, match=message):
         lead_time(**(good | changed))
-
-
-def test_the_interval_is_student_s():
-    values = np.array([[0.1, 5.0], [0.3, 5.0], [0.8, 5.0]])
-    found = mean_interval(values)
-    low, high = stats.t.interval(0.95, 2, loc=values[:, 0].mean(), scale=stats.sem(values[:, 0]))
-    np.testing.assert_allclose([found.low[0], found.high[0]], [low, high], rtol=1e-12)
-    assert found.mean[1] == found.low[1] == found.high[1] == 5
-    along = mean_interval(values.T, axis=1)
-    np.testing.assert_array_equal(along.mean, found.mean)
-
-
-def test_the_interval_covers_the_mean_as_often_as_it_says():
-    draws = np.random.default_rng(0).normal(2.0, 3.0, size=(4, 20_000))
-    found = mean_interval(draws, confidence=0.9)
-    assert np.mean((found.low <= 2) & (found.high >= 2)) == pytest.approx(0.9, abs=0.01)
-    # The normal quantile in place of Student's would cover too seldom.
-    normal = stats.norm.ppf(0.95) * draws.std(axis=0, ddof=1) / 2
-    assert np.mean(np.abs(found.mean - 2) <= normal) < 0.85
-
-
-def test_one_seed_says_nothing_of_the_spread():
-    found = mean_interval([0.4])
-    assert (found.mean, found.low, found.high) == (0.4, -np.inf, np.inf)
-    assert mean_interval([[0.4, 0.5]]).high.tolist() == [np.inf, np.inf]
-
-
-@pytest.mark.parametrize(
-    ("values", "confidence", "message"),
-    [([], 0.95, "at least one seed"), ([1, np.nan], 0.95, "no nan"), ([1, 2], 1.0, "confidence=1")],
-)
-def test_what_has_no_mean_is_refused(values, confidence, message):
-    with pytest.raises(ValueError, match=message):
-        mean_interval(values, confidence=confidence)

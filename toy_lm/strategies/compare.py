@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dph_theory import FORWARD_KL, REVERSE_KL
+from dph_theory.intervals import mean_interval
 from dph_theory.numeric.balls import Values
 
-from ..meter import lead_time, mean_interval
+from ..meter import lead_time
 from .config import Config
 from .measure import mean_pass_at_k, measure
 from .policy import pass_rates

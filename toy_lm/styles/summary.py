@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..meter import lead_time, mean_interval
+from dph_theory.intervals import mean_interval, probability_interval
+
+from ..meter import lead_time
 
 FALL = 0.05
 """How far Pass@16 on the training prompts must fall from its highest to count as fallen."""
@@ -21,6 +23,8 @@ MEASURES = (
     "retention",
     "exploration",
 )
+PROBABILITIES = ("pass@1", "pass@16", "pass@256", "retention", "exploration")
+"""Those of them whose intervals stay inside [0, 1]."""
 
 Run = Mapping[str, Any]
 
@@ -28,8 +32,9 @@ Run = Mapping[str, Any]
 def summary(results: Mapping[str, Any]) -> dict[str, Any]:
     """By label, each of MEASURES as {mean, low, high} over seeds on both splits; and the meter's record.
 
-    The base is under the label "base". Intervals are Student-t at 95%. A measure that some seed lacks, such
-    as exploration where the base solves everything, is over the seeds that have it, or None.
+    The base is under the label "base". Intervals are at 95% (`dph_theory.intervals`). A measure
+    that some seed lacks, such as exploration where the base solves everything, is over the seeds that have
+    it, or None.
     """
     ends = {"base": [*results["bases"]]}
     for run in of_group(results, "main"):
@@ -59,12 +64,12 @@ def _measured(results: Mapping[str, Any], ends: Sequence[Mapping[str, Any]]) -> 
         k = name.removeprefix("pass@")
         values = [pass_at(results, end, int(k)) if k != name else end[name] for end in ends]
         known = [value for value in values if value is not None]
-        found[name] = _interval(known) if known else None
+        found[name] = _interval(known, name in PROBABILITIES) if known else None
     return found
 
 
-def _interval(values: Sequence[float]) -> dict[str, float]:
-    mean, low, high = mean_interval(np.array(values))
+def _interval(values: Sequence[float], probabilities: bool) -> dict[str, float]:
+    mean, low, high = (probability_interval if probabilities else mean_interval)(np.array(values))
     return {"mean": float(mean), "low": float(low), "high": float(high)}
 
 

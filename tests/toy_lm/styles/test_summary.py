@@ -1,4 +1,5 @@
 import pytest
+from scipy.special import expit, logit
 from support.tiny_styles_base import end, made_up
 
 from toy_lm.styles.summary import of_group, pass_at, summary
@@ -14,9 +15,9 @@ def test_means_and_intervals_over_seeds():
         results["runs"][0] | {"seed": 1, "end": {s: end(0.7, 0.9, 1.0) for s in ("train", "held_out")}}
     )
     found = summary(results)["methods"]["A"]["train"]
-    # t with one degree of freedom is 12.706 at 95%; the standard error is 0.1.
+    # t with one degree of freedom is 12.706 at 95%; the standard error is 0.1, on the logit scale 0.1/0.24.
     assert found["pass@1"]["mean"] == pytest.approx(0.6)
-    assert found["pass@1"]["high"] - 0.6 == pytest.approx(12.7062047 * 0.1, rel=1e-7)
+    assert found["pass@1"]["high"] == pytest.approx(expit(logit(0.6) + 12.7062047 * 0.1 / 0.24), rel=1e-7)
     assert found["pass@16"] == {"mean": 0.9, "low": 0.9, "high": 0.9}
 
 

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dph_theory.intervals import mean_interval, probability_interval
+
+
+def test_the_interval_is_student_s():
+    values = np.array([[0.1, 5.0], [0.3, 5.0], [0.8, 5.0]])
+    found = mean_interval(values)
+    low, high = stats.t.interval(0.95, 2, loc=values[:, 0].mean(), scale=stats.sem(values[:, 0]))
+    np.testing.assert_allclose([found.low[0], found.high[0]], [low, high], rtol=1e-12)
+    assert found.mean[1] == found.low[1] == found.high[1] == 5
+    along = mean_interval(values.T, axis=1)
+    np.testing.assert_array_equal(along.mean, found.mean)
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    draws = np.random.default_rng(0).normal(2.0, 3.0, size=(4, 20_000))
+    found = mean_interval(draws, confidence=0.9)
+    assert np.mean((found.low <= 2) & (found.high >= 2)) == pytest.approx(0.9, abs=0.01)
+    # The normal quantile in place of Student's would cover too seldom.
+    normal = stats.norm.ppf(0.95) * draws.std(axis=0, ddof=1) / 2
+    assert np.mean(np.abs(found.mean - 2) <= normal) < 0.85
+
+
+def test_one_seed_says_nothing_of_the_spread():
+    found = mean_interval([0.4])
+    assert (found.mean, found.low, found.high) == (0.4, -np.inf, np.inf)
+    assert mean_interval([[0.4, 0.5]]).high.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("values", "confidence", "message"),
+    [([], 0.95, "at least one seed"), ([1, np.nan], 0.95, "nan"), ([0, 1], 1.0, "confidence=1")],
+)
+@pytest.mark.parametrize("interval", [mean_interval, probability_interval])
+def test_what_has_no_mean_is_refused(interval, values, confidence, message):
+    with pytest.raises(ValueError, match=message):
+        interval(values, confidence=confidence)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
+def test_intervals_of_probabilities_are_probabilities_around_the_mean(values):
+    mean, low, high = probability_interval(values)
+    assert 0 <= low <= mean + 1e-12
+    assert mean - 1e-12 <= high <= 1
+
+
+def test_far_from_the_ends_with_little_spread_both_intervals_agree():
+    values = 0.4 + 1e-4 * np.array([-1, 0.5, 2])
+    np.testing.assert_allclose(probability_interval(values), mean_interval(values), atol=1e-6)
+    assert tuple(map(float, probability_interval([1, 1, 1]))) == (1, 1, 1)
+    assert probability_interval([0.5]).high == np.inf
+
+
+def test_the_interval_of_probabilities_covers_as_often_as_it_says():
+    draws = np.random.default_rng(0).beta(18, 2, size=(5, 20_000))
+    found = probability_interval(draws)
+    assert np.mean((found.low <= 0.9) & (found.high >= 0.9)) == pytest.approx(0.95, abs=0.01)
+    # The interval of Student would leave [0, 1] for some.
+    assert (mean_interval(draws).high > 1).any()
+
+
+def test_values_that_are_no_probabilities_are_refused():
+    with pytest.raises(ValueError, match=r"values=1\.5"):
+        probability_interval([0.5, 1.5])
