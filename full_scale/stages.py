@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 
 from .comparison.measurements import read_record
 from .evaluation.stage import evaluate
-from .presampling.presampled import Presampled
+from .presampling.result import Presampling
 from .presampling.stage import presample
 from .recipe.folders import Folders
 from .recipe.schema import ModelConfig, Recipe
@@ -30,7 +30,7 @@ transformers.utils.logging.disable_progress_bar()
 warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 
 
-def presample_stage(recipe: Recipe, progress: Progress) -> Presampled:
+def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     _one_process("presample")
     with _task(recipe) as task:
@@ -41,7 +41,7 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampled:
 def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
     with _task(recipe) as task:
-        found = train(recipe, task, _presampled(recipe), progress=progress)
+        found = train(recipe, task, _presampling(recipe), progress=progress)
     if torch.distributed.is_initialized():
         # A process that ends with the group alive may abort, and torchrun then ends the others.
         torch.distributed.destroy_process_group()
@@ -56,7 +56,7 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
         read_record(folders.training, KIND)
     with _task(recipe) as task:
         initial, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
-        shared: Any = {"initial": initial, "presampled": _presampled(recipe)}
+        shared: Any = {"initial": initial, "presampling": _presampling(recipe)}
         shared |= {"progress": progress}
         base = folders.base()
         if base_only or not base.evaluation.is_file():
@@ -95,8 +95,8 @@ def load_tokenizer(config: ModelConfig) -> Any:
         ) from error
 
 
-def _presampled(recipe: Recipe) -> Presampled:
-    found = Presampled.load(Folders.of(recipe).presample)
+def _presampling(recipe: Recipe) -> Presampling:
+    found = Presampling.load(Folders.of(recipe).presample)
     found.check(recipe)
     return found
 

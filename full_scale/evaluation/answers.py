@@ -10,7 +10,7 @@ import numpy as np
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 
 from ..models.generation import Completion, prompt_tokens, sample, sequence_logps
-from ..presampling.buffer import Row
+from ..presampling.buffer import RehearsalRow
 from ..recipe.schema import Recipe
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Example, Score, Task
@@ -49,7 +49,7 @@ class Answers:
             for i, example in enumerate(examples)
         ]
 
-    def rehearsed(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[dict[str, Any]]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
         found = []
         weighed = self._log_probs(

@@ -10,7 +10,7 @@ from dph_theory.support.record import checked, record
 
 from ..models.generation import derived_seed
 from ..models.hashes import model_hash, tokenizer_hash
-from ..presampling.presampled import Presampled
+from ..presampling.result import Presampling
 from ..presampling.stage import prompts_hash
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
@@ -33,7 +33,7 @@ def evaluate(
     tokenizer: Any,
     *,
     initial: Any,
-    presampled: Presampled,
+    presampling: Presampling,
     folders: Folders | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -48,15 +48,15 @@ def evaluate(
     """
     folders = folders or Folders.of(recipe)
     base = _base_sets(recipe, folders)
-    sets = evaluation_sets(recipe, task, presampled)
-    journal = Journal(folders.here / JOURNAL, _identity(recipe, presampled, folders, sets))
+    sets = evaluation_sets(recipe, task, presampling)
+    journal = Journal(folders.here / JOURNAL, _identity(recipe, presampling, folders, sets))
     answers = Answers(recipe, task, model, initial, tokenizer)
     found = _answered(answers, sets, journal, folders.run, progress)
     results = {
         "run": folders.run,
         "model": {"hash": model_hash(_path(recipe, folders))},
         "sets": {name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
-        "rehearsed": {"rows": answers.rehearsed(presampled.buffer.rows())},
+        "rehearsed": {"rows": answers.rehearsed(presampling.buffer.rows())},
     }
     stored = record(
         KIND,
@@ -95,11 +95,11 @@ def _answered(
     return found
 
 
-def evaluation_sets(recipe: Recipe, task: Task, presampled: Presampled) -> dict[str, Sequence[Example]]:
+def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dict[str, Sequence[Example]]:
     """The sets to evaluate on, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
     train = {example.id: example for example in task.train}
     available: dict[str, Sequence[Example]] = dict(task.evaluation)
-    for name, ids in ((REHEARSED, presampled.pef), (EXPLORED, presampled.exp)):
+    for name, ids in ((REHEARSED, presampling.pef), (EXPLORED, presampling.exp)):
         unknown = [key for key in ids if key not in train]
         if unknown:
             raise argument_error(
@@ -120,7 +120,7 @@ def _path(recipe: Recipe, folders: Folders) -> str:
 
 
 def _identity(
-    recipe: Recipe, presampled: Presampled, folders: Folders, sets: Mapping[str, Sequence[Example]]
+    recipe: Recipe, presampling: Presampling, folders: Folders, sets: Mapping[str, Sequence[Example]]
 ) -> dict[str, Any]:
     return {
         "run": folders.run,
@@ -132,7 +132,7 @@ def _identity(
         "sampling": vars(recipe.sampling),
         "samples": recipe.evaluate.samples,
         "sets": {name: prompts_hash(examples) for name, examples in sets.items()},
-        "buffer": presampled.buffer.digest,
+        "buffer": presampling.buffer.digest,
     }
 
 

@@ -22,7 +22,7 @@ BUFFER, MANIFEST = "buffer.safetensors", "manifest.json"
 _ARRAYS = ("prompt_ids", "prompt_offsets", "completion_ids", "completion_offsets", "ref_logps")
 
 
-class Row(NamedTuple):
+class RehearsalRow(NamedTuple):
     """One completion of the initial model, with its log-probability under it, token by token."""
 
     example_id: str
@@ -45,7 +45,7 @@ class RehearsalBuffer:
     """Where the rows come from: model_hash, tokenizer_hash, temperature, seed, dtype, count."""
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Row], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
+    def from_rows(cls, rows: Sequence[RehearsalRow], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
         """The buffer of these rows.
 
         ValueError for a row without prompt or completion, or whose log-probabilities are not one for each
@@ -109,11 +109,11 @@ class RehearsalBuffer:
                     f"this run has {value!r}; pre-sample with this run's model, tokenizer and temperature",
                 )
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RehearsalRow]:
         """The rows, one by one."""
         prompts, completions = _pieces(self.prompt_offsets), _pieces(self.completion_offsets)
         return [
-            Row(
+            RehearsalRow(
                 example,
                 self.prompt_ids[prompt].tolist(),
                 self.completion_ids[completion].tolist(),
@@ -162,7 +162,7 @@ def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -
     return rows[rank * micros + micro :: world * micros]
 
 
-def _check(row: Row) -> None:
+def _check(row: RehearsalRow) -> None:
     if not len(row.prompt_ids) or not len(row.completion_ids):
         raise argument_error("row", row.example_id, "needs at least one token of prompt and of completion")
     if len(row.ref_logps) != len(row.completion_ids):

@@ -18,8 +18,8 @@ from ..recipe.schema import Recipe
 from ..storage.journal import Journal
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Example, Score, Task
-from .buffer import RehearsalBuffer, Row
-from .presampled import BUFFER, JOURNAL, KIND, RECORD, Presampled, Rate, findings
+from .buffer import RehearsalBuffer, RehearsalRow
+from .result import BUFFER, JOURNAL, KIND, RECORD, Presampling, Rate, findings
 
 PACKAGES = ("torch", "transformers")
 Progress = Callable[[str, int, int], None]
@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 def presample(
     recipe: Recipe, task: Task, model: Any, tokenizer: Any, *, progress: Progress | None = None
-) -> Presampled:
+) -> Presampling:
     """Measure the initial model on the training prompts, from where an earlier start was stopped.
 
     k rollouts of each prompt; one with at least `threshold` correct is rolled out once more (`fresh`), and
@@ -41,7 +41,7 @@ def presample(
     identity = _identity(recipe, task, str(model.dtype))
     journal = Journal(folder / JOURNAL, identity)
     if (folder / RECORD).is_file():
-        return Presampled.load(folder)
+        return Presampling.load(folder)
     size, total = recipe.sampling.batch_size, len(task.train)
     entries = list(journal.entries)
     for batch in range(len(entries), -(-total // size)):
@@ -138,11 +138,11 @@ def _finish(
     identity: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
     folder: Path,
-) -> Presampled:
+) -> Presampling:
     """Write the buffer, then the record, whose presence says that all is there."""
     prompts = prompt_tokens(tokenizer, task, task.train, chat=recipe.model.chat)
     rows = [
-        Row(entry["id"], prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
+        RehearsalRow(entry["id"], prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
         for entry, prompt in zip(entries, prompts, strict=True)
         for ids, logps in entry["rows"]
     ]
@@ -161,7 +161,7 @@ def _finish(
             packages=PACKAGES,
         ),
     )
-    return Presampled.load(folder)
+    return Presampling.load(folder)
 
 
 def _results(entries: Sequence[Mapping[str, Any]], k: int, rows: int) -> dict[str, Any]:

@@ -51,26 +51,26 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     ValueError for what the recipe itself has wrong; what is merely not there yet is listed as missing.
     """
     missing: list[str] = []
-    presampled = _presampled(recipe, missing)
-    arguments = _arguments(recipe, presampled, missing)
-    prompts = len(presampled.exp) or _training_prompts(recipe, missing)
+    presampling = _presampling(recipe, missing)
+    arguments = _arguments(recipe, presampling, missing)
+    prompts = len(presampling.exp) or _training_prompts(recipe, missing)
     shape = _shape(recipe, missing)
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
         missing.append("the package vllm, which sampling.backend names")
     steps = _steps(arguments, prompts, world_size)
-    if presampled.rates:
-        _sets(recipe, presampled, steps.prompts_per_generation, missing)
+    if presampling.rates:
+        _sets(recipe, presampling, steps.prompts_per_generation, missing)
     memory = None
     if shape is not None:
         memory = footprint(shape, arguments, dtype=recipe.model.dtype, world_size=world_size, sharded=sharded)
     return DryRun(recipe.as_dict(), arguments, shape, memory, steps, tuple(missing))
 
 
-def _presampled(recipe: Recipe, missing: list[str]) -> Any:
-    from ..presampling.stage import Presampled
+def _presampling(recipe: Recipe, missing: list[str]) -> Any:
+    from ..presampling.stage import Presampling
 
     try:
-        found = Presampled.load(Folders.of(recipe).presample)
+        found = Presampling.load(Folders.of(recipe).presample)
         found.check(recipe)
         return found
     except (ValueError, OSError) as error:
@@ -78,20 +78,20 @@ def _presampled(recipe: Recipe, missing: list[str]) -> Any:
         return SimpleNamespace(rates={}, pef=(), exp=())
 
 
-def _arguments(recipe: Recipe, presampled: Any, missing: list[str]) -> dict[str, Any]:
+def _arguments(recipe: Recipe, presampling: Any, missing: list[str]) -> dict[str, Any]:
     from .stage import resolved
 
-    if recipe.method.mu is not None and not presampled.exp:
+    if recipe.method.mu is not None and not presampling.exp:
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return {**recipe.train, "rehearsal_rows": recipe.method.rehearsal_rows}
-    return resolved(recipe, presampled)
+    return resolved(recipe, presampling)
 
 
-def _sets(recipe: Recipe, presampled: Any, prompts: int, missing: list[str]) -> None:
+def _sets(recipe: Recipe, presampling: Any, prompts: int, missing: list[str]) -> None:
     from .stage import check_sets, method_setup
 
     try:
-        check_sets(method_setup(recipe, presampled), prompts, presampled.exp, presampled)
+        check_sets(method_setup(recipe, presampling), prompts, presampling.exp, presampling)
     except ValueError as error:
         missing.append(str(error))
 

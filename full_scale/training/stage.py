@@ -18,6 +18,7 @@ from dph_theory.support.record import checked, record
 from ..models.adapter import adapter
 from ..models.generation import prompt_of
 from ..models.hashes import model_hash, tokenizer_hash
+from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe, arguments
@@ -55,12 +56,12 @@ _ELSEWHERE = {
 }
 
 
-def method_setup(recipe: Recipe, presampled: Any) -> Setup:
+def method_setup(recipe: Recipe, presampling: Presampling) -> Setup:
     """What the recipe's method asks of the trainer; a target validity counts the prompts of D_exp."""
-    return setup(recipe.method, [_rate(presampled.rates[name]) for name in presampled.exp])
+    return setup(recipe.method, [_rate(presampling.rates[name]) for name in presampling.exp])
 
 
-def resolved(recipe: Recipe, presampled: Any) -> dict[str, Any]:
+def resolved(recipe: Recipe, presampling: Presampling) -> dict[str, Any]:
     """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
     ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
@@ -86,15 +87,17 @@ def resolved(recipe: Recipe, presampled: Any) -> dict[str, Any]:
         "bf16": recipe.model.dtype == "bfloat16",
         "use_vllm": recipe.sampling.backend == "vllm",
         "disable_tqdm": True,
-        **method_setup(recipe, presampled).arguments,
+        **method_setup(recipe, presampling).arguments,
         **recipe.train,
     }
 
 
-def train(recipe: Recipe, task: Task, presampled: Any, *, progress: Progress | None = None) -> dict[str, Any]:
+def train(
+    recipe: Recipe, task: Task, presampling: Presampling, *, progress: Progress | None = None
+) -> dict[str, Any]:
     """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
 
-    `presampled` is the `Presampled` of the recipe's model. The model goes to `Folders.model` and the record
+    `presampling` is the `Presampling` of the recipe's model. The model goes to `Folders.model` and the record
     to `Folders.training`, each whole or not at all; where the record is there already, it is returned.
     `progress` is called with ("train", step, steps). ValueError for D_exp empty or smaller than a generated
     batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature, a folder that
@@ -104,33 +107,33 @@ def train(recipe: Recipe, task: Task, presampled: Any, *, progress: Progress | N
     config = json.loads(json.dumps(recipe.as_dict()))
     if folders.training.is_file():
         return _finished(folders, config)
-    trainer = build_trainer(recipe, task, presampled)
+    trainer = build_trainer(recipe, task, presampling)
     if progress is not None:
         trainer.add_callback(_Progress(progress))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     _save_model(trainer, folders)
-    result = _record(trainer, recipe, config, presampled)
+    result = _record(trainer, recipe, config, presampling)
     if trainer.accelerator.is_main_process:
         write_json(folders.training, result)
     trainer.accelerator.wait_for_everyone()
     return result
 
 
-def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
+def build_trainer(recipe: Recipe, task: Task, presampling: Presampling) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
-    method, args = method_setup(recipe, presampled), DPHConfig(**resolved(recipe, presampled))
+    method, args = method_setup(recipe, presampling), DPHConfig(**resolved(recipe, presampling))
     examples = {example.id: example for example in task.train}
-    chosen = [examples[name] for name in presampled.exp]
-    check_sets(method, args.generation_batch_size // args.num_generations, chosen, presampled)
+    chosen = [examples[name] for name in presampling.exp]
+    check_sets(method, args.generation_batch_size // args.num_generations, chosen, presampling)
     if method.rehearses:
         hashes = {
             "model_hash": model_hash(recipe.model.path),
             "tokenizer_hash": tokenizer_hash(recipe.model.path),
         }
-        presampled.buffer.check(**hashes, temperature=recipe.sampling.temperature)
+        presampling.buffer.check(**hashes, temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
-    rates = {name: (rate.correct + 0.5) / (rate.n + 1) for name, rate in presampled.rates.items()}
+    rates = {name: (rate.correct + 0.5) / (rate.n + 1) for name, rate in presampling.rates.items()}
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
         model=_model(recipe),
@@ -141,7 +144,7 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
         ),
         processing_class=AutoTokenizer.from_pretrained(recipe.model.path, padding_side="left"),
         peft_config=adapter(recipe.model),
-        rehearsal=presampled.buffer if method.rehearses else None,
+        rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
     trainer.remove_callback(PrinterCallback)
@@ -151,14 +154,14 @@ def build_trainer(recipe: Recipe, task: Task, presampled: Any) -> DPHTrainer:
     return trainer
 
 
-def check_sets(method: Setup, prompts: int, chosen: Sequence[Any], presampled: Any) -> None:
+def check_sets(method: Setup, prompts: int, chosen: Sequence[Any], presampling: Presampling) -> None:
     """ValueError unless D_exp, `chosen`, fills a generated batch of `prompts`, and D_pef a rehearsal."""
     if not chosen:
         raise argument_error(
             "D_exp", chosen, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
         )
-    if method.rehearses and not len(presampled.buffer):
-        allowed = f"at least one row; D_pef has {len(presampled.pef)} prompts: lower presample.threshold"
+    if method.rehearses and not len(presampling.buffer):
+        allowed = f"at least one row; D_pef has {len(presampling.pef)} prompts: lower presample.threshold"
         raise argument_error("rehearsal rows", 0, allowed)
     if len(chosen) < prompts:
         raise argument_error(
@@ -195,20 +198,20 @@ def _save_model(trainer: DPHTrainer, folders: Folders) -> None:
 
 
 def _record(
-    trainer: DPHTrainer, recipe: Recipe, config: Mapping[str, Any], presampled: Any
+    trainer: DPHTrainer, recipe: Recipe, config: Mapping[str, Any], presampling: Presampling
 ) -> dict[str, Any]:
     log = [entry for entry in trainer.state.log_history if "loss" in entry]
     results = {
         "run": Folders.of(recipe).run,
         "method": recipe.method.name,
         "log": log,
-        "base_rates": {name: _rate(rate) for name, rate in presampled.rates.items()},
-        "rehearsed": list(presampled.pef),
-        "explored": list(presampled.exp),
+        "base_rates": {name: _rate(rate) for name, rate in presampling.rates.items()},
+        "rehearsed": list(presampling.pef),
+        "explored": list(presampling.exp),
         "steps": trainer.state.global_step,
         "seconds": trainer.state.log_history[-1].get("train_runtime"),
     }
-    findings = [*method_setup(recipe, presampled).notes, *_findings(recipe.method.name, log)]
+    findings = [*method_setup(recipe, presampling).notes, *_findings(recipe.method.name, log)]
     return record(
         KIND, seed=recipe.seed, config=config, results=results, findings=findings, packages=PACKAGES
     )

@@ -19,8 +19,8 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
+from .recomputed_buffer import recomputed
 from .reference import log_probs
-from .rehearsal_reference import with_own_reference
 from .resume import ExactResume
 
 _LOG = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ class DPHTrainer(ExactResume):
         if self.rehearsal is None or self.args.eta == 0 or not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self._ready is None:
-            self._ready = with_own_reference(self, self.rehearsal)
+            self._ready = recomputed(self, self.rehearsal)
         rehearsed = self._rehearse(model, self._ready)
         explored = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         return dph_loss(explored, rehearsed.to(explored.dtype), self.args.eta)

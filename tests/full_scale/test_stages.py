@@ -12,7 +12,7 @@ from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
 from full_scale.models.hashes import model_hash
-from full_scale.presampling.presampled import Presampled
+from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import ModelConfig
 from full_scale.stages import evaluate_stage, load_model, load_tokenizer, presample_stage, train_stage
@@ -96,7 +96,7 @@ def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed
         train_stage(other, silent)
     # Other seeds share it; so does another batch size.
     shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
-    Presampled.load(Folders.of(shared).presample).check(shared)
+    Presampling.load(Folders.of(shared).presample).check(shared)
 
 
 @pytest.mark.parametrize("stage", [presample_stage, evaluate_stage])
@@ -123,12 +123,12 @@ def test_weights_other_than_safetensors_are_refused(tmp_path):
 def kept(recipe):
     """What a finished pipeline leaves, times and places aside."""
     folders = Folders.of(recipe)
-    presampled, training, evaluation = (
+    presampling, training, evaluation = (
         json.loads(path.read_text())["results"]
         for path in (folders.presample / "presample.json", folders.training, folders.evaluation)
     )
     rewards = [(entry["step"], entry["reward"], entry["rehearsal/loss"]) for entry in training["log"]]
-    return presampled, model_hash(folders.model), rewards, evaluation
+    return presampling, model_hash(folders.model), rewards, evaluation
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, TrainerCallback
 
-from full_scale.presampling.buffer import RehearsalBuffer, Row
+from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 from full_scale.training.trainer import DPHConfig, DPHTrainer
 from support.tiny_llama import tiny_tokenizer
 
@@ -54,7 +54,7 @@ def ragged_rows(count=13, seed=0, shift=0.0):
     for i in range(count):
         length = int(torch.randint(1, 10, (), generator=generator))
         completion = torch.randint(3, 27, (length,), generator=generator).tolist()
-        rows.append(Row(f"p{i % 8}", [3 + i % 8], completion, [-1.0 - shift] * length))
+        rows.append(RehearsalRow(f"p{i % 8}", [3 + i % 8], completion, [-1.0 - shift] * length))
     return rows
 
 

@@ -8,7 +8,7 @@ from support.tiny_llama import tiny_llama
 
 from full_scale.evaluation.answers import Answers
 from full_scale.models.generation import prompt_tokens, sample
-from full_scale.presampling.buffer import Row
+from full_scale.presampling.buffer import RehearsalRow
 
 TEMPERATURE = 0.9
 
@@ -63,7 +63,7 @@ def test_the_initial_model_is_its_own_reference(answers):
 def test_rehearsed_rows_under_the_model(answers):
     prompt, completion = [3, 4], [12, 13, 1]
     ref = [-1.0, -2.0, -0.5]
-    (found,) = answers.rehearsed([Row("e0", prompt, completion, ref)])
+    (found,) = answers.rehearsed([RehearsalRow("e0", prompt, completion, ref)])
     assert found["id"] == "e0"
     assert found["log_ref"] == -3.5
     assert found["log_pi"] == pytest.approx(sequence_log_prob(answers.model, prompt, completion), abs=1e-5)

@@ -21,14 +21,14 @@ class Bench:
     def __init__(self, folder):
         self.recipe, self.task = ruled_recipe(folder), ruled_task()
         self.initial, self.tokenizer = loaded(self.recipe.model.path)
-        self.presampled = presample(self.recipe, self.task, self.initial, self.tokenizer)
+        self.presampling = presample(self.recipe, self.task, self.initial, self.tokenizer)
         tiny_llama(Folders.of(self.recipe).model, hidden=16, scale=2.0, seed=1)
 
     def evaluate(self, *, base=False, recipe=None, **more):
         recipe = recipe or self.recipe
         folders = Folders.of(recipe)
         model = self.initial if base else loaded(Folders.of(self.recipe).model)[0]
-        shared = {"initial": self.initial, "presampled": self.presampled, **more}
+        shared = {"initial": self.initial, "presampling": self.presampling, **more}
         folders = folders.base() if base else folders
         return evaluate(recipe, self.task, model, self.tokenizer, folders=folders, **shared)
 
@@ -57,8 +57,8 @@ def test_the_record_is_what_readers_expect(bench, run):
     assert run["run"] == "run-seed5"
     assert run["model"]["hash"] == model_hash(Folders.of(bench.recipe).model)
     assert list(run["sets"]) == ["in_domain", "rehearsed", "explored"]
-    assert [p["id"] for p in run["sets"]["rehearsed"]["prompts"]] == list(bench.presampled.pef)
-    assert [p["id"] for p in run["sets"]["explored"]["prompts"]] == list(bench.presampled.exp)
+    assert [p["id"] for p in run["sets"]["rehearsed"]["prompts"]] == list(bench.presampling.pef)
+    assert [p["id"] for p in run["sets"]["explored"]["prompts"]] == list(bench.presampling.exp)
     for entry in run["sets"].values():
         for prompt in entry["prompts"]:
             assert {len(prompt[key]) for key in ("correct", "log_pi", "log_ref", "styles")} == {4}
@@ -83,7 +83,7 @@ def test_the_summary_is_of_the_prompts(run):
 
 
 def test_rows_of_the_buffer(bench, base, run):
-    rows = bench.presampled.buffer.rows()
+    rows = bench.presampling.buffer.rows()
     assert [row["id"] for row in run["rehearsed"]["rows"]] == [row.example_id for row in rows]
     for row in base["rehearsed"]["rows"]:
         assert row["log_pi"] == pytest.approx(row["log_ref"], abs=1e-5)
@@ -146,17 +146,17 @@ def test_other_k_need_no_new_samples(bench, run):
 def test_sets(bench):
     def sets(**settings):
         recipe = replace(bench.recipe, evaluate=EvaluateConfig(samples=4, k=(1,), **settings))
-        return {n: len(e) for n, e in evaluation_sets(recipe, bench.task, bench.presampled).items()}
+        return {n: len(e) for n, e in evaluation_sets(recipe, bench.task, bench.presampling).items()}
 
-    pef, exp = len(bench.presampled.pef), len(bench.presampled.exp)
+    pef, exp = len(bench.presampling.pef), len(bench.presampling.exp)
     assert sets() == {"in_domain": 3, "rehearsed": pef, "explored": exp}
     assert sets(limit=2) == {"in_domain": 2, "rehearsed": min(pef, 2), "explored": 2}
     assert sets(sets=("explored",)) == {"explored": exp}
     with pytest.raises(ValueError, match=r"evaluate\.sets='elsewhere'"):
         sets(sets=("elsewhere",))
-    empty = replace(bench.presampled, pef=())
+    empty = replace(bench.presampling, pef=())
     assert "rehearsed" not in evaluation_sets(bench.recipe, bench.task, empty)
-    stranger = replace(bench.presampled, pef=("nobody",))
+    stranger = replace(bench.presampling, pef=("nobody",))
     with pytest.raises(ValueError, match=r"'nobody'.*pre-sample again"):
         evaluation_sets(bench.recipe, bench.task, stranger)
 

@@ -8,12 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny_training import buffer, ragged_rows
 
-from full_scale.presampling.buffer import BUFFER, MANIFEST, RehearsalBuffer, Row, rehearsal_rows, share
+from full_scale.presampling.buffer import (
+    BUFFER,
+    MANIFEST,
+    RehearsalBuffer,
+    RehearsalRow,
+    rehearsal_rows,
+    share,
+)
 
 ROWS = [
-    Row("a", [5, 6], [7, 8, 9], [-1.0, -0.5, 0.0]),
-    Row("b", [5], [7], [-2.0]),
-    Row("a", [5, 6], [8, 9], [-0.25, -3.0]),
+    RehearsalRow("a", [5, 6], [7, 8, 9], [-1.0, -0.5, 0.0]),
+    RehearsalRow("b", [5], [7], [-2.0]),
+    RehearsalRow("a", [5, 6], [8, 9], [-0.25, -3.0]),
 ]
 
 

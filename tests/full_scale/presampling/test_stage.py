@@ -15,7 +15,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.hashes import model_hash, tokenizer_hash
-from full_scale.presampling.presampled import Presampled
+from full_scale.presampling.result import Presampling
 from full_scale.presampling.stage import presample, prompts_hash
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import PresampleConfig
@@ -120,7 +120,7 @@ def test_the_manifest_binds_the_buffer(whole):
 
 def test_loading_gives_the_same(whole):
     recipe, found = whole
-    again = Presampled.load(Folders.of(recipe).presample)
+    again = Presampling.load(Folders.of(recipe).presample)
     assert (again.rates, again.pef, again.exp) == (found.rates, found.pef, found.exp)
     assert again.buffer.digest == found.buffer.digest
 
@@ -143,7 +143,7 @@ def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
     with pytest.raises(StopError):
         presample(recipe, ruled_task(), model, tokenizer, progress=stop)
     with pytest.raises(ValueError, match="not finished"):
-        Presampled.load(Folders.of(recipe).presample)
+        Presampling.load(Folders.of(recipe).presample)
     if torn:
         journal = Folders.of(recipe).presample / "journal.jsonl"
         journal.write_bytes(journal.read_bytes()[:-10])
@@ -162,7 +162,7 @@ def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ruled_task import loaded, ruled_recipe, ruled_task
+from support.rule_task import loaded, ruled_recipe, ruled_task
 from dataclasses import replace
 from full_scale.presampling.stage import presample
 

@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from dph_theory.support.record import checked
 from full_scale.models.hashes import model_hash, tokenizer_hash
-from full_scale.presampling.buffer import RehearsalBuffer, Row
-from full_scale.presampling.presampled import Rate
+from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
+from full_scale.presampling.result import Rate
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.training.resume import last_checkpoint
@@ -39,24 +39,24 @@ def stage(tmp_path):
         }
         prompts = {example.id: tokenizer(example.prompt)["input_ids"] for example in task.train}
         answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
-        made = [Row(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
+        made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
         explored = [example.id for example in task.train if example.id not in PEF] if exp is None else exp
-        presampled = SimpleNamespace(
+        presampling = SimpleNamespace(
             rates={example.id: Rate.of(i, 8) for i, example in enumerate(task.train)},
             pef=PEF,
             exp=tuple(explored),
             buffer=RehearsalBuffer.from_rows(made, manifest),
         )
-        return recipe, task, presampled
+        return recipe, task, presampling
 
     return make
 
 
 @pytest.mark.slow
 def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage):
-    recipe, task, presampled = stage()
+    recipe, task, presampling = stage()
     seen = []
-    found = train(recipe, task, presampled, progress=lambda *step: seen.append(step))
+    found = train(recipe, task, presampling, progress=lambda *step: seen.append(step))
     assert seen == [("train", step, 3) for step in (1, 2, 3)]
     folders = Folders.of(recipe)
     assert checked(json.loads(folders.training.read_text()), KIND) == json.loads(json.dumps(found))
@@ -72,26 +72,26 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     assert not same(trained.state_dict(), initial.state_dict())
     assert (folders.model / "tokenizer.json").is_file()
     time = folders.training.stat().st_mtime_ns
-    assert train(recipe, task, presampled) == json.loads(folders.training.read_text())
+    assert train(recipe, task, presampling) == json.loads(folders.training.read_text())
     assert folders.training.stat().st_mtime_ns == time
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):
-        train(changed, task, presampled)
+        train(changed, task, presampling)
 
 
 @pytest.mark.slow
 def test_a_stopped_stage_goes_on_to_the_same_model(stage):
-    recipe, task, presampled = stage()
+    recipe, task, presampling = stage()
     whole = replace(recipe, output=recipe.output + "-whole")
-    train(whole, task, presampled)
-    stopped = build_trainer(recipe, task, presampled)
+    train(whole, task, presampling)
+    stopped = build_trainer(recipe, task, presampling)
     stopped.add_callback(StopAfter(2))
     stopped.train()
     folders = Folders.of(recipe)
     assert last_checkpoint(folders.checkpoints).name == "checkpoint-2"
     assert not folders.training.exists()
     seen = []
-    train(recipe, task, presampled, progress=lambda *step: seen.append(step))
+    train(recipe, task, presampling, progress=lambda *step: seen.append(step))
     assert seen == [("train", 3, 3)]
     models = [
         AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
@@ -102,9 +102,9 @@ def test_a_stopped_stage_goes_on_to_the_same_model(stage):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["GRPO", "RKL", "alpha-DPG", "KL-control-sequence"])
 def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
-    recipe, task, presampled = stage(method, rows=0)
-    run = build_trainer(recipe, task, presampled)
-    assert run.train_dataset["example_id"] == list(presampled.exp)
+    recipe, task, presampling = stage(method, rows=0)
+    run = build_trainer(recipe, task, presampling)
+    assert run.train_dataset["example_id"] == list(presampling.exp)
     run.train()
     logs = [log for log in run.state.log_history if "loss" in log]
     assert len(logs) == 3
@@ -116,8 +116,8 @@ def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
 @pytest.mark.slow
 def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
     lora = {"r": 4, "target_modules": ["v_proj", "up_proj"]}
-    recipe, task, presampled = stage(model={"lora": lora}, learning_rate=0.1)
-    train(recipe, task, presampled)
+    recipe, task, presampling = stage(model={"lora": lora}, learning_rate=0.1)
+    train(recipe, task, presampling)
     folders = Folders.of(recipe)
     assert (folders.model / "adapter_config.json").is_file()
     run = [AutoModelForCausalLM.from_pretrained(path) for path in (folders.model, recipe.model.path)]
@@ -127,8 +127,8 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
-    recipe, _, presampled = stage("RKL")
-    found = resolved(recipe, presampled)
+    recipe, _, presampling = stage("RKL")
+    found = resolved(recipe, presampling)
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
@@ -141,19 +141,19 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
         ("lr", "GRPOConfig"),
     ):
         with pytest.raises(ValueError, match=named):
-            resolved(replace(recipe, train={key: 1}), presampled)
+            resolved(replace(recipe, train={key: 1}), presampling)
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
-            resolved(replace(recipe, train={key: value}), presampled)
+            resolved(replace(recipe, train={key: value}), presampling)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        resolved(replace(recipe, train={"learning_rat": 1}), presampled)
+        resolved(replace(recipe, train={"learning_rat": 1}), presampling)
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
-    recipe, _, presampled = stage()
+    recipe, _, presampling = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
-    beta = resolved(control, presampled)["beta"]
-    fewer = SimpleNamespace(rates=presampled.rates, exp=presampled.exp[:3])
+    beta = resolved(control, presampling)["beta"]
+    fewer = SimpleNamespace(rates=presampling.rates, exp=presampling.exp[:3])
     assert resolved(control, fewer)["beta"] != beta
 
 
@@ -163,19 +163,19 @@ def test_sets_that_cannot_be_trained_on_are_named(stage):
         ({"exp": ["e1"]}, "D_exp=1 .*at least 2 prompts"),
         ({"rows": 0}, "rehearsal rows=0.*presample.threshold"),
     ):
-        recipe, task, presampled = stage(**given)
+        recipe, task, presampling = stage(**given)
         with pytest.raises(ValueError, match=named):
-            build_trainer(recipe, task, presampled)
+            build_trainer(recipe, task, presampling)
 
 
 def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
-    recipe, task, presampled = stage()
+    recipe, task, presampling = stage()
     warmer = replace(recipe, sampling=replace(recipe.sampling, temperature=1.0))
     with pytest.raises(ValueError, match=r"temperature=0\.9.*1\.0"):
-        build_trainer(warmer, task, presampled)
-    presampled.buffer.manifest["model_hash"] = "another"
+        build_trainer(warmer, task, presampling)
+    presampling.buffer.manifest["model_hash"] = "another"
     with pytest.raises(ValueError, match="model_hash='another'"):
-        build_trainer(recipe, task, presampled)
+        build_trainer(recipe, task, presampling)
     nowhere = replace(recipe, model=ModelConfig(path="no/such-model"), method=MethodConfig(name="GRPO"))
     with pytest.raises(ValueError, match=r"model\.path='no/such-model'"):
-        build_trainer(nowhere, task, presampled)
+        build_trainer(nowhere, task, presampling)

@@ -21,7 +21,7 @@ from .reference import log_probs
 FILE = "reference.safetensors"
 
 
-def with_own_reference(trainer: Any, buffer: RehearsalBuffer) -> RehearsalBuffer:
+def recomputed(trainer: Any, buffer: RehearsalBuffer) -> RehearsalBuffer:
     """The buffer with the trainer's own reference log-probabilities, computed before its first step.
 
     They are kept in its output folder for a resumed run, whose model is the initial one no more; ValueError
@@ -30,7 +30,7 @@ def with_own_reference(trainer: Any, buffer: RehearsalBuffer) -> RehearsalBuffer
     path = Path(trainer.args.output_dir) / FILE
     if trainer.state.global_step > 0:
         return dataclasses.replace(buffer, ref_logps=_kept(path, buffer))
-    own = _recomputed(trainer, buffer)
+    own = _own_log_probs(trainer, buffer)
     gap = (own - buffer.ref_logps).abs().max().item()
     trainer._metrics["train"]["rehearsal/stored_gap_max_abs"].append(gap)
     if trainer.accelerator.is_main_process:
@@ -46,7 +46,7 @@ def _kept(path: Path, buffer: RehearsalBuffer) -> Tensor:
     return tensors["ref_logps"]
 
 
-def _recomputed(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
+def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     """Reference log-probabilities, flat; each process takes every world-th chunk, then all have all."""
     size = trainer.args.per_device_train_batch_size
     world, rank = trainer.accelerator.num_processes, trainer.accelerator.process_index

@@ -16,7 +16,7 @@ from ..models.hashes import model_hash, tokenizer_hash
 from ..recipe.schema import Recipe
 from .buffer import RehearsalBuffer
 
-KIND = "full_scale.presampling.stage"
+KIND = "full_scale.presample"
 JOURNAL, RECORD, BUFFER = "journal.jsonl", "presample.json", "buffer"
 
 
@@ -39,7 +39,7 @@ class Rate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Presampled:
+class Presampling:
     """What the initial model can do: every prompt's pass rate, D_pef, D_exp and the rehearsal buffer.
 
     A rate counts the k rollouts only. D_pef is chosen by them, so that its rates are somewhat high; the fresh
@@ -53,7 +53,7 @@ class Presampled:
     record: Mapping[str, Any]
 
     @classmethod
-    def load(cls, folder: Path) -> "Presampled":
+    def load(cls, folder: Path) -> "Presampling":
         """The finished pre-sampling of a folder; ValueError if it is not there or not finished."""
         path = folder / RECORD
         if not path.is_file():

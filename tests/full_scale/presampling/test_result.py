@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from full_scale.presampling.presampled import Presampled, Rate, findings
+from full_scale.presampling.result import Presampling, Rate, findings
 
 
 def test_jeffreys_interval():
@@ -53,13 +53,13 @@ def test_findings_follow_the_numbers():
 
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(ValueError, match="has not been run"):
-        Presampled.load(tmp_path)
+        Presampling.load(tmp_path)
     (tmp_path / "journal.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match="begun and not finished"):
-        Presampled.load(tmp_path)
+        Presampling.load(tmp_path)
 
 
 def test_a_torn_record_of_the_pre_sampling_is_named(tmp_path):
     (tmp_path / "presample.json").write_text('{"kind"')
     with pytest.raises(ValueError, match=r"presample\.json.*remove the file"):
-        Presampled.load(tmp_path)
+        Presampling.load(tmp_path)

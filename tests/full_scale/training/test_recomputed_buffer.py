@@ -6,7 +6,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
-from full_scale.training.rehearsal_reference import FILE, with_own_reference
+from full_scale.training.recomputed_buffer import FILE, recomputed
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -17,7 +17,7 @@ def run(tmp_path):
 
 
 def test_every_row_gets_the_initial_models_log_probabilities(run, tmp_path):
-    found = with_own_reference(run, buffer())
+    found = recomputed(run, buffer())
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "model", dtype=torch.float32)
     with torch.no_grad():
         expected = [plain_log_probs(model, row.prompt_ids, row.completion_ids) for row in buffer().rows()]
@@ -28,24 +28,24 @@ def test_every_row_gets_the_initial_models_log_probabilities(run, tmp_path):
 
 
 def test_a_resumed_run_takes_those_that_were_kept(run):
-    first = with_own_reference(run, buffer())
+    first = recomputed(run, buffer())
     with torch.no_grad():
         run.model.lm_head.weight.add_(torch.eye(27, 32))
     run.state.global_step = 3
-    assert torch.equal(with_own_reference(run, buffer()).ref_logps, first.ref_logps)
+    assert torch.equal(recomputed(run, buffer()).ref_logps, first.ref_logps)
     run.state.global_step = 0
-    assert not torch.equal(with_own_reference(run, buffer()).ref_logps, first.ref_logps)
+    assert not torch.equal(recomputed(run, buffer()).ref_logps, first.ref_logps)
 
 
 def test_a_resumed_run_without_them_or_with_others_is_refused(run, tmp_path):
     run.state.global_step = 3
     with pytest.raises(ValueError, match=FILE):
-        with_own_reference(run, buffer())
+        recomputed(run, buffer())
     run.state.global_step = 0
-    with_own_reference(run, buffer())
+    recomputed(run, buffer())
     run.state.global_step = 3
     with pytest.raises(ValueError, match="the buffer that"):
-        with_own_reference(run, buffer(seed=1))
+        recomputed(run, buffer(seed=1))
 
 
 def test_dropout_has_no_part_in_them_and_goes_on_afterwards(run, tmp_path):
@@ -53,6 +53,6 @@ def test_dropout_has_no_part_in_them_and_goes_on_afterwards(run, tmp_path):
     config.write_text(json.dumps({**json.loads(config.read_text()), "attention_dropout": 0.5}))
     dropping = trainer(tmp_path / "model", tmp_path / "dropping", eta=0.1, rehearsal=buffer())
     dropping.model.train()
-    expected = with_own_reference(run, buffer()).ref_logps
-    torch.testing.assert_close(with_own_reference(dropping, buffer()).ref_logps, expected)
+    expected = recomputed(run, buffer()).ref_logps
+    torch.testing.assert_close(recomputed(dropping, buffer()).ref_logps, expected)
     assert dropping.model.training
