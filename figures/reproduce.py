@@ -1,14 +1,10 @@
 """A reproduction: stages, side by side where they can be, taken up again after an interruption; the page."""
 
 import json
-import multiprocessing
-import os
 import shutil
-import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -16,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dph_theory.support.files import write_json
+from dph_theory.support.processes import run_jobs
 
 from .catalogue import NAMES, figure
 from .report import page, results
@@ -136,32 +133,9 @@ def _one_by_one(todo: Iterable[Stage], plan: Plan, watch: Watch) -> Iterable[tup
 
 def _side_by_side(todo: Sequence[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, Outcome]]:
     """Each in a process of its own, as many at once as there are cores; an interruption ends them."""
-    if not todo:
-        return
-    # Forked workers would inherit torch's thread pool in a state that they cannot use.
-    context = multiprocessing.get_context("spawn")
-    workers = min(len(todo), os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool:
-        # Workers take over how signals are handled, so they leave Ctrl-C to the parent from their start.
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        futures = {pool.submit(attempt, stage, plan): stage for stage in todo}
-        signal.signal(signal.SIGINT, handler)
-        for stage in todo:
-            watch.started(stage.name)
-        try:
-            for future in as_completed(futures):
-                stage, died = futures[future], future.exception()
-                yield stage, _failed(stage, 0.0, died) if died is not None else future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
-
-
-def _start_worker() -> None:
-    """One thread each, since the arrays are small and every core has a worker."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for stage in todo:
+        watch.started(stage.name)
+    return run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
 
 
 def attempt(stage: Stage, plan: Plan, progress: Progress = lambda done, total: None) -> Outcome:
@@ -172,11 +146,11 @@ def attempt(stage: Stage, plan: Plan, progress: Progress = lambda done, total: N
     try:
         words = stage.make(plan, progress)
     except Exception as error:
-        return _failed(stage, time.perf_counter() - start, error)
+        return _failed(stage, error, time.perf_counter() - start)
     return Outcome(stage.name, "done", time.perf_counter() - start, words)
 
 
-def _failed(stage: Stage, seconds: float, error: BaseException) -> Outcome:
+def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> Outcome:
     surprise = isinstance(error, results.UnexpectedError)
     words = str(error) if surprise else f"{type(error).__name__}: {error}"
     trace = "" if surprise else "".join(traceback.format_exception(error))

@@ -1,16 +1,15 @@
 """The KL terms in circulation, with their sources, and the audit of them all."""
 
 import math
-import multiprocessing
-import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..references import Source
+from ..support.processes import run_jobs
 from . import AuditReport, audit
 from . import catalogue_forms as forms
 
@@ -189,29 +188,12 @@ def audit_catalogue(
 ) -> list[AuditReport]:
     """Audit every form in parallel processes; the reports are in the catalogue's order.
 
-    `on_report` is called as each ends. An interruption ends the workers and is passed on. To be called from
-    the main thread, the only one that may handle signals.
+    `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    # Forked workers would inherit torch's thread pool in a state that it cannot use.
-    context = multiprocessing.get_context("spawn")
     reports: dict[int, AuditReport] = {}
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker) as pool:
-        # Workers take over how signals are handled, so they leave Ctrl-C to the parent from their start.
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        futures = {pool.submit(audit_form, index, seed): index for index in range(len(CATALOGUE))}
-        signal.signal(signal.SIGINT, handler)
-        try:
-            for future in as_completed(futures):
-                reports[futures[future]] = future.result()
-                on_report(reports[futures[future]])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
-    return [reports[index] for index in range(len(CATALOGUE))]
-
-
-def _start_worker() -> None:
-    """One thread each, since the tensors are tiny."""
-    torch.set_num_threads(1)
+    forms = range(len(CATALOGUE))
+    audits = run_jobs(partial(audit_form, seed=seed), forms, workers=workers, one_torch_thread=True)
+    for index, report in audits:
+        reports[index] = report
+        on_report(report)
+    return [reports[index] for index in forms]

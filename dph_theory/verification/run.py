@@ -1,17 +1,15 @@
 """Verification of the registry: run the checks on theorems and on their false neighbours, over processes."""
 
-import multiprocessing
-import os
-import signal
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..statement.theorem import FalseNeighbour, Theorem, Verdict
 from ..support.errors import argument_error
+from ..support.processes import run_jobs
 from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
 
@@ -215,11 +213,6 @@ def _verify_by_name(name: str, settings: Settings) -> Report:
         raise
 
 
-def _leave_interrupts() -> None:
-    """In a worker: leave Ctrl-C to the parent, which then ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def verify(
     theorems: Sequence[Theorem],
     settings: Settings,
@@ -234,16 +227,8 @@ def verify(
     """
     chosen = [t for t in theorems if any(applies(check, t) for check in settings.checks)]
     reports: dict[str, Report] = {}
-    with ProcessPoolExecutor(max_workers=workers or os.cpu_count(), initializer=_leave_interrupts) as pool:
-        futures = [pool.submit(_verify_by_name, theorem.name, settings) for theorem in chosen]
-        try:
-            for future in as_completed(futures):
-                report = future.result()
-                reports[report.theorem] = report
-                on_report(report)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
-    return [reports[theorem.name] for theorem in chosen]
+    names = [theorem.name for theorem in chosen]
+    for name, report in run_jobs(partial(_verify_by_name, settings=settings), names, workers=workers):
+        reports[name] = report
+        on_report(report)
+    return [reports[name] for name in names]

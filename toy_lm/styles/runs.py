@@ -1,20 +1,15 @@
 """Runs: a training measured from start to end, and many of them, stored as they finish."""
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from multiprocessing import get_context, parent_process
-from multiprocessing.process import BaseProcess
+from functools import lru_cache, partial
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.processes import run_jobs
 from dph_theory.support.record import checked, record
 
 from ..threads import one_thread
@@ -54,7 +49,8 @@ def run_all(
 ) -> dict[Job, dict[str, Any]]:
     """The record of every job: read from the folder if it is there, else made, and stored once complete.
 
-    `workers` processes; the numbers do not depend on how many. Raises ValueError if a stored run has another
+    `workers` processes; the numbers do not depend on how many. An interruption lets the runs under way finish
+    if there is a folder to keep them. Raises ValueError if a stored run has another
     configuration or other versions than the job; nothing is overwritten.
     """
     records = {job: stored for job in jobs if folder and (stored := read(folder / job.name, job))}
@@ -128,34 +124,8 @@ def _made(jobs: Sequence[Job], workers: int, folder: Path | None) -> Iterator[tu
     if workers == 1 or len(jobs) < 2:
         yield from ((job, _make(job, folder)) for job in jobs)
         return
-    # Fresh processes: a forked one may inherit torch's locks in the middle of something.
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)),
-        mp_context=get_context("spawn"),
-        initializer=_follow_the_parent,
-        initargs=(folder is not None,),
-    )
-    try:
-        futures = {pool.submit(_make, job, folder): job for job in jobs}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _follow_the_parent(kept: bool) -> None:
-    """On an interrupt the parent cancels what has not begun, and what has is finished if it will be kept.
-
-    A killed parent takes its workers along, which would otherwise wait for work that never comes.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN if kept else signal.SIG_DFL)
-    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess | None) -> None:
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    make = partial(_make, folder=folder)
+    yield from run_jobs(make, jobs, workers=workers, finish_begun=folder is not None)
 
 
 def _make(job: Job, folder: Path | None) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pytest
+
+from dph_theory.support.processes import run_jobs
+from tests.support.process_jobs import divide, leave_mark, torch_threads
+
+
+def test_every_job_comes_with_its_result():
+    assert dict(run_jobs(abs, [-3, 2, -1], workers=2)) == {-3: 3, 2: 2, -1: 1}
+    assert list(run_jobs(abs, [])) == []
+
+
+def test_an_error_is_raised_and_ends_the_own_workers_only(tmp_path):
+    bystander = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    bystander.start()
+    start = time.monotonic()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            list(run_jobs(partial(divide, sleep=60), [0, 1], workers=2))
+        assert time.monotonic() - start < 50
+        assert bystander.is_alive()
+        assert multiprocessing.active_children() == [bystander]
+    finally:
+        bystander.kill()
+        bystander.join()
+
+
+def test_leaving_the_loop_ends_the_workers():
+    for _job, _result in run_jobs(partial(divide, sleep=60), [-1, 2], workers=2):
+        break
+    assert multiprocessing.active_children() == []
+
+
+def test_what_has_begun_is_finished_on_request(tmp_path):
+    jobs = [tmp_path / "quick", tmp_path / "slow"]
+    for _job, _result in run_jobs(leave_mark, jobs, workers=2, finish_begun=True):
+        break
+    assert all(job.exists() for job in jobs)
+
+
+def test_a_death_can_be_a_result():
+    found = dict(run_jobs(os._exit, [7], on_death=lambda job, error: f"{job}: {type(error).__name__}"))
+    assert found == {7: "7: BrokenProcessPool"}
+
+
+def test_torch_has_one_thread_on_request(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert [n for _, n in run_jobs(torch_threads, [None], one_torch_thread=True)] == [1]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_process(tmp_path, sent):
+    call = f"list(run_jobs(pid_then_sleep, [{str(tmp_path / 'pid')!r}]))"
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "from dph_theory.support.processes import run_jobs\n"
+        "from tests.support.process_jobs import pid_then_sleep\n"
+        f"if __name__ == '__main__':\n    {call}\n"
+    )
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, script], env=here, stderr=subprocess.PIPE) as parent:
+        worker = _until(lambda: int((tmp_path / "pid").read_text()))
+        parent.send_signal(sent)
+        parent.wait(30)
+    _until(lambda: _gone(worker))
+
+
+def _gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    raise ValueError(f"{pid} still runs")
+
+
+def _until(found):
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return found()
+        except (OSError, ValueError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)

@@ -1,0 +1,34 @@
+"""Jobs that a spawned process can import: they divide, sleep, or tell something about their process."""
+
+import os
+import time
+from pathlib import Path
+
+
+def divide(by: int, sleep: float) -> float:
+    """Minus one divides at once, 0 raises; positive numbers sleep first."""
+    if by > 0:
+        time.sleep(sleep)
+    return 1 / by
+
+
+def leave_mark(path: Path) -> None:
+    """Leave an empty file; one named slow takes a second."""
+    if path.name == "slow":
+        time.sleep(1)
+    path.touch()
+
+
+def pid_then_sleep(path: str) -> None:
+    """Leave the process's id in a file, and sleep for a minute."""
+    part = Path(f"{path}.part")
+    part.write_text(str(os.getpid()), encoding="utf-8")
+    part.replace(path)
+    time.sleep(60)
+
+
+def torch_threads(job: None) -> int:
+    """On how many threads torch runs here."""
+    import torch
+
+    return torch.get_num_threads()
