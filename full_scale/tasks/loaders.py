@@ -10,19 +10,19 @@ from typing import Any
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import TaskConfig, arguments, build
+from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, Task, Verifier
-from .published import LAYOUTS, Source, examples, has_split
 from .verifiers.dispatch import Dispatch
 from .verifiers.maths import MathsVerifier
 from .verifiers.sql import SqlVerifier
 
 
 @dataclass(frozen=True)
-class Options(Source):
+class Options(ExampleSource):
     """`task.options` of a published task: how its training set is read, and what else it takes."""
 
     evaluation: Mapping[str, Any] = field(default_factory=dict)
-    """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): a `Source` each."""
+    """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): a `ExampleSource` each."""
     system: str | None = None
     """The system message, where the model is used through its chat template."""
     sql: Mapping[str, Any] = field(default_factory=dict)
@@ -51,8 +51,8 @@ def _published(config: TaskConfig) -> Task:
         raise argument_error(
             "task.data", config.data, "a file, a folder in the published layout, or a dataset's name"
         )
-    own = {item.name: getattr(options, item.name) for item in dataclasses.fields(Source)}
-    train = Source(**own | {"task": config.name, "data": config.data, "databases": config.databases})
+    own = {item.name: getattr(options, item.name) for item in dataclasses.fields(ExampleSource)}
+    train = ExampleSource(**own | {"task": config.name, "data": config.data, "databases": config.databases})
     sources = _evaluation(options, train)
     needed = {LAYOUTS[source.task].verifier for source in (train, *sources.values())}
     return Task(
@@ -64,7 +64,7 @@ def _published(config: TaskConfig) -> Task:
     )
 
 
-def _evaluation(options: Options, train: Source) -> dict[str, Source]:
+def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSource]:
     """The evaluation sets' sources: those named, or else the published layout's own, if it is there."""
     if not options.evaluation and train.split == "train" and has_split(train.task, train.data, "dev"):
         return {"in_domain": dataclasses.replace(train, split="dev", limit=None)}
@@ -73,7 +73,7 @@ def _evaluation(options: Options, train: Source) -> dict[str, Source]:
         where = f"task.options.evaluation.{name}"
         if name in RESERVED:
             raise argument_error(where, name, f"any name but {RESERVED}")
-        source = build(Source, values, f"{where}.")
+        source = build(ExampleSource, values, f"{where}.")
         source = dataclasses.replace(source, task=source.task or train.task)
         if source.task not in LAYOUTS:
             raise argument_error(f"{where}.task", source.task, f"one of {sorted(LAYOUTS)}")

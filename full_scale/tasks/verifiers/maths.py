@@ -1,21 +1,28 @@
 """The maths verifier: equality of answers by math-verify, in worker processes."""
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Example, Score
-from .pool import Limits, Pool
+from ..protocol import Example
+from .pool import Job, Limits
+from .pooled import PooledVerifier
 
 STEPS = 6
 """Steps of one judgement, each under math-verify's limit: two parses, up to four pairs compared."""
 
 
-class MathsVerifier:
+class MathsQuestion(NamedTuple):
+    """Whether `answer`, a completion, comes to what `gold` does."""
+
+    gold: str
+    answer: str
+
+
+class MathsVerifier(PooledVerifier[MathsQuestion]):
     r"""Scores completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
 
-    Outcomes: `correct`, `wrong`, `no_answer`, `timeout`, `memory`, `crash`, and `gold_error`, which is the
-    data's fault. math-verify's time limit is a signal, which works in a main thread only: that of a worker.
+    math-verify's time limit is a signal, which works in a main thread only: that of a worker.
     `seconds` (whole, at least 1) bounds each of its steps, `memory` (bytes) each worker. ValueError for a
     reference without an answer; RuntimeError if no worker can be started. Source: math-verify.
     """
@@ -24,33 +31,19 @@ class MathsVerifier:
         if seconds < 1:
             raise argument_error("seconds", seconds, "whole seconds, at least 1")
         self._seconds = seconds
-        self._pool = Pool(
+        super().__init__(
             "full_scale.tasks.verifiers.maths_judge:judge", Limits(STEPS * seconds + 1, memory), workers
         )
 
-    def __enter__(self) -> "MathsVerifier":
-        return self
+    def question(self, example: Example, completion: str) -> MathsQuestion:
+        """The completion as it is, with the gold answer."""
+        gold = example.reference.get("answer")
+        if not isinstance(gold, str) or not gold.strip():
+            raise argument_error(
+                f"reference of {example.id!r}", dict(example.reference), "needs an 'answer', as text"
+            )
+        return MathsQuestion(gold, completion)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the worker processes."""
-        self._pool.close()
-
-    def __call__(self, examples: Sequence[Example], completions: Sequence[str]) -> list[Score]:
-        """One score for each pair; what occurs more than once is judged once."""
-        pairs = [(_gold(e), c) for e, c in zip(examples, completions, strict=True)]
-        jobs = {pair: {"gold": pair[0], "answer": pair[1], "seconds": self._seconds} for pair in pairs}
-        replies = dict(zip(jobs, self._pool.map([*jobs.values()]), strict=True))
-        outcomes = [replies[pair]["outcome"] for pair in pairs]
-        return [Score(outcome == "correct", outcome) for outcome in outcomes]
-
-
-def _gold(example: Example) -> str:
-    answer = example.reference.get("answer")
-    if not isinstance(answer, str) or not answer.strip():
-        raise argument_error(
-            f"reference of {example.id!r}", dict(example.reference), "needs an 'answer', as text"
-        )
-    return answer
+    def job(self, question: MathsQuestion) -> Job:
+        """The question under this verifier's time limit."""
+        return {**question._asdict(), "seconds": self._seconds}

@@ -6,6 +6,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
 from .extract import last_boxed, tagged
+from .outcomes import Outcome
 
 LONGEST_TEXT = 4000
 """Characters of an unmarked completion's end in which an answer is looked for."""
@@ -22,18 +23,18 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     seconds = job["seconds"]
     gold, _ = _parsed(_marked(job["gold"]), seconds)
     if not gold:
-        return {"outcome": "gold_error", "detail": f"no answer in {job['gold']!r}"}
+        return {"outcome": Outcome.GOLD_ERROR, "detail": f"no answer in {job['gold']!r}"}
     text = job["answer"]
     marked = last_boxed(text)
     if marked is None:
         marked = tagged(text)
     answer, late = _parsed(text[-LONGEST_TEXT:] if marked is None else _marked(marked), seconds)
     if not answer:
-        return {"outcome": "timeout" if late else "no_answer"}
+        return {"outcome": Outcome.TIMEOUT if late else Outcome.NO_ANSWER}
     begun = time.monotonic()
     if verify(gold, answer, timeout_seconds=seconds):
-        return {"outcome": "correct"}
-    return {"outcome": "timeout" if time.monotonic() - begun >= seconds else "wrong"}
+        return {"outcome": Outcome.CORRECT}
+    return {"outcome": Outcome.TIMEOUT if time.monotonic() - begun >= seconds else Outcome.WRONG}
 
 
 def _marked(answer: str) -> str:

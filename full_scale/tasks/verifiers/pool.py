@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from dph_theory.support.errors import argument_error
 
+from .outcomes import Outcome
 from .worker import READY, Reply
 
 START_SECONDS = 120.0
@@ -189,7 +190,7 @@ class Pool:
             reply = self._workers[slot].take() if key in ready else None
             if reply is None:
                 status = self._replace(slot)
-                reply = {"outcome": "timeout" if late or status == -signal.SIGPROF else "crash"}
+                reply = {"outcome": Outcome.TIMEOUT if late or status == -signal.SIGPROF else Outcome.CRASH}
             done.append((slot, index, reply))
         return done
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from .outcomes import Outcome
+
 STEPS_BETWEEN_LOOKS = 1000
 """Instructions of SQLite's virtual machine between two looks at the clock: some microseconds of them."""
 HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
@@ -27,7 +29,11 @@ _CAPS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_OUTCOMES = {"SQLITE_INTERRUPT": "timeout", "SQLITE_NOMEM": "memory", "SQLITE_TOOBIG": "memory"}
+_OUTCOMES = {
+    "SQLITE_INTERRUPT": Outcome.TIMEOUT,
+    "SQLITE_NOMEM": Outcome.MEMORY,
+    "SQLITE_TOOBIG": Outcome.MEMORY,
+}
 
 Rows = list[tuple[Any, ...]]
 
@@ -66,16 +72,18 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
             guard.watch(connection)
             cursor = connection.execute(query)
             if cursor.description is None:
-                return Ran(None, "error", "no query")
+                return Ran(None, Outcome.ERROR, "no query")
             rows = cursor.fetchmany(limits.rows + 1)
     except MemoryError:
-        return Ran(None, "memory")
+        return Ran(None, Outcome.MEMORY)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         # sqlite3.Warning: more than one statement; ValueError: a null character, or half a surrogate pair.
         name = getattr(error, "sqlite_errorname", "")
-        return Ran(None, "forbidden" if guard.denied else _OUTCOMES.get(name, "error"), str(error))
+        return Ran(
+            None, Outcome.FORBIDDEN if guard.denied else _OUTCOMES.get(name, Outcome.ERROR), str(error)
+        )
     if len(rows) > limits.rows:
-        return Ran(None, "too_many_rows", f"more than {limits.rows}")
+        return Ran(None, Outcome.TOO_MANY_ROWS, f"more than {limits.rows}")
     return Ran(rows)
 
 

@@ -1,26 +1,35 @@
 """The SQL verifier: execution match on SQLite, in sandboxed worker processes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Example, Score
+from ..protocol import Example
 from .extract import last_sql
-from .pool import Limits, Pool
+from .pool import Job, Limits
+from .pooled import PooledVerifier
 from .sandbox import QueryLimits
 
 MATCHES = ("bird", "spider")
 
 
-class SqlVerifier:
+class SqlQuestion(NamedTuple):
+    """Whether `query` answers what `gold` does on a database, by one of MATCHES."""
+
+    database: str
+    gold: str
+    query: str
+    match: str
+
+
+class SqlVerifier(PooledVerifier[SqlQuestion]):
     """Scores completions by what their last query returns, against the gold query of the example.
 
     An example's `reference` holds `database` (a path), `query` (the gold one), and possibly `match`: `bird`
     compares sets of rows, `spider` multisets up to the order of columns, ordered where the gold query is (see
-    `compare`); `match` here is for examples without one. Outcomes: `correct`, `wrong`, `no_answer`, `error`,
-    `forbidden`, `timeout`, `memory`, `too_many_rows`, `crash`, and `gold_error`, which is the data's fault.
-    Only `correct` scores one. The databases are opened read-only and must not change meanwhile.
+    `compare`); `match` here is for examples without one. The databases are opened read-only and must not
+    change meanwhile.
 
     `seconds` (of computing) and `rows` bound each query, `memory` (bytes) each worker; `style` names the
     style of a query. ValueError for a reference that is incomplete; RuntimeError if no worker can be started.
@@ -41,42 +50,28 @@ class SqlVerifier:
         # crash.
         self._limits = QueryLimits(seconds, rows, memory // 2)
         # A job runs the gold query too.
-        self._pool = Pool(
+        super().__init__(
             "full_scale.tasks.verifiers.sql_judge:judge", Limits(2 * seconds + 1, memory), workers
         )
 
-    def __enter__(self) -> "SqlVerifier":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the worker processes."""
-        self._pool.close()
-
-    def __call__(self, examples: Sequence[Example], completions: Sequence[str]) -> list[Score]:
-        """One score for each pair; what occurs more than once is run once."""
-        pairs = [(e, last_sql(c)) for e, c in zip(examples, completions, strict=True)]
-        jobs = {self._key(example, query): None for example, query in pairs if query}
-        replies = dict(zip(jobs, self._pool.map([self._job(*key) for key in jobs]), strict=True))
-        scores = []
-        for example, query in pairs:
-            reply = replies[self._key(example, query)] if query else {"outcome": "no_answer"}
-            style = self._style(query) if self._style and query else None
-            scores.append(Score(reply["outcome"] == "correct", reply["outcome"], style))
-        return scores
-
-    def _key(self, example: Example, query: str) -> tuple[str, str, str, str]:
-        reference = example.reference
+    def question(self, example: Example, completion: str) -> SqlQuestion | None:
+        """The completion's last query, with the gold one and its database."""
+        query, reference = last_sql(completion), example.reference
+        if not query:
+            return None
         for name in ("database", "query"):
             if not reference.get(name):
                 raise argument_error(f"reference of {example.id!r}", dict(reference), f"needs {name!r}")
         match = _known(reference.get("match", self._match))
-        return str(reference["database"]), reference["query"], query, match
+        return SqlQuestion(str(reference["database"]), reference["query"], query, match)
 
-    def _job(self, database: str, gold: str, query: str, match: str) -> Mapping[str, Any]:
-        return {"database": database, "gold": gold, "query": query, "match": match, "limits": self._limits}
+    def job(self, question: SqlQuestion) -> Job:
+        """The question under this verifier's limits."""
+        return {**question._asdict(), "limits": self._limits}
+
+    def style(self, question: SqlQuestion) -> str | None:
+        """The style of the completion's query."""
+        return self._style(question.query) if self._style else None
 
 
 def _known(match: str) -> str:

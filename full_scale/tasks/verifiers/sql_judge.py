@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .compare import Rows, is_ordered, same_multiset, same_set
+from .outcomes import Outcome
 from .sandbox import QueryLimits, Ran, run
 
 Key = tuple[Any, ...]
@@ -46,12 +47,12 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
     gold = _GOLD.get(_identity(database, job["gold"], limits), lambda: run(database, job["gold"], limits))
     if gold.rows is None:
-        return {"outcome": "gold_error", "detail": f"{gold.outcome}: {gold.detail}"}
+        return {"outcome": Outcome.GOLD_ERROR, "detail": f"{gold.outcome}: {gold.detail}"}
     predicted = run(database, job["query"], limits)
     if predicted.rows is None:
         return {"outcome": predicted.outcome, "detail": predicted.detail}
     same = _same(job["match"], job["gold"], gold.rows, predicted.rows)
-    return {"outcome": "correct" if same else "wrong"}
+    return {"outcome": Outcome.CORRECT if same else Outcome.WRONG}
 
 
 def _identity(database: Path, gold: str, limits: QueryLimits) -> Key:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from .outcomes import Outcome
+
 LONGEST_DETAIL = 300
 """Characters of an error's text that go into a reply, which is thus one write."""
 READY = b"ready\n"
@@ -36,7 +38,7 @@ def answer(judge: Judge, line: bytes) -> bytes:
     try:
         reply = judge(json.loads(line))
     except Exception as error:
-        reply = {"outcome": "crash", "detail": f"{type(error).__name__}: {error}"}
+        reply = {"outcome": Outcome.CRASH, "detail": f"{type(error).__name__}: {error}"}
     if "detail" in reply:
         reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
     return json.dumps(reply).encode() + b"\n"

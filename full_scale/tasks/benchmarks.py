@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error
 
+from .data_rows import DataRow, read_rows
 from .protocol import Example
-from .rows import Row, read_rows
 from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
 
@@ -32,7 +32,7 @@ Please reason step by step, and put your final answer within \boxed{{}}."""
 
 
 @dataclass(frozen=True)
-class Source:
+class ExampleSource:
     """Where the examples of one set come from, and how they are asked."""
 
     task: str = ""
@@ -60,10 +60,10 @@ class Layout(NamedTuple):
 
     files: dict[str, tuple[str, ...]]
     verifier: str
-    example: Callable[[Source, Row, str], Example]
+    example: Callable[[ExampleSource, DataRow, str], Example]
 
 
-def examples(source: Source, name: str) -> list[Example]:
+def examples(source: ExampleSource, name: str) -> list[Example]:
     """The examples of the set `name`, ids `<name>/<row>`; ValueError names file, row and field at fault."""
     if source.limit is not None and source.limit < 1:
         raise argument_error("limit", source.limit, "at least 1")
@@ -90,16 +90,18 @@ def _schema_text(database: Path, _changed: int) -> str:
         return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
 
 
-def _bird(source: Source, row: Row, identity: str) -> Example:
+def _bird(source: ExampleSource, row: DataRow, identity: str) -> Example:
     evidence = row.values.get("evidence") or "none"
     return _sql(source, row, identity, row.text("SQL"), BIRD_PROMPT, evidence=evidence)
 
 
-def _spider(source: Source, row: Row, identity: str) -> Example:
+def _spider(source: ExampleSource, row: DataRow, identity: str) -> Example:
     return _sql(source, row, identity, row.text("query"), SPIDER_PROMPT, evidence="")
 
 
-def _sql(source: Source, row: Row, identity: str, query: str, template: str, *, evidence: str) -> Example:
+def _sql(
+    source: ExampleSource, row: DataRow, identity: str, query: str, template: str, *, evidence: str
+) -> Example:
     database = _database(source, row)
     try:
         schema = schema_text(database)
@@ -112,7 +114,7 @@ def _sql(source: Source, row: Row, identity: str, query: str, template: str, *, 
     return Example(identity, prompt, reference)
 
 
-def _database(source: Source, row: Row) -> Path:
+def _database(source: ExampleSource, row: DataRow) -> Path:
     """The row's database: `<db_id>/<db_id>.sqlite` in one of the folders that the published layouts have."""
     data = Path(source.data).expanduser()
     name = row.text("db_id")
@@ -132,7 +134,7 @@ def _database(source: Source, row: Row) -> Path:
     )
 
 
-def _maths(source: Source, row: Row, identity: str) -> Example:
+def _maths(source: ExampleSource, row: DataRow, identity: str) -> Example:
     question = row.text(*([source.question] if source.question else ("problem", "question", "prompt")))
     # GSM8K marks the answer at the end of its reasoning, MATH boxes it in the solution; else it stands alone.
     given = row.text(*([source.answer] if source.answer else ("answer", "solution")))

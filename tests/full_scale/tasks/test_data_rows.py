@@ -3,7 +3,7 @@ import json
 import pytest
 from support.sql_databases import write_json, write_jsonl
 
-from full_scale.tasks.rows import Row, read_rows
+from full_scale.tasks.data_rows import DataRow, read_rows
 
 ROWS = [{"question": "one"}, {"question": "zwölf"}]
 
@@ -92,7 +92,7 @@ def test_a_file_that_is_no_utf8_says_so(tmp_path):
 
 
 def test_text_of_a_row():
-    row = Row("file row 3", {"a": None, "b": " ", "c": "x", "d": 7, "e": ["x"], "f": True})
+    row = DataRow("file row 3", {"a": None, "b": " ", "c": "x", "d": 7, "e": ["x"], "f": True})
     assert row.text("a", "c") == "x"
     assert row.text("d") == "7"
     for field in ("b", "e", "f"):

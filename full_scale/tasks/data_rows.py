@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dph_theory.support.errors import argument_error
 
 
-class Row(NamedTuple):
+class DataRow(NamedTuple):
     """One row, and where it was found."""
 
     where: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 def read_rows(
     data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
-) -> list[Row]:
+) -> list[DataRow]:
     """The rows of `data`: a JSON or JSONL file, a folder that holds one of `files`, or else a dataset.
 
     A dataset is a folder or a name that `datasets.load_dataset` knows; `split` and `subset` are for it. Code
@@ -48,7 +48,7 @@ def read_rows(
     return rows
 
 
-def _read_file(path: Path) -> list[Row]:
+def _read_file(path: Path) -> list[DataRow]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -72,13 +72,15 @@ def _decoded(where: str, text: str) -> Any:
         raise ValueError(f"{where} is no valid JSON: {error}") from error
 
 
-def _row(where: str, values: Any) -> Row:
+def _row(where: str, values: Any) -> DataRow:
     if not isinstance(values, dict):
         raise ValueError(f"{where} is no JSON object, but a {type(values).__name__}")
-    return Row(where, values)
+    return DataRow(where, values)
 
 
-def _read_dataset(path: Path, data: str, split: str, subset: str | None, files: Sequence[str]) -> list[Row]:
+def _read_dataset(
+    path: Path, data: str, split: str, subset: str | None, files: Sequence[str]
+) -> list[DataRow]:
     from datasets import load_dataset
 
     name = str(path) if path.is_dir() else data

@@ -1,7 +1,7 @@
 import pytest
 from support.sql_databases import SHOP, bird_folder, make_database, spider_folder, write_json, write_jsonl
 
-from full_scale.tasks.published import BIRD_PROMPT, Source, examples, has_split, schema_text
+from full_scale.tasks.benchmarks import BIRD_PROMPT, ExampleSource, examples, has_split, schema_text
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def spider(tmp_path_factory):
 
 
 def test_bird_as_it_is_published(bird):
-    first, second = examples(Source("bird", str(bird)), "train")
+    first, second = examples(ExampleSource("bird", str(bird)), "train")
     database = bird / "train" / "train_databases" / "shop" / "shop.sqlite"
     assert first.id == "train/0"
     assert first.reference == {
@@ -28,13 +28,13 @@ def test_bird_as_it_is_published(bird):
     assert "How many pens?" in first.prompt
     assert "External knowledge: a pen is named 'pen'" in first.prompt
     assert "External knowledge: none" in second.prompt
-    (dev,) = examples(Source("bird", str(bird), split="dev"), "in_domain")
+    (dev,) = examples(ExampleSource("bird", str(bird), split="dev"), "in_domain")
     assert (dev.id, dev.reference["query"]) == ("in_domain/0", "SELECT name FROM item")
     assert "dev_databases" in dev.reference["database"]
 
 
 def test_spider_as_it_is_published(spider):
-    (row,) = examples(Source("spider", str(spider)), "train")
+    (row,) = examples(ExampleSource("spider", str(spider)), "train")
     assert row.reference["match"] == "spider"
     assert row.reference["query"].endswith("ORDER BY price DESC")
     assert row.reference["database"] == str((spider / "database" / "shop" / "shop.sqlite").resolve())
@@ -44,10 +44,10 @@ def test_spider_as_it_is_published(spider):
 def test_a_file_and_its_databases_may_be_named_alone(bird, tmp_path):
     row = {"db_id": "shop", "question": "q", "SQL": "SELECT 1"}
     file = write_jsonl(tmp_path / "mine.jsonl", [row] * 3)
-    source = Source("bird", str(file), str(bird / "train" / "train_databases"), limit=2)
+    source = ExampleSource("bird", str(file), str(bird / "train" / "train_databases"), limit=2)
     assert [example.id for example in examples(source, "train")] == ["train/0", "train/1"]
     make_database(tmp_path / "shop" / "shop.sqlite")
-    assert len(examples(Source("bird", str(file)), "train")) == 3
+    assert len(examples(ExampleSource("bird", str(file)), "train")) == 3
 
 
 def test_the_schema_is_what_a_reader_needs(tmp_path):
@@ -78,7 +78,7 @@ def test_the_schema_is_what_a_reader_needs(tmp_path):
 )
 def test_maths_in_its_usual_fields(tmp_path, row, answer):
     file = write_jsonl(tmp_path / "m.jsonl", [row])
-    (example,) = examples(Source("maths", str(file)), "train")
+    (example,) = examples(ExampleSource("maths", str(file)), "train")
     assert example.reference == {"verifier": "maths", "answer": answer}
     assert example.prompt.startswith("1+1?\n")
     assert example.prompt.endswith(r"within \boxed{}.")
@@ -86,7 +86,7 @@ def test_maths_in_its_usual_fields(tmp_path, row, answer):
 
 def test_fields_and_prompts_may_be_named(tmp_path):
     file = write_json(tmp_path / "m.json", [{"q": "1+1?", "a": "2", "question": "no", "answer": "0"}])
-    source = Source("maths", str(file), question="q", answer="a", template="{question} {{=}}")
+    source = ExampleSource("maths", str(file), question="q", answer="a", template="{question} {{=}}")
     (example,) = examples(source, "train")
     assert (example.prompt, example.reference["answer"]) == ("1+1? {=}", "2")
 
@@ -95,12 +95,12 @@ def test_fields_and_prompts_may_be_named(tmp_path):
 def test_a_solution_without_a_marked_answer_is_no_answer(tmp_path, solution):
     file = write_jsonl(tmp_path / "m.jsonl", [{"problem": "1+1?", "solution": solution}])
     with pytest.raises(ValueError, match=r"line 1: solution.*boxed"):
-        examples(Source("maths", str(file)), "train")
+        examples(ExampleSource("maths", str(file)), "train")
 
 
 def test_braces_in_questions_are_only_text(tmp_path):
     file = write_jsonl(tmp_path / "m.jsonl", [{"problem": r"\frac{1}{2} {x}?", "answer": "1"}])
-    assert examples(Source("maths", str(file)), "train")[0].prompt.startswith(r"\frac{1}{2} {x}?")
+    assert examples(ExampleSource("maths", str(file)), "train")[0].prompt.startswith(r"\frac{1}{2} {x}?")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_braces_in_questions_are_only_text(tmp_path):
 def test_a_wrong_row_says_where_and_what(bird, tmp_path, row, says):
     file = write_json(tmp_path / "a.json", [row])
     with pytest.raises(ValueError, match=says):
-        examples(Source("bird", str(file), str(bird / "train" / "train_databases")), "train")
+        examples(ExampleSource("bird", str(file), str(bird / "train" / "train_databases")), "train")
 
 
 def test_a_corrupt_database_names_its_row(tmp_path):
@@ -125,13 +125,13 @@ def test_a_corrupt_database_names_its_row(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "d.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(ValueError, match=r"row 0: .*d\.sqlite cannot be read"):
-        examples(Source("bird", str(file)), "train")
+        examples(ExampleSource("bird", str(file)), "train")
 
 
 @pytest.mark.parametrize("template", ["{questions}", "{}", "{0}", "{question"])
 def test_a_template_with_another_place_is_refused(bird, template):
     with pytest.raises(ValueError, match="template"):
-        examples(Source("bird", str(bird), template=template), "train")
+        examples(ExampleSource("bird", str(bird), template=template), "train")
 
 
 def test_the_default_prompts_have_a_place_for_everything():
@@ -151,4 +151,4 @@ def test_which_splits_a_folder_has(bird, spider, tmp_path):
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_refused(bird, limit):
     with pytest.raises(ValueError, match=f"limit={limit}"):
-        examples(Source("bird", str(bird), limit=limit), "train")
+        examples(ExampleSource("bird", str(bird), limit=limit), "train")
