@@ -6,7 +6,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
 from .extract import last_boxed, tagged
-from .outcomes import Outcome
+from .worker import Outcome
 
 LONGEST_TEXT = 4000
 """Characters of an unmarked completion's end in which an answer is looked for."""

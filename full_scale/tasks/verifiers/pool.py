@@ -17,8 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from dph_theory.support.errors import argument_error
 
-from .outcomes import Outcome
-from .worker import READY, Reply
+from .worker import READY, Outcome, Reply
 
 START_SECONDS = 120.0
 """A worker that is not ready by then, on however busy a machine, will not be."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from ..protocol import Example, Score
-from .outcomes import Outcome
 from .pool import Job, Limits, Pool
+from .worker import Outcome
 
 Question = TypeVar("Question", bound=tuple[object, ...])
 

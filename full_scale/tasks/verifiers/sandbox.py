@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from .outcomes import Outcome
+from .worker import Outcome
 
 STEPS_BETWEEN_LOOKS = 1000
 """Instructions of SQLite's virtual machine between two looks at the clock: some microseconds of them."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .compare import Rows, is_ordered, same_multiset, same_set
-from .outcomes import Outcome
 from .sandbox import QueryLimits, Ran, run
+from .worker import Outcome
 
 Key = tuple[Any, ...]
 

@@ -11,9 +11,8 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, BinaryIO
-
-from .outcomes import Outcome
 
 LONGEST_DETAIL = 300
 """Characters of an error's text that go into a reply, which is thus one write."""
@@ -21,6 +20,26 @@ READY = b"ready\n"
 
 Reply = dict[str, Any]
 Judge = Callable[[dict[str, Any]], Reply]
+
+
+class Outcome(StrEnum):
+    """The outcomes of the verifiers here; only `correct` scores one."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    NO_ANSWER = "no_answer"
+    """The completion holds nothing to compare."""
+    ERROR = "error"
+    """The query cannot be run."""
+    FORBIDDEN = "forbidden"
+    """The query does more than read."""
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    TOO_MANY_ROWS = "too_many_rows"
+    CRASH = "crash"
+    """The worker process died."""
+    GOLD_ERROR = "gold_error"
+    """The reference itself cannot be judged: an error of the data."""
 
 
 def restrict(memory: int) -> None:

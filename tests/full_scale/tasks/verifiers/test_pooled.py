@@ -1,9 +1,9 @@
 """What the verifiers share: each question judged once, scores in order, no worker without a question."""
 
 from full_scale.tasks.protocol import Example, Score
-from full_scale.tasks.verifiers.outcomes import Outcome
 from full_scale.tasks.verifiers.pool import Limits
 from full_scale.tasks.verifiers.pooled import PooledVerifier
+from full_scale.tasks.verifiers.worker import Outcome
 
 
 class Counting(PooledVerifier[tuple[str]]):
