@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dph_theory.support.record import checked, record
+
+from .results import experiments, store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -12,11 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure by name: `compute(config)` makes its results, `draw(record)` its picture.
+    """A figure by name: `compute(config, records)` makes its results, `draw(record)` its picture.
 
     `config` is what the stored numbers are computed from, `quick` what differs in a reduced run; compute is
-    told `seed` and `quick` too. `needs` names the experiments (`figures.results.experiments`) whose records
-    it reads.
+    told `seed` and `quick` too. `needs` names the records (`figures.results.experiments`) that compute gets.
     `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
     computed.
     """
@@ -24,7 +26,7 @@ class Figure:
     name: str
     title: str
     caption: str
-    compute: Callable[[Mapping[str, Any]], dict[str, Any]]
+    compute: Callable[[Mapping[str, Any], Mapping[str, experiments.Record]], dict[str, Any]]
     draw: Callable[[Mapping[str, Any]], "Drawing"]
     config: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
@@ -37,10 +39,11 @@ class Figure:
         """The kind of its record."""
         return f"figure.{self.name}"
 
-    def numbers(self, *, seed: int = 0, quick: bool = False) -> dict[str, Any]:
-        """The record that is stored and drawn, freshly computed."""
+    def numbers(self, *, seed: int = 0, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Any]:
+        """The record that is stored and drawn, computed from the experiments' records in the folder."""
         config = {**self.config, **(self.quick if quick else {}), "quick": quick}
-        results = self.compute({**config, "seed": seed})
+        read = experiments.records(self.needs, quick=quick, folder=folder)
+        results = self.compute({**config, "seed": seed}, read)
         said = self.findings(results)
         return record(
             self.kind, seed=seed, config=config, results=results, findings=said, packages=self.packages

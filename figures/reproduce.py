@@ -74,7 +74,7 @@ def _experiment_stage(name: str) -> Stage:
 
 def _figure_stage(name: str) -> Stage:
     try:
-        needs = tuple(f"toy.{needed}" for needed in figure(name).needs)
+        needs = tuple(f"toy.{needed}" for needed in figure(name).needs if needed in EXPERIMENTS)
     except Exception:  # The stage meets the same error, and tells it.
         needs = ()
     packages = (*results.EXPERIMENT_PACKAGES, "figures")

@@ -23,6 +23,7 @@ from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 ROUNDING = 1e-12
 """Below this, what a machine says of a difference is its own."""
@@ -46,7 +47,7 @@ def overshoot(gamma: Any, p: Any, old: float, pef: Any, divergence: FDivergence 
     return np.asarray(stated - mdp.return_(pi))
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The bounds along a path of policies, the overshoot as the reference nears, and the guarantee."""
     gamma, old, pef = config["gamma"], config["old"], config["pef"]
     (first, last), (least, most) = config["path"], config["steps"]

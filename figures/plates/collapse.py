@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Drawing
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 MEASURES = {
     "top_share": "share of the\ntop valid word",
@@ -24,9 +24,9 @@ _ASCENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """By family: the measures along 1/beta of reverse KL and along alpha, the jumps, and what p_* has."""
-    reference = experiments.experiment("collapse", config["quick"])["results"]["reference"]
+    reference = records["collapse"]["results"]["reference"]
     target = reference["targets"][0]
     families = sorted({line["family"] for line in reference["fits"]})
     return {

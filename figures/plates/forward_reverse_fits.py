@@ -12,6 +12,7 @@ from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alph
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 SAME = 1e-3
 """Optima whose mean and deviation both agree to this are one."""
@@ -61,7 +62,7 @@ def minima(
     return sorted(found)
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The best fits, the minima of reverse KL, and along alpha the mass that the fit leaves each mode."""
     (left, right), (low, high) = config["range"], config["alphas"]
     x = np.linspace(left, right, config["points"])

@@ -15,6 +15,7 @@ from dph_theory.theorems.a02_orbit import orbit
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 """Where the simplex has its corners: two valid outcomes below, the invalid one on top."""
@@ -24,7 +25,7 @@ KINDS = {"plain": "-", "natural": "--"}
 """The flows, and the lines that they are drawn with."""
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Both flows as curves in the simplex of three outcomes, and against time from a base of four."""
     bases, valid = np.asarray(config["bases"]), np.asarray(config["valid"], dtype=bool)
     left = np.geomspace(1.0, config["least_left"], config["points"])

@@ -10,9 +10,10 @@ from dph_theory import excess_kl, kappa, mu_from_beta, valid_mass
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """mu(beta) and kappa(mu) by base rate, and random policies against the frontier of theory A8."""
     low, high = config["betas"]
     betas = np.geomspace(low, high, config["points"])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
 RKL = "reverse KL on all prompts"
@@ -17,10 +17,10 @@ TICKS = (1, 4, 16, 64, 256)
 SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
-    exact = experiments.experiment("strategies", config["quick"])
-    tiny = experiments.experiment("styles", config["quick"])["results"]
+    exact = records["strategies"]
+    tiny = records["styles"]["results"]
     ends = {"base": [*tiny["bases"]]}
     for run in tiny["runs"]:
         if run["name"] in STYLES and "main" in run["groups"]:

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "published.csv"
 """benchmark, measure, method, percent, source (a paper key)."""
@@ -37,9 +37,9 @@ def published() -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Both sets of numbers in percent, and by how much training changed them."""
-    table, tiny = published(), experiments.experiment("styles", config["quick"])["results"]
+    table, tiny = published(), records["styles"]["results"]
     ks = [k for k in KS if k in tiny["k"]]
     solved = {split: _solved(tiny, split, ks) for split in SPLITS}
     changes: dict[str, dict[str, Any]] = {}

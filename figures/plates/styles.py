@@ -9,15 +9,15 @@ from matplotlib.figure import Figure as Drawing
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 COLUMNS = 5
 SPLIT = "train"
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """By method: how many of 32 samples have each style, and how many styles a prompt's samples have."""
-    tiny = experiments.experiment("styles", config["quick"])["results"]
+    tiny = records["styles"]["results"]
     ends: dict[str, list[Any]] = {"base": [*tiny["bases"]]}
     for run in tiny["runs"]:
         if "main" in run["groups"]:

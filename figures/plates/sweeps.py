@@ -12,7 +12,7 @@ from toy_lm.styles.summary import pass_at
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 PLACES = ("D_pef", "all prompts")
 TINY_PLACES = {"rehearsed": "D_pef", "all": "all prompts"}
@@ -24,10 +24,10 @@ Point = list[float]
 """Pass@1 and Pass@16."""
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Points (Pass@1, Pass@16) by place, divergence and strength, in both models; the sweep of alpha."""
-    exact = experiments.experiment("strategies", config["quick"])
-    tiny = experiments.experiment("styles", config["quick"])["results"]
+    exact = records["strategies"]
+    tiny = records["styles"]["results"]
     results = exact["results"]
     points = [
         {

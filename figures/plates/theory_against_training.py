@@ -10,9 +10,8 @@ from scipy import stats
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import store
+from ..results.experiments import Record
 
-STORED, KIND = "full_scale_demo", "full_scale.demo"
 IN_NATS = frozenset({"excess KL", "KL, worst prompt", "excess KL, worst step", "token sum", "log odds gain"})
 """The predictions about KLs and log odds; the others are about rates."""
 VERDICTS: dict[str, dict[str, Any]] = {
@@ -23,9 +22,9 @@ VERDICTS: dict[str, dict[str, Any]] = {
 CONFIDENCE = 0.95
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The gaps between measurement and prediction by prediction, and Pass@k of each method over seeds."""
-    demo = store.load(STORED, KIND)
+    demo = records["demo"]
     results, runs = demo["results"], len(demo["config"]["seeds"])
     claims: dict[str, dict[str, Any]] = {}
     for row in results["rows"]:
@@ -167,4 +166,5 @@ FIGURE = Figure(
     compute=compute,
     draw=draw,
     findings=findings,
+    needs=("demo",),
 )

@@ -11,9 +11,10 @@ from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The tilted models at some beta, and their distances to p_* along beta."""
     base, valid = np.asarray(config["base"]), np.asarray(config["valid"], dtype=bool)
     low, high = config["betas"]

@@ -8,16 +8,16 @@ from matplotlib.figure import Figure as Drawing
 
 from ..figure import Figure
 from ..look import seeds, theme
-from ..results import experiments
+from ..results.experiments import Record
 
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Pass@k and excess KL along training, exact for strategies, over seeds for the tiny transformer."""
-    exact = experiments.experiment("strategies", config["quick"])
-    tiny = experiments.experiment("styles", config["quick"])["results"]
+    exact = records["strategies"]
+    tiny = records["styles"]["results"]
     named = {method["name"]: method for method in exact["results"]["methods"]}
     runs: dict[str, list[Any]] = {}
     for run in tiny["runs"]:

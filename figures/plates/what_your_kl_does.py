@@ -13,6 +13,7 @@ from matplotlib.ticker import NullFormatter
 
 from ..figure import Figure
 from ..look import theme
+from ..results.experiments import Record
 
 COLUMNS = {
     "value\nestimates": 0.95,
@@ -51,7 +52,7 @@ MINIMISERS = {
 }
 
 
-def compute(config: Mapping[str, Any]) -> dict[str, Any]:
+def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The audit of the catalogue, or of the forms (name, samples) that the configuration names."""
     # Here, so that drawing stored numbers needs no torch.
     from dph_theory.audit.catalogue import CATALOGUE, audit_form, form_of

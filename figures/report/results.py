@@ -139,8 +139,7 @@ def experiment(name: str, plan: Plan, progress: Progress) -> str:
 
 def drawing(name: str, plan: Plan, progress: Progress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
-    with experiments.kept_in(plan.results):
-        made = figure(name).numbers(seed=plan.seed, quick=plan.quick)
+    made = figure(name).numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
     store.save(name, made, plan.results)
     drawings.save(name, figure(name).drawing(made), ("svg",), plan.results)
     return count(len(made["findings"]), "finding")

@@ -71,17 +71,16 @@ def recompute(
                 experiments.run(needed, seed=seed, folder=folder, progress=partial(_staged, progress, needed))
             except Exception as error:
                 failed[f"toy.{needed}"] = f"{type(error).__name__}: {error}"
-    with experiments.kept_in(folder):
-        for done, name in enumerate(names):
-            progress("numbers", done, len(names))
-            missing = [kind for kind in map("toy.{}".format, figure(name).needs) if kind in failed]
-            if missing:
-                failed[name] = f"it needs {', '.join(missing)}, which failed"
-                continue
-            try:
-                store.save(name, figure(name).numbers(seed=seed), folder)
-            except Exception as error:
-                failed[name] = f"{type(error).__name__}: {error}"
+    for done, name in enumerate(names):
+        progress("numbers", done, len(names))
+        missing = [kind for kind in map("toy.{}".format, figure(name).needs) if kind in failed]
+        if missing:
+            failed[name] = f"it needs {', '.join(missing)}, which failed"
+            continue
+        try:
+            store.save(name, figure(name).numbers(seed=seed, folder=folder), folder)
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
     progress("numbers", len(names), len(names))
     return failed
 

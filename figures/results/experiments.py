@@ -1,10 +1,7 @@
-"""The toy experiments as several figures share them: computed once, stored, read by every figure."""
+"""The records that figures read: the toy experiments, run and stored here, and runs of `full_scale`."""
 
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +9,19 @@ from dph_theory.support.errors import argument_error
 
 from . import store
 
+Record = Mapping[str, Any]
+
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Packages of toy_lm with Config, run(config, seed=, progress=) and tables(record)."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
-
-_kept_in: ContextVar[Path] = ContextVar("_kept_in", default=store.NUMBERS)
+FULL_SCALE = {"demo": "full_scale_demo"}
+"""Records of full-scale runs, which are read as they are committed: their names, and those of their files."""
 
 
 def stored_name(name: str, quick: bool) -> str:
     """The name under which an experiment's record is kept."""
     return f"toy_{name}{'_quick' if quick else ''}"
-
-
-@contextmanager
-def kept_in(folder: Path) -> Iterator[None]:
-    """Within it, experiments are read from that folder, not from the committed numbers."""
-    before = _kept_in.set(folder)
-    try:
-        yield
-    finally:
-        _kept_in.reset(before)
 
 
 def run(
@@ -55,15 +44,14 @@ def run(
     options = {"folder": resume} if resume is not None and name == RESUMABLE else {}
     made: dict[str, Any] = package.run(config, seed=seed, progress=progress, **options)
     store.save(stored_name(name, quick), made, folder)
-    _stored.cache_clear()
     return made
 
 
-def experiment(name: str, quick: bool = False, folder: Path | None = None) -> dict[str, Any]:
-    """The stored record of an experiment; ValueError if it has not been run."""
-    return _stored(name, quick, folder or _kept_in.get())
-
-
-@cache
-def _stored(name: str, quick: bool, folder: Path) -> dict[str, Any]:
-    return store.load(stored_name(name, quick), f"toy.{name}", folder)
+def records(names: Iterable[str], *, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Record]:
+    """The stored records of those names, experiments from the folder; ValueError if one is not there."""
+    return {
+        name: store.load(FULL_SCALE[name], f"full_scale.{name}")
+        if name in FULL_SCALE
+        else store.load(stored_name(name, quick), f"toy.{name}", folder)
+        for name in names
+    }

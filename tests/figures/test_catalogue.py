@@ -4,7 +4,7 @@ import pytest
 
 import figures
 from figures.catalogue import NAMES, figure
-from figures.results.experiments import EXPERIMENTS
+from figures.results.experiments import EXPERIMENTS, FULL_SCALE
 from figures.results.store import NUMBERS
 
 
@@ -12,7 +12,7 @@ from figures.results.store import NUMBERS
 def test_a_name_is_its_modules_and_its_figures(name):
     found = figure(name)
     assert (found.name, found.kind) == (name, f"figure.{name}")
-    assert set(found.needs) <= set(EXPERIMENTS)
+    assert set(found.needs) <= {*EXPERIMENTS, *FULL_SCALE}
     assert found.title
     assert not found.title.endswith(".")
     assert found.caption.endswith(".")

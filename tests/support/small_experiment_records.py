@@ -1,14 +1,12 @@
 """Small records of the toy experiments, in a folder that figures read in place of the committed numbers."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import figures
 from dph_theory.support.record import record
-from figures.results import experiments, store
+from figures.results import store
 from support.small_strategies_run import small_record
 from support.tiny_styles_base import made_up
 from toy_lm.styles.summary import summary
@@ -72,18 +70,10 @@ def _run(name, seed, groups, place="rehearsed", strength=0.3) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@contextmanager
-def kept_in(folder: Path) -> Iterator[None]:
-    """Within it, `figures` reads small records from the folder as those of quick runs."""
-    store.save("toy_strategies_quick", small_record(), folder)
-    store.save("toy_styles_quick", styles_record(), folder)
-    with experiments.kept_in(folder):
-        yield
-
-
 def quick_numbers(name: str, folder: Path) -> dict[str, Any]:
     """The figure's record, computed from the small records, stored and read again, as a drawing sees it."""
     figure = figures.figure(name)
-    with kept_in(folder):
-        store.save(name, figure.numbers(quick=True), folder)
+    store.save("toy_strategies_quick", small_record(), folder)
+    store.save("toy_styles_quick", styles_record(), folder)
+    store.save(name, figure.numbers(quick=True, folder=folder), folder)
     return store.load(name, figure.kind, folder)

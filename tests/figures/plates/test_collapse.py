@@ -6,7 +6,8 @@ import pytest
 from support.drawing_checks import assert_figure_draws, assert_recomputed, stored
 
 from figures.plates.collapse import FIGURE
-from figures.results import experiments, store
+from figures.results import store
+from figures.results.experiments import records
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def filtered_law(initial, transition, length):
 
 
 def test_the_target_is_the_filtered_model(results):
-    reference = experiments.experiment("collapse")["results"]["reference"]
+    reference = records(["collapse"])["collapse"]["results"]["reference"]
     base = reference["targets"][0]
     law, rate = filtered_law(base["initial"], base["transition"], reference["length"])
     assert len(law) == 14
@@ -62,7 +63,7 @@ def test_the_findings_follow_the_numbers(results):
 
 
 def test_a_quick_run_is_read_as_the_full_one(tmp_path):
-    record = deepcopy(experiments.experiment("collapse"))
+    record = records(["collapse"])["collapse"]
     reference = record["results"]["reference"]
     # A quick run has few strengths and one alpha.
     few = sorted({f["lambda"] for f in reference["fits"] if "lambda" in f})[-3:]
@@ -70,8 +71,7 @@ def test_a_quick_run_is_read_as_the_full_one(tmp_path):
         f for f in reference["fits"] if f.get("lambda", few[0]) in few and f.get("alpha", 0.5) == 0.5
     ]
     store.save("toy_collapse_quick", record, tmp_path)
-    with experiments.kept_in(tmp_path):
-        numbers = FIGURE.numbers(quick=True)
+    numbers = FIGURE.numbers(quick=True, folder=tmp_path)
     assert all(f["global"]["lambda"] == few for f in numbers["results"]["families"])
     assert all(f["alpha"]["alpha"] == [0.5, 1.0] for f in numbers["results"]["families"])
     assert_figure_draws("collapse", numbers)

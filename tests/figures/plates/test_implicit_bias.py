@@ -12,7 +12,7 @@ def results():
 
 def test_the_plain_flow_at_a_known_time():
     config = {**FIGURE.config, "seed": 0, "points": 2, "times": (10.0, 20.0), "steps": 400}
-    flow = FIGURE.compute(config)["in_time"]["plain"]
+    flow = FIGURE.compute(config, {})["in_time"]["plain"]
     passed = np.array(flow["shares"])[:, 0] * (1 - flow["failure"][0])
     assert passed == pytest.approx([0.550324414695, 0.264193832982, 0.103209092539], abs=1e-9)
     assert flow["failure"][0] == pytest.approx(0.082272659784, abs=1e-9)

@@ -7,7 +7,7 @@ from figures.plates.mu_beta import FIGURE
 
 def test_a_known_point_of_the_dial_and_of_its_cost():
     config = {"betas": (0.5, 2.0), "points": 2, "base_rates": (0.25,), "highest_mu": 0.7112345942276}
-    (curve,) = FIGURE.compute({**FIGURE.config, **config, "seed": 0})["curves"]
+    (curve,) = FIGURE.compute({**FIGURE.config, **config, "seed": 0}, {})["curves"]
     assert curve["mu"][0] == pytest.approx(0.7112345942276, abs=1e-12)
     assert curve["kappa"] == pytest.approx([0.0, 0.4680105956619], abs=1e-12)
 

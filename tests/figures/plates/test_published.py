@@ -7,7 +7,7 @@ from support.small_experiment_records import quick_numbers
 
 from dph_theory.references import REFERENCES
 from figures.plates.published import FIGURE, METHODS, PUBLISHED, published
-from figures.results import experiments
+from figures.results.experiments import records
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_it_draws(quick):
 def test_the_committed_numbers():
     assert_recomputed("published")
     assert_figure_draws("published")
-    tiny = experiments.experiment("styles")["results"]
+    tiny = records(["styles"])["styles"]["results"]
     of = tiny["summary"]["methods"]
     found = stored("published")["results"]["measured"]
     assert found["curves"]["GRPO"]["mean"][-1] == pytest.approx(100 * of["GRPO"]["train"]["pass@16"]["mean"])

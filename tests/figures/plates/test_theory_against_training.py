@@ -3,7 +3,7 @@ from support.drawing_checks import assert_drawn, assert_figure_draws, assert_rec
 
 from dph_theory.support.record import record
 from figures.look import theme
-from figures.plates.theory_against_training import FIGURE, KIND
+from figures.plates.theory_against_training import FIGURE
 from figures.results import store
 
 
@@ -30,8 +30,8 @@ def numbers(tmp_path, monkeypatch):
     ]
     methods = {"base": passes(0.2, 0.5, None), "GRPO": passes(0.5, 0.6, 0.1)}
     results = {"set": "in_domain", "prompts": 10, "rows": rows, "methods": methods}
-    demo = record(KIND, seed=0, config={"seeds": [0, 1, 2]}, results=results, findings=[])
-    monkeypatch.setattr(store, "load", lambda name, kind: demo)
+    demo = record("full_scale.demo", seed=0, config={"seeds": [0, 1, 2]}, results=results, findings=[])
+    monkeypatch.setattr(store, "load", lambda name, kind, folder=None: demo)
     return FIGURE.numbers()
 
 

@@ -40,7 +40,7 @@ def test_formats_are_those_there_are():
 def test_numbers_that_fail_stay_as_they_were_and_the_others_go_on(tmp_path, monkeypatch):
     store.save("mu_beta", {"kept": True}, tmp_path)
 
-    def numbers(self, *, seed):
+    def numbers(self, *, seed, folder):
         if self.name == "mu_beta":
             raise RuntimeError("no luck")
         return {"new": seed}
@@ -58,8 +58,8 @@ class Needy:
     needs = ("styles",)
     kind = "figure.needy"
 
-    def numbers(self, *, seed):
-        return {"read": experiments.experiment("styles")["results"]}
+    def numbers(self, *, seed, folder):
+        return {"read": experiments.records(self.needs, folder=folder)["styles"]["results"]}
 
 
 def test_experiments_run_once_and_figures_read_what_they_left(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 from dph_theory.support.record import record
 from figures.results import experiments
-from figures.results.experiments import experiment, kept_in, run, stored_name
+from figures.results.experiments import records, run, stored_name
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def packages(monkeypatch):
 
 def test_a_run_is_stored_and_read(packages, tmp_path):
     run("collapse", seed=5, folder=tmp_path)
-    found = experiment("collapse", folder=tmp_path)
+    found = records(["collapse"], folder=tmp_path)["collapse"]
     assert (found["seed"], found["results"]) == (5, {"size": "full"})
     assert (tmp_path / "toy_collapse.json").is_file()
 
@@ -41,25 +41,20 @@ def test_a_run_is_stored_and_read(packages, tmp_path):
 def test_quick_and_full_runs_are_kept_apart(packages, tmp_path):
     run("collapse", folder=tmp_path)
     run("collapse", folder=tmp_path, quick=True)
-    assert experiment("collapse", True, tmp_path)["results"] == {"size": "quick"}
-    assert experiment("collapse", False, tmp_path)["results"] == {"size": "full"}
+    for quick, size in ((True, "quick"), (False, "full")):
+        assert records(["collapse"], quick=quick, folder=tmp_path)["collapse"]["results"] == {"size": size}
     assert stored_name("collapse", True) != stored_name("collapse", False)
 
 
 def test_a_new_run_is_what_is_read_next(packages, tmp_path):
     run("collapse", seed=1, folder=tmp_path)
-    assert experiment("collapse", folder=tmp_path)["seed"] == 1
+    assert records(["collapse"], folder=tmp_path)["collapse"]["seed"] == 1
     run("collapse", seed=2, folder=tmp_path)
-    assert experiment("collapse", folder=tmp_path)["seed"] == 2
+    assert records(["collapse"], folder=tmp_path)["collapse"]["seed"] == 2
 
 
-def test_where_experiments_are_kept_can_be_said_for_a_while(packages, tmp_path):
-    run("collapse", seed=9, folder=tmp_path)
-    with kept_in(tmp_path):
-        assert experiment("collapse")["seed"] == 9
-        with kept_in(tmp_path / "elsewhere"), pytest.raises(ValueError, match="elsewhere"):
-            experiment("collapse")
-        assert experiment("collapse")["seed"] == 9
+def test_runs_of_full_scale_are_read_as_committed(tmp_path):
+    assert records(["demo"], quick=True, folder=tmp_path)["demo"]["kind"] == "full_scale.demo"
 
 
 def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
@@ -71,7 +66,7 @@ def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
 
 def test_what_was_not_run_or_is_unknown_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"toy_styles\.json.*--recompute"):
-        experiment("styles", folder=tmp_path)
+        records(["styles"], folder=tmp_path)
     with pytest.raises(ValueError, match="one of collapse, strategies, styles"):
         run("alchemy", folder=tmp_path)
 
