@@ -1,0 +1,29 @@
+"""Where training ends: the stationary laws of KL-regularised reinforcement learning with binary rewards.
+
+A *law* is the distribution over answers at which the expected update of an unrestricted policy vanishes,
+as next-token tables on a prefix tree (`trees`). Which law it is depends on where the penalty stands: of
+the whole answer (`sequence`) or of each token at the prefixes sampled (`token`); `limits` holds what each
+selects as beta -> 0, `validity` the pass rate at a given beta, `groups` and `normalised` what a
+group-normalised advantage changes.
+"""
+
+from .groups import SCALES as SCALES
+from .groups import group_objective as group_objective
+from .groups import group_weight as group_weight
+from .limits import filtered_law as filtered_law
+from .limits import locally_filtered as locally_filtered
+from .limits import token_forward_limit as token_forward_limit
+from .normalised import StationaryValidity as StationaryValidity
+from .normalised import normalised_law as normalised_law
+from .normalised import normalised_validities as normalised_validities
+from .normalised import normalised_validity_at as normalised_validity_at
+from .response import best_response as best_response
+from .sequence import sequence_law as sequence_law
+from .token import token_law as token_law
+from .trees import answer_probabilities as answer_probabilities
+from .trees import law_divergence as law_divergence
+from .trees import law_excess_kl as law_excess_kl
+from .trees import law_validity as law_validity
+from .trees import valid_answer_shares as valid_answer_shares
+from .validity import beta_at as beta_at
+from .validity import validity_at as validity_at

@@ -1,0 +1,74 @@
+"""What a group-relative advantage maximises: the weight it gives the gradient of a prompt's validity.
+
+With G answers a prompt of validity V, the expected on-policy gradient of an advantage A that depends on
+the verdicts alone is alpha_G(V) grad V, alpha_G(V) = E[A | v=1] - E[A | v=0], the others' number of
+successes Binomial(G-1, V). Verdicts are 0 and 1; groups whose verdicts agree contribute nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from scipy import special, stats
+
+from ..numeric.arrays import Scalars, probability, real
+from ..numeric.balls import Values, trailing
+from ..support.errors import argument_error
+
+Spread = Callable[[np.ndarray, int], np.ndarray]
+"""(k, G) -> what the centred rewards of a group with k valid answers are divided by, 0 < k < G."""
+
+SCALES: Mapping[str, Spread] = MappingProxyType(
+    {
+        "none": lambda k, size: np.ones(k.shape),
+        "leave_one_out": lambda k, size: np.full(k.shape, 1 - 1 / size),
+        "std": lambda k, size: np.sqrt(k * (size - k) / (size * (size - 1))),
+        "population_std": lambda k, size: np.sqrt(k * (size - k)) / size,
+        "mean": lambda k, size: k / size,
+    }
+)
+"""The advantage forms, all r - (the group's mean) over something: nothing ("none"); 1 - 1/G, which makes it
+r minus the others' mean ("leave_one_out"); the sample deviation ("std", as in GRPO) or the population
+deviation ("population_std"); the mean ("mean", as in MaxRL)."""
+
+
+def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
+    """alpha_G(V) = E[A | v=1] - E[A | v=0], shape of `validity` in [0, 1], exact.
+
+    "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
+    (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
+    adds 1e-4 to the deviation). Raises ValueError for a group below two, or a
+    scale that is not one of `SCALES`. Source: ours, theory E4.
+    """
+    gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
+    others = np.arange(group_size)
+    return (stats.binom.pmf(others, group_size - 1, trailing(validity, 1)) * gains).sum(axis=-1)
+
+
+def group_objective(
+    group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0
+) -> Values:
+    """J_G(V), the integral of alpha_G from 0 to V: what the advantage maximises on a prompt.
+
+    "mean" (MaxRL): sum_{k=1}^{G-1} pass@k/k, pass@k = 1 - (1-V)^k. Shapes and errors as in `group_weight`.
+    Source: ours, theory E4.
+    """
+    gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
+    others = np.arange(group_size)
+    # The integral of a binomial probability is an incomplete beta function over G.
+    parts = special.betainc(others + 1, group_size - others, trailing(validity, 1)) / group_size
+    return (parts * gains).sum(axis=-1)
+
+
+def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
+    """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
+    if group_size < 2:
+        raise argument_error("group_size", group_size, "a whole number, at least 2")
+    if scale not in SCALES:
+        raise argument_error("scale", scale, f"one of {', '.join(SCALES)}")
+    mixed = np.arange(1, group_size)
+    spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)
+    # A group whose verdicts agree has r equal to its mean: advantages zero.
+    valid, invalid = np.zeros(group_size), np.zeros(group_size)
+    valid[:-1], invalid[1:] = (1 - mixed / group_size) / spread, -mixed / group_size / spread
+    return valid - invalid

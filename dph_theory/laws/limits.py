@@ -1,0 +1,76 @@
+"""What each penalty selects as beta -> 0: the filtered model, the locally filtered model, or a third law."""
+
+import numpy as np
+
+from ..divergences import FORWARD_KL
+from ..numeric.arrays import Array
+from ..support.errors import argument_error
+from .response import respond
+from .trees import Tables, conditionals, joint, tree
+
+
+def filtered_law(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
+    """The filtered model p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
+
+    Shapes as in `sequence_law`. Raises ValueError where the base gives the valid answers no mass.
+    Source: dymetman2026binary; theory E1, E3.
+    """
+    setting = tree(base, valid, end)
+    kept = np.where(setting.valid, joint(setting.base), 0.0)
+    mass = kept.sum(axis=tuple(range(-setting.length, 0)))
+    if (mass == 0).any():
+        raise argument_error(
+            "base",
+            f"no mass on valid answers at batch index {tuple(map(int, np.argwhere(mass == 0)[0]))}",
+            "must give some valid answer mass",
+        )
+    return conditionals(kept, setting.length, setting.base)
+
+
+def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
+    """The base with, at each prefix, only the tokens kept from which a valid answer can still be reached.
+
+    loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'): the limit of the token reverse KL, and what
+    grammar-constrained decoding samples from. Shapes as in `sequence_law`; a prefix from which no valid
+    answer can be reached keeps the base's law. Source: ours, theory E3; park2024grammar for decoding.
+    """
+    setting = tree(base, valid, end)
+    law: list[np.ndarray] = []
+    for here, alive in zip(setting.base, _alive(setting.base, setting.valid), strict=True):
+        kept = np.where(alive, here, 0.0)
+        mass = kept.sum(axis=-1, keepdims=True)
+        law.append(np.where(mass > 0, kept / np.where(mass > 0, mass, 1.0), here))
+    return law
+
+
+def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
+    """The limit of the token forward KL (plain k3 in the loss) as beta -> 0.
+
+    pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a valid answer can be reached, w = 0 at
+    the leaves, w(s) the root at which it sums to one; beta (-w) is the validity that the law still lacks.
+    Shapes and dead prefixes as in `locally_filtered`. Source: ours, theory E3.
+    """
+    setting = tree(base, valid, end)
+    alive = _alive(setting.base, setting.valid)
+    law: list[np.ndarray] = []
+    deficit = np.zeros(setting.valid.shape)
+    for t in reversed(range(setting.length)):
+        kept = np.where(alive[t], setting.base[t], 0.0)
+        dead = np.logical_not(alive[t].any(axis=-1, keepdims=True))
+        # The best response at beta = 1 to values -w, from the base's mass on the tokens kept.
+        found = respond(np.where(dead, setting.base[t], kept), -deficit, np.ones(()), FORWARD_KL)
+        law.insert(0, np.where(dead, setting.base[t], found.policy))
+        lowest = np.where(alive[t], deficit, np.inf).min(axis=-1)
+        deficit = np.where(dead[..., 0], 0.0, lowest + 1 - np.exp(-found.top))
+    return law
+
+
+def _alive(base: list[np.ndarray], valid: Array) -> list[np.ndarray]:
+    """For each table, the tokens of positive mass from which a valid answer can be reached."""
+    alive: list[np.ndarray] = []
+    reached = valid
+    for table in reversed(base):
+        reached = reached & (table > 0)
+        alive.insert(0, reached)
+        reached = reached.any(axis=-1)
+    return alive

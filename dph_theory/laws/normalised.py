@@ -1,0 +1,142 @@
+"""The laws of group-normalised runs: those of beta/alpha_G(V) at their own validity V.
+
+The validity is a root of an equation that can have several; which one a run reaches depends on its start.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..divergences import REVERSE_KL
+from ..fdivergence import FDivergence
+from ..numeric.arrays import Array, Scalars, positive, probability, rate
+from ..numeric.balls import Values, expit, logit
+from .groups import group_weight
+from .response import require_smooth
+from .token import token_law
+from .trees import Tables, law_validity
+from .validity import validity_pull
+
+_GRID = 4001
+"""Points at which a change of sign is looked for, evenly spread in logit V."""
+_TREE_GRID = 129
+_FARTHEST_LOGIT = 36.0
+"""Beyond this |logit V| float64 does not tell V from 0 or 1."""
+
+
+class StationaryValidity(NamedTuple):
+    """A validity at which a normalised run stands still, and whether runs nearby approach it."""
+
+    validity: float
+    stable: bool
+
+
+def normalised_validities(
+    base_rate: float, beta: float, group_size: int, scale: str = "std", divergence: FDivergence = REVERSE_KL
+) -> tuple[StationaryValidity, ...]:
+    """All roots mu of f'(mu/A1) - f'((1-mu)/A0) = alpha_G(mu)/beta, in increasing order, with stability.
+
+    Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. Holds for a single decision, or for a sequence
+    penalty. Stable where the left side crosses from below. Raises ValueError unless 0 < base_rate < 1,
+    beta > 0. Source: ours, theory E4.
+    """
+    rise = _rise(base_rate, beta, group_size, scale, divergence)
+    grid = np.linspace(logit(np.asarray(base_rate)), _FARTHEST_LOGIT, _GRID)
+    signs = np.sign(rise(grid))
+    roots = []
+    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+        root = brentq(rise, grid[i], grid[i + 1], xtol=1e-14, rtol=1e-14)
+        roots.append(StationaryValidity(float(expit(np.asarray(root))), bool(signs[i] > 0)))
+    if signs[-1] > 0:
+        roots.append(StationaryValidity(1.0, True))
+    return tuple(roots)
+
+
+def normalised_validity_at(
+    base_rate: Scalars,
+    beta: Scalars,
+    group_size: int,
+    scale: str = "std",
+    divergence: FDivergence = REVERSE_KL,
+    *,
+    start: Scalars | None = None,
+) -> Values:
+    """The validity that a normalised run reaches from `start` (by default from the base itself).
+
+    From there validity moves to the nearest root of `normalised_validities` in the direction in which it
+    is driven. Shapes broadcast; base rates 0 and 1 stay. Raises ValueError as `normalised_validities`.
+    Source: ours, theory E4.
+    """
+    base_rate = probability("base_rate", base_rate)
+    start = base_rate if start is None else probability("start", start)
+
+    def reached(a: float, b: float, s: float) -> float:
+        if a in (0.0, 1.0):
+            return a
+        roots = normalised_validities(a, b, group_size, scale, divergence)
+        below = [root for root in roots if root.validity <= s]
+        # The nearest root below attracts if it is stable; if it is unstable, the one above does.
+        if below and (below[-1].stable or below[-1].validity == s):
+            return below[-1].validity
+        return roots[len(below)].validity
+
+    return np.vectorize(reached, otypes=[float])(base_rate, positive("beta", beta), start)
+
+
+def _rise(
+    base_rate: float, beta: float, group_size: int, scale: str, divergence: FDivergence
+) -> Callable[[Values], Values]:
+    """alpha_G(mu)/beta minus the penalty's pull, as a function of logit mu: positive where validity grows."""
+    require_smooth(divergence)
+    start, strength = logit(rate("base_rate", base_rate)), 1 / positive("beta", beta)
+
+    def rise(log_odds: Values) -> Values:
+        mu = expit(np.asarray(log_odds))
+        # The log odds as they are: mu itself rounds to one beyond 36.
+        pull = log_odds - start if divergence == REVERSE_KL else None
+        pull = validity_pull(np.asarray(base_rate), mu, divergence) if pull is None else pull
+        return strength * group_weight(group_size, mu, scale) - pull
+
+    return rise
+
+
+def normalised_law(
+    base: Tables,
+    valid: Array,
+    beta: float,
+    group_size: int,
+    scale: str = "std",
+    *,
+    law: Callable[..., list[np.ndarray]] = token_law,
+    divergence: FDivergence = REVERSE_KL,
+    start: float | None = None,
+    end: int | None = None,
+) -> list[np.ndarray]:
+    """The law of one prompt under a group-normalised advantage: `law` at beta/alpha_G(V), V its own validity.
+
+    base, valid without batch axes; `law` is `token_law` or `sequence_law` (the latter is also the law of a
+    run whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is
+    the nearest to `start` (by default the base's validity) in the direction in which V is driven.
+    Source: ours, theory E4; the correction: zhang2026future.
+    """
+    at = partial(law, divergence=divergence, end=end)
+
+    def rise(log_odds: Values) -> Values:
+        """How far above V the law at beta/alpha_G(V) lies."""
+        mu = expit(np.asarray(log_odds))
+        weight = group_weight(group_size, mu, scale)
+        return law_validity(at(base, valid, beta / weight), valid, end) - mu
+
+    mu = law_validity(base, valid, end) if start is None else np.asarray(start)
+    if 0 < mu < 1:
+        aim = _FARTHEST_LOGIT if rise(logit(mu)) > 0 else -_FARTHEST_LOGIT
+        grid = np.linspace(logit(mu), aim, _TREE_GRID)
+        change = np.flatnonzero(np.diff(np.sign(rise(grid))))
+        if change.size:
+            mu = expit(np.asarray(brentq(rise, grid[change[0]], grid[change[0] + 1], xtol=1e-13)))
+        else:
+            mu = expit(np.asarray(aim))
+    return at(base, valid, beta / group_weight(group_size, mu, scale))

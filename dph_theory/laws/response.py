@@ -1,0 +1,120 @@
+"""The best response to given values: argmax_p sum_y p(y) Q(y) - beta D_f(p || a), for any declared f.
+
+With f normalised (f'(1) = 0) the maximiser is p = a u, f'(u) = (Q - lambda)/beta, and u = 0 where that lies
+below f'(0+). It is solved for the ratio of the outcomes of greatest value, u_top in [1, 1/a(top)]: the
+other slopes are f'(u_top) + (Q - max Q)/beta, so that a beta near zero costs no digits.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import elementwise
+
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..fdivergence import FDivergence
+from ..numeric.arrays import Distribution, Scalars, distribution, numbers, positive, together
+from ..numeric.balls import Values, trailing
+from ..support.errors import argument_error
+
+_LEAST_LOG_RATIO = -700.0
+"""Below this log ratio u = p/a counts as zero."""
+_SLACK = 1e-9
+"""By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
+
+
+class Response(NamedTuple):
+    """The maximiser (..., outcomes), and log p/a of its outcomes of greatest value (...)."""
+
+    policy: np.ndarray
+    top: Values
+
+
+def best_response(
+    reference: Distribution, value: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL
+) -> np.ndarray:
+    """argmax_p sum_y p(y) value(y) - beta D_f(p || reference), shape (..., outcomes), for beta > 0 (...).
+
+    Reverse KL: p ~ a e^{value/beta}. Forward KL: p = beta a/(l - value), l the root that normalises it.
+    Outcomes without reference mass keep none. Raises ValueError for a generator with a kink, whose
+    maximiser need not be unique. Source: ours, theory E2.
+    """
+    reference, value = distribution("reference", reference), numbers("value", value)
+    beta = positive("beta", beta)
+    together(reference=reference, value=value)
+    return respond(reference, value, beta, divergence).policy
+
+
+def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: FDivergence) -> Response:
+    """The same, unchecked; the reference may have less mass than one (the policy never has)."""
+    require_smooth(divergence)
+    reference, value = np.broadcast_arrays(reference, value)
+    best = np.where(reference > 0, value, -np.inf).max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        drop = np.where(reference > 0, np.minimum(value - best, 0.0), 0.0) / trailing(beta, 1)
+    reference = np.broadcast_to(reference, drop.shape)
+    if divergence == REVERSE_KL:
+        weight = reference * np.exp(drop)
+        return _normalised(weight, -np.log(weight.sum(axis=-1)))
+    rows, drops = reference.reshape(-1, drop.shape[-1]), drop.reshape(-1, drop.shape[-1])
+    top = _top_log_ratio(rows, drops, divergence)
+    weight = rows * np.exp(_log_ratio(top[:, None], drops, divergence))
+    return _normalised(weight.reshape(drop.shape), top.reshape(drop.shape[:-1]))
+
+
+def require_smooth(divergence: FDivergence) -> None:
+    """Refuse a generator with a kink at one."""
+    if not np.isfinite(divergence.curvature):
+        raise argument_error("divergence", divergence.name, "a generator with a finite f''(1)")
+
+
+def slope(divergence: FDivergence, log_ratio: Values) -> Values:
+    """f'(u) - f'(1) at u = e^x, from the accurate derivative in x."""
+    with np.errstate(over="ignore"):
+        return np.exp(-log_ratio) * divergence.on_log_ratio(log_ratio, gauge="normalised").derivative
+
+
+def _normalised(weight: np.ndarray, top: Values) -> Response:
+    return Response(weight / weight.sum(axis=-1, keepdims=True), top)
+
+
+def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
+    """The log ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
+    at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
+
+    def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
+        ratios = np.exp(_log_ratio(top[:, None], drops[row], divergence))
+        return (rows[row] * ratios).sum(axis=-1) - 1
+
+    highest = -np.log(at_top)
+    return _root(excess, np.full_like(highest, -_SLACK), highest + _SLACK, np.arange(len(rows)))
+
+
+def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
+    """Log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+)."""
+    power = 1.0 if divergence == FORWARD_KL else divergence.alpha
+    if power is not None:
+        # f'(u) = (1 - u^-power)/power, so u^-power is linear in the slope.
+        with np.errstate(divide="ignore"):
+            return -np.log(np.maximum(np.exp(-power * top) - power * drop, 0.0)) / power
+    highest = slope(divergence, top)
+    aim = highest + drop
+    gone = slope(divergence, np.array(_LEAST_LOG_RATIO)) >= aim
+    between = (aim < highest) & ~gone
+    ratio = np.where(gone, -np.inf, np.broadcast_to(top, aim.shape))
+    high = ratio[between]
+
+    def gap(x: np.ndarray, to: np.ndarray) -> np.ndarray:
+        # Compared by arcsinh, which tames slopes that span three hundred decades.
+        return np.arcsinh(np.maximum(slope(divergence, x), -1e300)) - np.arcsinh(np.maximum(to, -1e300))
+
+    ratio[between] = _root(gap, np.full_like(high, _LEAST_LOG_RATIO), high, aim[between])
+    return ratio
+
+
+def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.ndarray) -> np.ndarray:
+    """The roots of an increasing function, one for each entry of its second argument."""
+    found = elementwise.find_root(function, (low, high), args=(argument,))
+    if not found.success.all():
+        raise ArithmeticError("no root was found: the generator's derivative does not increase")
+    return found.x

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
+
+from dph_theory import FORWARD_KL, mu_from_beta
+from dph_theory.laws import (
+    group_weight,
+    law_divergence,
+    law_validity,
+    normalised_law,
+    normalised_validities,
+    normalised_validity_at,
+    sequence_law,
+    token_law,
+    valid_answer_shares,
+    validity_at,
+)
+
+
+def test_values_of_the_theory():
+    assert normalised_validity_at(0.25, [1, 0.5], 8) == pytest.approx([0.670190, 0.975550], abs=5e-7)
+    assert normalised_validity_at(0.25, 0.5, 2) == pytest.approx(0.578252, abs=5e-7)
+    assert normalised_validity_at(0.25, 0.5, 2, "leave_one_out") == pytest.approx(0.711235, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("group_size", "beta", "values"),
+    [(32, 0.42, (0.504222, 0.849315, 0.999782)), (64, 0.5, (0.371869, 0.917545, 0.999986))],
+)
+def test_several_laws_and_the_start_decides(group_size, beta, values):
+    roots = normalised_validities(0.01, beta, group_size)
+    assert [root.validity for root in roots] == pytest.approx(values, abs=5e-7)
+    assert [root.stable for root in roots] == [True, False, True]
+    reached = normalised_validity_at(
+        0.01, beta, group_size, start=[0.01, values[1] - 0.01, values[1] + 0.01, 1.0]
+    )
+    assert reached == pytest.approx([values[0], values[0], values[2], values[2]], abs=5e-7)
+
+
+def test_other_divergences_and_scales():
+    for scale in ("none", "std", "mean"):
+        mu = normalised_validity_at(0.2, 0.4, 5, scale, FORWARD_KL)
+        effective = 0.4 / group_weight(5, mu, scale)
+        assert validity_at(0.2, effective, FORWARD_KL) == pytest.approx(mu, rel=1e-10)
+    assert normalised_validity_at(0.2, 0.4, 5, "none") == pytest.approx(mu_from_beta(0.2, 0.5), rel=1e-12)
+    assert normalised_validity_at([0.0, 1.0], 0.4, 5) == pytest.approx([0, 1])
+    assert normalised_validity_at(0.2, 1e-3, 5) == 1
+
+
+def test_the_law_of_the_first_runs():
+    for group_size, beta, validity, share in ((8, 1.0, 0.8543, 0.8600), (2, 0.7, 0.7253, 0.8955)):
+        law = normalised_law(TWO_TOKENS, TWO_TOKENS_VALID, beta, group_size)
+        assert law_validity(law, TWO_TOKENS_VALID) == pytest.approx(validity, abs=5e-5)
+        assert valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0] == pytest.approx(share, abs=5e-5)
+
+
+@pytest.mark.parametrize("law", [token_law, sequence_law])
+def test_a_normalised_law_is_the_law_at_its_own_weight(law):
+    base, valid = random_tree(3)
+    found = normalised_law(base, valid, 0.5, 4, law=law)
+    weight = group_weight(4, law_validity(found, valid))
+    assert law_divergence(found, law(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_start_decides_for_trees_too():
+    base, valid = [np.array([0.01, 0.99])], np.array([True, False])
+    for start, validity in ((None, 0.504222), (0.9, 0.999782)):
+        law = normalised_law(base, valid, 0.42, 32, start=start)
+        assert law[0][0] == pytest.approx(validity, abs=5e-7)
+
+
+def test_nothing_to_move():
+    base, valid = random_tree(4)
+    law = normalised_law(base, np.zeros_like(valid), 0.5, 4)
+    assert law_divergence(law, base) == pytest.approx(0, abs=1e-12)

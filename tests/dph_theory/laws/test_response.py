@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dph_theory import (
+    CHI_SQUARED,
+    FORWARD_KL,
+    HELLINGER,
+    JENSEN_SHANNON,
+    NEYMAN_CHI_SQUARED,
+    REVERSE_KL,
+    TOTAL_VARIATION,
+    alpha_divergence,
+)
+from dph_theory.laws import best_response
+
+SMOOTH = (
+    REVERSE_KL,
+    FORWARD_KL,
+    JENSEN_SHANNON,
+    HELLINGER,
+    CHI_SQUARED,
+    NEYMAN_CHI_SQUARED,
+    alpha_divergence(0.3),
+    alpha_divergence(-1.5),
+    alpha_divergence(2.5),
+)
+REFERENCE, VALUE = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.9, 0.0, 0.7])
+
+
+@pytest.mark.parametrize("divergence", SMOOTH, ids=lambda d: d.name)
+@pytest.mark.parametrize("beta", [3.0, 0.3, 0.05])
+def test_slopes_balance_where_the_policy_has_mass(divergence, beta):
+    policy = best_response(REFERENCE, VALUE, beta, divergence)
+    u = policy / REFERENCE
+    kept = u > 1e-200
+    balance = VALUE[kept] - beta * divergence.generator_derivative(u[kept])
+    assert balance == pytest.approx(balance[0] * np.ones(kept.sum()), abs=1e-9)
+    assert policy.sum() == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("divergence", SMOOTH, ids=lambda d: d.name)
+def test_an_optimiser_finds_nothing_better(divergence):
+    def loss(logits):
+        weight = np.exp(logits - logits.max())
+        policy = weight / weight.sum()
+        return 0.3 * divergence(policy, REFERENCE) - policy @ VALUE
+
+    policy = best_response(REFERENCE, VALUE, 0.3, divergence)
+    ours = 0.3 * divergence(policy, REFERENCE) - policy @ VALUE
+    found = minimize(loss, np.log(REFERENCE), method="BFGS").fun
+    assert ours <= found + 1e-12
+    assert ours == pytest.approx(found, abs=1e-6)
+
+
+def test_closed_forms():
+    weight = REFERENCE * np.exp(VALUE / 0.3)
+    assert best_response(REFERENCE, VALUE, 0.3) == pytest.approx(weight / weight.sum(), rel=1e-14)
+    policy = best_response(REFERENCE, VALUE, 0.3, FORWARD_KL)
+    root = VALUE + 0.3 * REFERENCE / policy
+    assert root == pytest.approx(root[0] * np.ones(4), abs=1e-12)
+
+
+@pytest.mark.parametrize("divergence", SMOOTH, ids=lambda d: d.name)
+def test_equal_values_return_the_reference_and_zero_mass_stays(divergence):
+    assert best_response(REFERENCE, np.ones(4), 1e-4, divergence) == pytest.approx(REFERENCE, rel=1e-9)
+    policy = best_response([0.5, 0.5, 0.0], [0.0, 0.1, 9.0], 0.1, divergence)
+    assert policy[2] == 0
+    assert policy[1] > 0.5
+
+
+def test_small_betas_lose_no_digits():
+    # Forward KL, two outcomes of values 1 and 0: p_0 = beta a_0 + O(beta^2).
+    policy = best_response([0.25, 0.75], [1.0, 0.0], 1e-9, FORWARD_KL)
+    assert policy[1] == pytest.approx(0.75e-9, rel=1e-8)
+    assert best_response([0.25, 0.75], [1.0, 0.0], 1e-5)[1] == 0
+
+
+def test_batches_agree_with_single_problems():
+    betas = np.array([0.1, 1.0])
+    values = np.stack([VALUE, VALUE[::-1]])
+    for divergence in (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON):
+        many = best_response(REFERENCE, values, betas, divergence)
+        for row, value, beta in zip(many, values, betas, strict=True):
+            assert row == pytest.approx(best_response(REFERENCE, value, beta, divergence), rel=1e-12)
+
+
+def test_a_kink_is_refused():
+    with pytest.raises(ValueError, match=r"divergence='total_variation' is not allowed: .*finite"):
+        best_response(REFERENCE, VALUE, 0.3, TOTAL_VARIATION)

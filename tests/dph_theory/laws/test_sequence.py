@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
+
+from dph_theory import (
+    CHI_SQUARED,
+    FORWARD_KL,
+    HELLINGER,
+    JENSEN_SHANNON,
+    REVERSE_KL,
+    alpha_divergence,
+    tilted,
+)
+from dph_theory.laws import (
+    answer_probabilities,
+    law_divergence,
+    law_validity,
+    sequence_law,
+    valid_answer_shares,
+    validity_at,
+)
+
+DIVERGENCES = (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON, HELLINGER, CHI_SQUARED, alpha_divergence(0.5))
+
+
+def test_values_of_the_theory():
+    def validity(divergence):
+        return law_validity(sequence_law(TWO_TOKENS, TWO_TOKENS_VALID, 0.5, divergence), TWO_TOKENS_VALID)
+
+    assert validity(REVERSE_KL) == pytest.approx(0.880797077978, abs=5e-13)
+    assert validity(FORWARD_KL) == pytest.approx(0.809016994375, abs=5e-13)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES, ids=lambda d: d.name)
+def test_every_divergence_keeps_the_ratios_and_moves_the_validity_alone(divergence):
+    base, valid = random_tree(0, 4)
+    law = sequence_law(base, valid, 0.3, divergence)
+    shares = valid_answer_shares(base, valid)
+    assert valid_answer_shares(law, valid) == pytest.approx(shares, rel=1e-10, abs=1e-15)
+    base_rate = law_validity(base, valid)
+    assert law_validity(law, valid) == pytest.approx(validity_at(base_rate, 0.3, divergence), rel=1e-12)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES, ids=lambda d: d.name)
+def test_the_objective_falls_in_every_direction(divergence):
+    base, valid = random_tree(1)
+    answers, ref = (
+        answer_probabilities(t).ravel() for t in (sequence_law(base, valid, 0.3, divergence), base)
+    )
+    flat = valid.ravel()
+
+    def objective(policy):
+        return policy @ flat - 0.3 * divergence(policy, ref)
+
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        moved = answers * np.exp(1e-3 * draw.normal(size=answers.size))
+        assert objective(moved / moved.sum()) < objective(answers)
+
+
+def test_reverse_kl_is_the_tilted_model():
+    base, valid = random_tree(2)
+    flat = tilted(answer_probabilities(base).ravel(), valid.ravel(), 0.2)
+    assert answer_probabilities(sequence_law(base, valid, 0.2)).ravel() == pytest.approx(flat, rel=1e-12)
+
+
+def test_prefixes_without_mass_keep_the_base():
+    base = [np.array([0.5, 0.5]), np.array([[0.3, 0.7], [0.2, 0.8]])]
+    law = sequence_law(base, [[1, 1], [0, 0]], 0.1, CHI_SQUARED)
+    assert law[0] == pytest.approx([1, 0])
+    assert law[1] == pytest.approx(base[1])
+    nowhere = sequence_law(base, np.zeros((2, 2)), 0.1)
+    assert law_divergence(nowhere, base) == pytest.approx(0, abs=1e-15)
+
+
+def test_batches_of_betas():
+    betas = np.array([0.1, 1.0, 10.0])
+    many = sequence_law(TWO_TOKENS, TWO_TOKENS_VALID, betas)
+    for i, beta in enumerate(betas):
+        one = sequence_law(TWO_TOKENS, TWO_TOKENS_VALID, beta)
+        assert law_divergence([t[i] for t in many], one) == pytest.approx(0, abs=1e-15)

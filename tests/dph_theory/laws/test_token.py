@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
+
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from dph_theory.laws import (
+    law_divergence,
+    law_validity,
+    sequence_law,
+    token_law,
+    valid_answer_shares,
+)
+
+DIVERGENCES = (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+
+
+@pytest.mark.parametrize(
+    ("divergence", "shares"),
+    [
+        (REVERSE_KL, (0.895654607233, 0.864168590419, 0.584252939844, 0.501109336231)),
+        (FORWARD_KL, (0.844889443745, 0.768992625257, 0.711835027064, 0.693294539272)),
+    ],
+)
+def test_values_of_the_theory(divergence, shares):
+    law = token_law(TWO_TOKENS, TWO_TOKENS_VALID, np.array([1, 0.5, 0.2, 0.1]), divergence)
+    first = valid_answer_shares(law, TWO_TOKENS_VALID)[:, 0, 0]
+    assert first == pytest.approx(shares, abs=5e-13)
+
+
+def test_validities_of_the_theory():
+    laws = (token_law(TWO_TOKENS, TWO_TOKENS_VALID, 0.5, d) for d in (REVERSE_KL, FORWARD_KL))
+    validities = [law_validity(law, TWO_TOKENS_VALID) for law in laws]
+    assert validities == pytest.approx([0.848579648672, 0.839802531698], abs=5e-13)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES, ids=lambda d: d.name)
+def test_the_expected_update_vanishes_at_the_law(divergence):
+    """d/dlogits of E v - beta sum_t E_{prefix held fixed} D_f(pi_t || a_t), by central differences."""
+    base, valid = random_tree(5)
+    beta, step = 0.3, 1e-5
+    law = token_law(base, valid, beta, divergence)
+    value = valid.astype(float)
+    reach = [1.0, law[0], law[0][:, None] * law[1]]
+    for t in (2, 1, 0):
+
+        def objective(logits, t=t, value=value):
+            weight = np.exp(logits)
+            policy = weight / weight.sum(axis=-1, keepdims=True)
+            return (reach[t] * ((policy * value).sum(axis=-1) - beta * divergence(policy, base[t]))).sum()
+
+        logits = np.log(law[t])
+        for index in np.ndindex(logits.shape):
+            shift = np.zeros_like(logits)
+            shift[index] = step
+            slope = (objective(logits + shift) - objective(logits - shift)) / (2 * step)
+            assert slope == pytest.approx(0, abs=1e-9)
+        value = (law[t] * value).sum(axis=-1)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES, ids=lambda d: d.name)
+def test_the_laws_agree_where_one_token_decides(divergence):
+    base, valid = random_tree(6)
+    decided = np.broadcast_to(valid[:, 2, 2, None, None], valid.shape)
+    forced = [np.array([0.0, 1.0, 0.0]), np.tile([0.0, 0.0, 1.0], (3, 1)), base[2]]
+    for a, v in ((base, decided), (forced, valid)):
+        one, other = (law(a, v, 0.2, divergence) for law in (token_law, sequence_law))
+        assert law_divergence(one, other) == pytest.approx(0, abs=1e-12)
+
+
+def test_dead_prefixes_keep_the_base_and_batches_agree():
+    base, valid = random_tree(7, 3)
+    betas = np.array([0.05, 0.2, 1.0])
+    for divergence in DIVERGENCES:
+        law = token_law(base, valid, betas, divergence)
+        assert law[2][:, 0, 0] == pytest.approx(base[2][:, 0, 0], rel=1e-8)
+        for i in range(3):
+            one = token_law([t[i] for t in base], valid[i], betas[i], divergence)
+            assert law_divergence([t[i] for t in law], one) == pytest.approx(0, abs=1e-12)
+
+
+def test_unlike_the_sequence_law_it_pays_more_than_validity_costs():
+    base, valid = random_tree(8)
+    law = token_law(base, valid, 0.3)
+    assert np.abs(valid_answer_shares(law, valid) - valid_answer_shares(base, valid)).sum() > 0.01
