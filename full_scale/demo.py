@@ -128,7 +128,7 @@ def _record(folder: Path, recipes: Mapping[tuple[str, int], Recipe], quick: bool
         config={
             "quick": quick,
             "seeds": sorted({seed for _, seed in recipes}),
-            "recipes": {name: json.loads(json.dumps(recipes[name, 0].as_dict())) for name in METHODS},
+            "recipes": {name: recipes[name, 0].as_dict() for name in METHODS},
         },
         results={
             "set": SET,

@@ -19,8 +19,6 @@ from dph_theory.support.errors import argument_error
 from ..recipe.schema import SamplingConfig
 from ..tasks.protocol import Example, Task
 
-BACKENDS = ("transformers", "vllm")
-
 
 @dataclass(frozen=True)
 class Completion:
@@ -64,11 +62,8 @@ def sample(
 
     A function of the arguments alone: neither the caller's random state nor the model's own generation
     settings (a top-k, a repetition penalty) take part, and the random state is left as it was. Rows are
-    generated `batch_size` at a time. ValueError for an unknown backend, an empty prompt, n < 1, more than one
-    greedy.
+    generated `batch_size` at a time. ValueError for an empty prompt, n < 1, more than one greedy.
     """
-    if sampling.backend not in BACKENDS:
-        raise argument_error("sampling.backend", sampling.backend, f"one of {BACKENDS}")
     if n < 1 or (greedy and n > 1):
         raise argument_error("n", n, "at least 1, and 1 if greedy")
     if not all(len(prompt) for prompt in prompts):

@@ -37,6 +37,11 @@ class Rate(NamedTuple):
         low, high = (float(beta.ppf(q, correct + 0.5, n - correct + 0.5)) for q in (0.025, 0.975))
         return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
 
+    @property
+    def value(self) -> float:
+        """The share of correct rollouts."""
+        return self.correct / self.n
+
 
 @dataclass(frozen=True, eq=False)
 class Presampling:
@@ -51,6 +56,11 @@ class Presampling:
     exp: tuple[str, ...]
     buffer: RehearsalBuffer
     record: Mapping[str, Any]
+
+    @property
+    def explored_rates(self) -> list[float]:
+        """The base pass rates of the prompts of D_exp."""
+        return [self.rates[name].value for name in self.exp]
 
     @classmethod
     def load(cls, folder: Path) -> "Presampling":

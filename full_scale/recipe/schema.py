@@ -1,32 +1,30 @@
 """Recipes: small YAML files that extend one another, checked key by key, changed by key=value."""
 
 import dataclasses
-import difflib
-import math
+import json
 import re
-import types
-import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from dph_theory.support.errors import argument_error
 
+from .checking import CHECKED, build
+
 RECIPES = Path(__file__).parent / "recipes"
-DTYPES = ("float32", "bfloat16", "float16")
-
-_SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+Count = Annotated[int, Field(ge=1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class ModelConfig:
     """The initial model: a local folder or a hub name; weights are safetensors, remote code is never run."""
 
     path: str = ""
-    dtype: str = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     attention: str = "sdpa"
     chat: bool = False
     """Whether prompts go through the tokenizer's chat template."""
@@ -34,7 +32,7 @@ class ModelConfig:
     """Arguments of peft's LoraConfig, or none to train every weight."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class TaskConfig:
     """Which task, and where its data are."""
 
@@ -43,38 +41,42 @@ class TaskConfig:
     """A folder or file in the task's published layout, or a Hugging Face dataset name."""
     databases: str | None = None
     """SQL: the folder of SQLite databases, one folder <db_id> each."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = Field(default_factory=dict)
     """What else the task's loader takes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class SamplingConfig:
     """How completions are drawn."""
 
-    temperature: float = 1.0
-    top_p: float = 1.0
-    max_new_tokens: int = 4096
-    batch_size: int = 64
-    backend: str = "transformers"
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    max_new_tokens: Count = 4096
+    batch_size: Count = 64
+    backend: Literal["transformers", "vllm"] = "transformers"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class PresampleConfig:
     """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too."""
 
     k: int = 8
     threshold: int = 8
     fresh: bool = True
-    buffer_per_prompt: int = 8
+    buffer_per_prompt: Count = 8
     """At most how many correct completions a prompt of D_pef gives to the rehearsal buffer."""
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.threshold <= self.k:
+            raise argument_error("threshold", self.threshold, f"from 1 to k={self.k}")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=CHECKED)
 class MethodConfig:
     """A method of `full_scale.recipe.methods` by name, and what departs from its defaults."""
 
     name: str = "GRPO"
-    eta: float | None = None
+    eta: Annotated[float, Field(ge=0)] | None = None
     """Coefficient of the rehearsal (DPH)."""
     beta: float | None = None
     """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
@@ -83,44 +85,57 @@ class MethodConfig:
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
     gauge: str | float | None = None
-    form: str = "generator"
+    form: Literal["generator", "definition"] = "generator"
     """Rehearsal from stored samples (`generator`) or from the online reference (`definition`)."""
-    rehearsal_rows: int = 512
+    rehearsal_rows: Count = 512
     """Rows of the rehearsal buffer in each optimizer step, over all processes."""
     two_backward: bool = False
     """Rehearsal backward before the exploration's: less memory at the peak, the same gradient."""
 
+    def __post_init__(self) -> None:
+        if self.mu is not None and self.beta is not None:
+            raise argument_error("mu", self.mu, "either a target validity mu or beta, not both")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=CHECKED)
 class EvaluateConfig:
     """How many samples a prompt, at which k, on which sets (all of the task's if none is named)."""
 
-    samples: int = 32
+    samples: Count = 32
     k: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     sets: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: Count | None = None
     """At most how many prompts of a set."""
 
+    def __post_init__(self) -> None:
+        for k in self.k:
+            if not 1 <= k <= self.samples:
+                raise argument_error("k", k, f"from 1 to evaluate.samples={self.samples}")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=CHECKED)
 class Recipe:
     """Everything a run is computed from."""
 
     name: str = ""
     output: str = "runs"
     seed: int = 0
-    model: ModelConfig = field(default_factory=ModelConfig)
-    task: TaskConfig = field(default_factory=TaskConfig)
-    sampling: SamplingConfig = field(default_factory=SamplingConfig)
-    presample: PresampleConfig = field(default_factory=PresampleConfig)
-    method: MethodConfig = field(default_factory=MethodConfig)
-    train: Mapping[str, Any] = field(default_factory=dict)
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    task: TaskConfig = Field(default_factory=TaskConfig)
+    sampling: SamplingConfig = Field(default_factory=SamplingConfig)
+    presample: PresampleConfig = Field(default_factory=PresampleConfig)
+    method: MethodConfig = Field(default_factory=MethodConfig)
+    train: Mapping[str, Any] = Field(default_factory=dict)
     """Fields of TRL's GRPOConfig, handed on as they are."""
-    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    evaluate: EvaluateConfig = Field(default_factory=EvaluateConfig)
+
+    def __post_init__(self) -> None:
+        if Path(self.name).name != self.name:
+            raise argument_error("name", self.name, "a plain name: folders are named after it")
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole recipe as plain values."""
-        return dataclasses.asdict(self)
+        """The whole recipe as plain values, as JSON has them."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -134,14 +149,23 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     values = _read(_found(Path(path), None), ())
     for override in overrides:
         _override(values, override)
-    recipe = build(Recipe, values, "")
-    _check(recipe)
-    return recipe
+    sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
+    empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
+    return build(Recipe, {**values, **empty}, "")
 
 
 def recipe_names() -> list[str]:
     """The names of the packaged recipes."""
     return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.stem.startswith("_"))
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-6 as the number that is meant; YAML 1.1 wants 1.0e-6."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), [*"-+0123456789"]
+)
 
 
 def _found(path: Path, beside: Path | None) -> Path:
@@ -157,7 +181,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     if path in above:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader) or {}
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is no valid YAML: {error}") from error
     if not isinstance(values, dict):
@@ -188,93 +212,6 @@ def _override(values: dict[str, Any], override: str) -> None:
             raise argument_error("override", override, f"{parent!r} is no mapping of keys to values")
         values[parent] = values = dict(below)
     try:
-        values[last] = yaml.safe_load(text)
+        values[last] = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise argument_error("override", override, "the value must be valid YAML") from error
-
-
-def build(kind: type, values: Any, where: str) -> Any:
-    """A dataclass from a mapping: ValueError names an unknown key and the nearest known one, or a wrong type.
-
-    `where` goes before each key in errors, as in `task.options.`.
-    """
-    return kind(**arguments(typing.get_type_hints(kind), values, where))
-
-
-def arguments(hints: Mapping[str, Any], values: Any, where: str) -> dict[str, Any]:
-    """The values as keyword arguments of the annotated types, or an error as of `build`."""
-    if not isinstance(values, Mapping):
-        raise argument_error(where.rstrip(".") or "recipe", values, "a mapping of keys to values")
-    for key in values:
-        if key not in hints:
-            near = difflib.get_close_matches(str(key), hints, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise argument_error(f"{where}key", key, f"one of {sorted(hints)}{hint}")
-    return {key: _value(hints[key], value, f"{where}{key}") for key, value in values.items()}
-
-
-def _value(kind: Any, value: Any, where: str) -> Any:
-    """The value as the annotated type, or an error."""
-    if dataclasses.is_dataclass(kind):
-        return build(typing.cast(type, kind), {} if value is None else value, f"{where}.")
-    value = _number(value)
-    for option in typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,):
-        origin = typing.get_origin(option) or option
-        if origin is tuple and isinstance(value, list | tuple):
-            return tuple(_value(typing.get_args(option)[0], entry, where) for entry in value)
-        if origin is Mapping and isinstance(value, Mapping):
-            return {key: _number(entry) for key, entry in value.items()}
-        if origin is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        # A boolean is an int to Python, and hardly ever to who wrote it.
-        if (
-            isinstance(origin, type)
-            and isinstance(value, origin)
-            and (origin is not int or not isinstance(value, bool))
-        ):
-            return value
-    name = kind if isinstance(kind, types.UnionType) else kind.__name__
-    raise argument_error(where, value, f"the type {name}")
-
-
-def _number(value: Any) -> Any:
-    """The number that is meant by 1e-6, which YAML reads as a string."""
-    return float(value) if isinstance(value, str) and _SCIENTIFIC.fullmatch(value) else value
-
-
-def _check(recipe: Recipe) -> None:
-    """What no type can say."""
-    presample, sampling, method, evaluate = recipe.presample, recipe.sampling, recipe.method, recipe.evaluate
-    _check_method(method)
-    if recipe.model.dtype not in DTYPES:
-        raise argument_error("model.dtype", recipe.model.dtype, f"one of {', '.join(DTYPES)}")
-    if Path(recipe.name).name != recipe.name:
-        raise argument_error("name", recipe.name, "a plain name: folders are named after it")
-    for name, number in (
-        ("sampling.max_new_tokens", sampling.max_new_tokens),
-        ("sampling.batch_size", sampling.batch_size),
-        ("presample.buffer_per_prompt", presample.buffer_per_prompt),
-        ("method.rehearsal_rows", method.rehearsal_rows),
-        ("evaluate.samples", evaluate.samples),
-        ("evaluate.limit", evaluate.limit),
-    ):
-        if number is not None and number < 1:
-            raise argument_error(name, number, "at least 1")
-    if not 1 <= presample.threshold <= presample.k:
-        raise argument_error("presample.threshold", presample.threshold, f"from 1 to k={presample.k}")
-    if sampling.temperature <= 0:
-        raise argument_error("sampling.temperature", sampling.temperature, "above 0")
-    if not 0 < sampling.top_p <= 1:
-        raise argument_error("sampling.top_p", sampling.top_p, "above 0, at most 1")
-    too_many = [k for k in evaluate.k if not 1 <= k <= evaluate.samples]
-    if too_many:
-        raise argument_error("evaluate.k", too_many[0], f"from 1 to evaluate.samples={evaluate.samples}")
-
-
-def _check_method(method: MethodConfig) -> None:
-    if method.eta is not None and not 0 <= method.eta < math.inf:
-        raise argument_error("method.eta", method.eta, "a finite number, at least 0")
-    if method.form not in ("generator", "definition"):
-        raise argument_error("method.form", method.form, "generator or definition")
-    if method.mu is not None and method.beta is not None:
-        raise argument_error("method.mu", method.mu, "either a target validity mu or beta, not both")

@@ -3,13 +3,15 @@
 import contextlib
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic.dataclasses import dataclass
+
 from dph_theory.support.errors import argument_error
 
+from ..recipe.checking import CHECKED
 from .data_rows import DataRow, read_rows
 from .protocol import Example
 from .verifiers.extract import last_boxed, tagged
@@ -31,7 +33,7 @@ MATHS_PROMPT = r"""{question}
 Please reason step by step, and put your final answer within \boxed{{}}."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class ExampleSource:
     """Where the examples of one set come from, and how they are asked."""
 

@@ -4,12 +4,15 @@ import dataclasses
 import importlib
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from dph_theory.support.errors import argument_error
 
-from ..recipe.schema import TaskConfig, arguments, build
+from ..recipe.checking import CHECKED, arguments, build
+from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, Task, Verifier
 from .verifiers.dispatch import Dispatch
@@ -17,17 +20,17 @@ from .verifiers.maths import MathsVerifier
 from .verifiers.sql import SqlVerifier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class Options(ExampleSource):
     """`task.options` of a published task: how its training set is read, and what else it takes."""
 
-    evaluation: Mapping[str, Any] = field(default_factory=dict)
+    evaluation: Mapping[str, Any] = Field(default_factory=dict)
     """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): a `ExampleSource` each."""
     system: str | None = None
     """The system message, where the model is used through its chat template."""
-    sql: Mapping[str, Any] = field(default_factory=dict)
+    sql: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of `SqlVerifier`: seconds, rows, memory, workers."""
-    maths: Mapping[str, Any] = field(default_factory=dict)
+    maths: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of `MathsVerifier`: seconds, memory, workers."""
 
 

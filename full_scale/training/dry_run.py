@@ -3,12 +3,13 @@
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 
+from ..presampling.result import Presampling
 from ..recipe.folders import Folders
+from ..recipe.methods import setup
 from ..recipe.schema import Recipe
 from .footprint import Footprint, Shape, footprint, model_shape
 
@@ -53,12 +54,12 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     missing: list[str] = []
     presampling = _presampling(recipe, missing)
     arguments = _arguments(recipe, presampling, missing)
-    prompts = len(presampling.exp) or _training_prompts(recipe, missing)
+    prompts = len(presampling.exp) if presampling else _training_prompts(recipe, missing)
     shape = _shape(recipe, missing)
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
         missing.append("the package vllm, which sampling.backend names")
     steps = _steps(arguments, prompts, world_size)
-    if presampling.rates:
+    if presampling is not None:
         _sets(recipe, presampling, steps.prompts_per_generation, missing)
     memory = None
     if shape is not None:
@@ -66,32 +67,31 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     return DryRun(recipe.as_dict(), arguments, shape, memory, steps, tuple(missing))
 
 
-def _presampling(recipe: Recipe, missing: list[str]) -> Any:
-    from ..presampling.stage import Presampling
-
+def _presampling(recipe: Recipe, missing: list[str]) -> Presampling | None:
     try:
         found = Presampling.load(Folders.of(recipe).presample)
         found.check(recipe)
         return found
     except (ValueError, OSError) as error:
         missing.append(f"the pre-sampling ({error})")
-        return SimpleNamespace(rates={}, pef=(), exp=())
+        return None
 
 
-def _arguments(recipe: Recipe, presampling: Any, missing: list[str]) -> dict[str, Any]:
+def _arguments(recipe: Recipe, presampling: Presampling | None, missing: list[str]) -> dict[str, Any]:
     from .stage import resolved
 
-    if recipe.method.mu is not None and not presampling.exp:
+    base_rates = presampling.explored_rates if presampling else []
+    if recipe.method.mu is not None and not base_rates:
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return {**recipe.train, "rehearsal_rows": recipe.method.rehearsal_rows}
-    return resolved(recipe, presampling)
+    return resolved(recipe, base_rates)
 
 
-def _sets(recipe: Recipe, presampling: Any, prompts: int, missing: list[str]) -> None:
-    from .stage import check_sets, method_setup
+def _sets(recipe: Recipe, presampling: Presampling, prompts: int, missing: list[str]) -> None:
+    from .stage import check_sets
 
     try:
-        check_sets(method_setup(recipe, presampling), prompts, presampling.exp, presampling)
+        check_sets(setup(recipe.method, presampling.explored_rates), prompts, presampling)
     except ValueError as error:
         missing.append(str(error))
 

@@ -1,12 +1,9 @@
 """The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
 
-import dataclasses
-import difflib
 import json
 import shutil
-import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
@@ -19,9 +16,10 @@ from ..models.adapter import adapter
 from ..models.generation import prompt_of
 from ..models.hashes import model_hash, tokenizer_hash
 from ..presampling.result import Presampling
+from ..recipe.checking import arguments
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
-from ..recipe.schema import Recipe, arguments
+from ..recipe.schema import Recipe
 from ..storage.tensors import storing
 from ..tasks.protocol import Task
 from .collapse_meter import CollapseMeter
@@ -56,27 +54,17 @@ _ELSEWHERE = {
 }
 
 
-def method_setup(recipe: Recipe, presampling: Presampling) -> Setup:
-    """What the recipe's method asks of the trainer; a target validity counts the prompts of D_exp."""
-    return setup(recipe.method, [_rate(presampling.rates[name]) for name in presampling.exp])
-
-
-def resolved(recipe: Recipe, presampling: Presampling) -> dict[str, Any]:
+def resolved(recipe: Recipe, base_rates: Sequence[float] = ()) -> dict[str, Any]:
     """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
+    `base_rates` are those of the prompts to explore, which a target validity needs.
     ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
     part of the recipe decides, and for a value that is not of its type.
     """
-    known = {field.name for field in dataclasses.fields(DPHConfig)}
     for key in recipe.train:
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise argument_error(
-                "train key", key, f"a field of GRPOConfig{f'; did you mean {near[0]!r}?' if near else ''}"
-            )
-    arguments(typing.get_type_hints(DPHConfig), recipe.train, "train.")
+    arguments(get_type_hints(DPHConfig), recipe.train, "train.", of="GRPOConfig")
     return {
         **_DEFAULTS,
         "output_dir": str(Folders.of(recipe).checkpoints),
@@ -87,7 +75,7 @@ def resolved(recipe: Recipe, presampling: Presampling) -> dict[str, Any]:
         "bf16": recipe.model.dtype == "bfloat16",
         "use_vllm": recipe.sampling.backend == "vllm",
         "disable_tqdm": True,
-        **method_setup(recipe, presampling).arguments,
+        **setup(recipe.method, base_rates).arguments,
         **recipe.train,
     }
 
@@ -104,7 +92,7 @@ def train(
     holds another recipe's training.
     """
     folders = Folders.of(recipe)
-    config = json.loads(json.dumps(recipe.as_dict()))
+    config = recipe.as_dict()
     if folders.training.is_file():
         return _finished(folders, config)
     trainer = build_trainer(recipe, task, presampling)
@@ -122,10 +110,11 @@ def train(
 
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
-    method, args = method_setup(recipe, presampling), DPHConfig(**resolved(recipe, presampling))
+    base_rates = presampling.explored_rates
+    method, args = setup(recipe.method, base_rates), DPHConfig(**resolved(recipe, base_rates))
+    check_sets(method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in presampling.exp]
-    check_sets(method, args.generation_batch_size // args.num_generations, chosen, presampling)
     if method.rehearses:
         hashes = {
             "model_hash": model_hash(recipe.model.path),
@@ -154,21 +143,19 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling) -> DPHTr
     return trainer
 
 
-def check_sets(method: Setup, prompts: int, chosen: Sequence[Any], presampling: Presampling) -> None:
-    """ValueError unless D_exp, `chosen`, fills a generated batch of `prompts`, and D_pef a rehearsal."""
-    if not chosen:
+def check_sets(method: Setup, prompts: int, presampling: Presampling) -> None:
+    """ValueError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    explored = presampling.exp
+    if not explored:
         raise argument_error(
-            "D_exp", chosen, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
+            "D_exp", explored, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
         )
     if method.rehearses and not len(presampling.buffer):
         allowed = f"at least one row; D_pef has {len(presampling.pef)} prompts: lower presample.threshold"
         raise argument_error("rehearsal rows", 0, allowed)
-    if len(chosen) < prompts:
-        raise argument_error(
-            "D_exp",
-            len(chosen),
-            f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)",
-        )
+    if len(explored) < prompts:
+        allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
+        raise argument_error("D_exp", len(explored), allowed)
 
 
 def _model(recipe: Recipe) -> Any:
@@ -205,13 +192,13 @@ def _record(
         "run": Folders.of(recipe).run,
         "method": recipe.method.name,
         "log": log,
-        "base_rates": {name: _rate(rate) for name, rate in presampling.rates.items()},
+        "base_rates": {name: rate.value for name, rate in presampling.rates.items()},
         "rehearsed": list(presampling.pef),
         "explored": list(presampling.exp),
         "steps": trainer.state.global_step,
         "seconds": trainer.state.log_history[-1].get("train_runtime"),
     }
-    findings = [*method_setup(recipe, presampling).notes, *_findings(recipe.method.name, log)]
+    findings = [*setup(recipe.method, presampling.explored_rates).notes, *_findings(recipe.method.name, log)]
     return record(
         KIND, seed=recipe.seed, config=config, results=results, findings=findings, packages=PACKAGES
     )
@@ -239,10 +226,6 @@ def _finished(folders: Folders, config: Mapping[str, Any]) -> dict[str, Any]:
             "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
         )
     return stored
-
-
-def _rate(rate: Any) -> float:
-    return rate.correct / rate.n
 
 
 class _Progress(TrainerCallback):

@@ -12,7 +12,8 @@ import numpy as np
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
-from ...recipe.schema import TaskConfig, arguments
+from ...recipe.checking import arguments
+from ...recipe.schema import TaskConfig
 from ..protocol import Example, Task
 from ..verifiers.sql import SqlVerifier
 from .databases import STATES, states, write_database

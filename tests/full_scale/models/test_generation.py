@@ -159,7 +159,6 @@ def test_seeds_of_different_pieces_differ():
     [
         ({"n": 0}, "n=0 is not allowed"),
         ({"prompts": [[3], []]}, "at least one token"),
-        ({"backend": "other"}, "backend='other'"),
     ],
 )
 def test_bad_input(pair, changes, message):

@@ -1,6 +1,5 @@
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from dph_theory.support.record import checked
 from full_scale.models.hashes import model_hash, tokenizer_hash
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
-from full_scale.presampling.result import Rate
+from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.training.resume import last_checkpoint
@@ -41,11 +40,12 @@ def stage(tmp_path):
         answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
         made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
         explored = [example.id for example in task.train if example.id not in PEF] if exp is None else exp
-        presampling = SimpleNamespace(
+        presampling = Presampling(
             rates={example.id: Rate.of(i, 8) for i, example in enumerate(task.train)},
             pef=PEF,
             exp=tuple(explored),
             buffer=RehearsalBuffer.from_rows(made, manifest),
+            record={},
         )
         return recipe, task, presampling
 
@@ -127,8 +127,8 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
-    recipe, _, presampling = stage("RKL")
-    found = resolved(recipe, presampling)
+    recipe, _, _ = stage("RKL")
+    found = resolved(recipe)
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
@@ -141,20 +141,19 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
         ("lr", "GRPOConfig"),
     ):
         with pytest.raises(ValueError, match=named):
-            resolved(replace(recipe, train={key: 1}), presampling)
+            resolved(replace(recipe, train={key: 1}))
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
-            resolved(replace(recipe, train={key: value}), presampling)
+            resolved(replace(recipe, train={key: value}))
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        resolved(replace(recipe, train={"learning_rat": 1}), presampling)
+        resolved(replace(recipe, train={"learning_rat": 1}))
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
     recipe, _, presampling = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
-    beta = resolved(control, presampling)["beta"]
-    fewer = SimpleNamespace(rates=presampling.rates, exp=presampling.exp[:3])
-    assert resolved(control, fewer)["beta"] != beta
+    beta = resolved(control, presampling.explored_rates)["beta"]
+    assert resolved(control, presampling.explored_rates[:3])["beta"] != beta
 
 
 def test_sets_that_cannot_be_trained_on_are_named(stage):

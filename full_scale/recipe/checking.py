@@ -1,0 +1,92 @@
+"""What a person wrote in YAML as typed values, by pydantic; its errors in the form of ours."""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from dph_theory.support.errors import argument_error
+
+CHECKED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+"""The configuration of every part of a recipe: no unknown key, no value of another type, finite numbers."""
+_FREE = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+_WORDS = {
+    "dataclass_type": "a mapping of keys to values",
+    "dict_type": "a mapping of keys to values",
+    "tuple_type": "a list",
+}
+_UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+Kind = TypeVar("Kind")
+
+
+def build(kind: type[Kind], values: Any, where: str) -> Kind:
+    """A dataclass configured as `CHECKED` from a mapping, or ValueError for the first key or value at fault.
+
+    The error says what is allowed and, for an unknown key, the nearest known one; `where` goes before each
+    key, as in `task.options.`.
+    """
+    return cast(Kind, _validated(kind, values, where))
+
+
+def arguments(hints: Mapping[str, Any], values: Any, where: str, *, of: str = "") -> dict[str, Any]:
+    """The values as keyword arguments of the annotated types, or an error as of `build`.
+
+    With `of`, what the arguments belong to, an unknown key's error names that instead of all known keys.
+    """
+    named: Any = TypedDict
+    kind = named("Arguments", dict(hints), total=False)
+    kind.__pydantic_config__ = _FREE
+    return cast(dict[str, Any], _validated(kind, values, where, of))
+
+
+def _validated(kind: Any, values: Any, where: str, of: str = "") -> Any:
+    try:
+        # As JSON, which stays strict about numbers where lists stand for tuples and mappings for dataclasses.
+        return TypeAdapter(kind).validate_json(json.dumps(values, default=str))
+    except ValidationError as error:
+        raise _in_our_form(kind, values, where, of, error) from error
+
+
+def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationError) -> ValueError:
+    """The first problem as key, value and what is allowed."""
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    keys = _keys(values, first["loc"])
+    name = where + ".".join(keys)
+    if first["type"] in _UNKNOWN:
+        *parents, key = keys
+        known = _known(kind, parents)
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        allowed = f"a field of {of}" if of else f"one of {sorted(known)}"
+        return argument_error(f"{name.removesuffix(key)}key", key, f"{allowed}{hint}")
+    if first["type"] == "value_error":
+        # Raised by a class that checks several keys at once: it names the key and the value itself.
+        return ValueError(f"{name}{'.' if keys else ''}{first['ctx']['error']}")
+    # What may be of several types has a problem for each.
+    told = [_told(problem) for problem in problems if _keys(values, problem["loc"]) == keys]
+    return argument_error(name.rstrip(".") or "recipe", first["input"], " or ".join(dict.fromkeys(told)))
+
+
+def _told(problem: Any) -> str:
+    return _WORDS.get(problem["type"], problem["msg"].removeprefix("Input should be "))
+
+
+def _keys(values: Any, place: Sequence[int | str]) -> list[str]:
+    """The keys of a place in the values; places in lists and names of types are left out."""
+    keys = []
+    for key in place:
+        if not isinstance(values, Mapping) or key not in values:
+            break
+        keys.append(str(key))
+        values = values[key]
+    return keys
+
+
+def _known(kind: Any, parents: Sequence[str]) -> list[str]:
+    for name in parents:
+        kind = get_type_hints(kind)[name]
+    return [*get_type_hints(kind)]

@@ -1,0 +1,66 @@
+import typing
+
+import pytest
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from full_scale.recipe.checking import CHECKED, arguments, build
+from full_scale.recipe.schema import MethodConfig
+
+
+@dataclass(frozen=True, config=CHECKED)
+class Inner:
+    size: int = 1
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, config=CHECKED)
+class Outer:
+    inner: Inner = Field(default_factory=Inner)
+    free: dict[str, typing.Any] = Field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"inner": {"sise": 1}}, r"^p\.inner\.key='sise' is not allowed: .*'names', 'size'.*mean 'size'\?$"),
+        ({"inner": {"zzz": 1}}, r"^p\.inner\.key='zzz' is not allowed: one of \['names', 'size'\]$"),
+        ({"inner": {"size": "x"}}, r"^p\.inner\.size='x' is not allowed: a valid integer$"),
+        ({"inner": {"names": ["a", 3]}}, r"^p\.inner\.names=3 is not allowed: a valid string$"),
+        ({"inner": 3}, r"^p\.inner=3 is not allowed: a mapping of keys to values$"),
+        (3, "^p=3 is not allowed: a mapping of keys to values$"),
+    ],
+)
+def test_an_error_names_the_key_the_value_and_what_is_allowed(values, says):
+    with pytest.raises(ValueError, match=says):
+        build(Outer, values, "p.")
+
+
+def test_what_holds_between_keys_is_named_in_full():
+    with pytest.raises(ValueError, match=r"^p\.mu=0\.5 is not allowed: either"):
+        build(MethodConfig, {"mu": 0.5, "beta": 1.0}, "p.")
+
+
+def test_lists_become_tuples_and_free_values_stay():
+    found = build(Outer, {"inner": {"names": ["a"]}, "free": {"x": [1, {"y": 1e-7}]}}, "")
+    assert found == Outer(Inner(names=("a",)), {"x": [1, {"y": 1e-7}]})
+
+
+def test_a_gauge_is_a_name_or_a_number():
+    for given, meant in (("k3", "k3"), (0.5, 0.5), (1, 1.0), (None, None)):
+        assert build(MethodConfig, {"gauge": given}, "").gauge == meant
+    with pytest.raises(ValueError, match=r"gauge=\[1\] is not allowed: a valid string or a valid number"):
+        build(MethodConfig, {"gauge": [1]}, "")
+
+
+def test_arguments_of_a_function_are_checked_like_fields():
+    def f(*, a: int, b: float = 1.0) -> None: ...
+
+    hints = typing.get_type_hints(f)
+    assert arguments(hints, {"a": 1, "b": 2}, "f.") == {"a": 1, "b": 2.0}
+    with pytest.raises(ValueError, match=r"f\.a='x'"):
+        arguments(hints, {"a": "x"}, "f.")
+    with pytest.raises(ValueError, match="f=3"):
+        arguments(hints, 3, "f.")
+    with pytest.raises(ValueError, match=r"f\.key='c' is not allowed: a field of F$"):
+        arguments(hints, {"c": 3}, "f.", of="F")
