@@ -22,7 +22,7 @@ from .numeric.arrays import (
     rate,
     together,
 )
-from .numeric.balls import Values, expit, is_ball, logit, trailing
+from .numeric.balls import Values, expit, is_ball, logit, normalised, only, trailing
 from .support.errors import argument_error
 
 
@@ -50,7 +50,7 @@ def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[Valu
 def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid)
-    return np.where(valid, policy, 0 * policy).sum(axis=-1)
+    return only(policy, valid).sum(axis=-1)
 
 
 def filtered(base: Distribution, valid: Mask) -> Values:
@@ -59,13 +59,12 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     Raises ValueError where the base gives the valid outcomes no mass. Source: dymetman2026binary.
     """
     base, valid = _model(base, valid)
-    kept = np.where(valid, base, 0 * base)
+    kept = only(base, valid)
     # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
     top = kept.max(axis=-1, keepdims=True)
     if (top == 0).any():
         raise argument_error("base", base, "must give the valid outcomes some mass")
-    kept = kept / top
-    return kept / kept.sum(axis=-1, keepdims=True)
+    return normalised(kept / top)
 
 
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
@@ -79,12 +78,17 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
     gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
     if is_ball(base, beta):
-        weight = base * np.exp(gain)
-    else:
-        with np.errstate(divide="ignore"):
-            logits = np.log(base) + gain
-        weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
+        return normalised(base * np.exp(gain))
+    with np.errstate(divide="ignore"):
+        logits = np.log(base) + gain
+    return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
+
+
+def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
+    """The policy nearest to the base of validity mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
+    base, valid = _model(base, valid, both=True)
+    mu = trailing(mu, 1)
+    return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
 
 def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
@@ -95,6 +99,17 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
     together(base_rate=base_rate, beta=beta)
     return expit(logit(base_rate) + 1 / beta)
+
+
+def mu_by_forward_kl(base_rate: Values, eta: Values) -> Values:
+    """The validity of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
+
+    mu^2 + (eta-1) mu = eta A1; shapes broadcast. Source: ours, theory B9.
+    """
+    # Of the two forms of the root the one whose terms have one sign.
+    b = 1 - eta
+    root = np.sqrt(b**2 + 4 * base_rate * eta)
+    return np.where(b > 0, (b + root) / 2, 2 * base_rate * eta / (root - np.where(b > 0, 0 * b, b)))
 
 
 def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
@@ -129,7 +144,7 @@ def bernoulli_kl(mu: Scalars, rate: Scalars) -> Values:
 
 
 def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
-    """Log Z_b = log(A0 + A1 e^{1/beta}): beta times it is the optimal KL-regularised reward.
+    """log Z_b = log(A0 + A1 e^{1/beta}): beta times it is the optimal KL-regularised reward.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
     """
@@ -167,11 +182,22 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
 def _within(policy: Values, base: Values, part: Values) -> Values:
     """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
-    mass = np.where(part, policy, 0 * policy).sum(axis=-1)
+    mass = only(policy, part).sum(axis=-1)
     empty = np.asarray(mass == 0).astype(bool)
     # Where the part is empty any policy does, since its weight is zero.
     inside = filtered(np.where(trailing(empty, 1), base, policy), part)
     return mass * REVERSE_KL(inside, filtered(base, part))
+
+
+def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
+    """E_x p_b(Y1|x) over prompts, from the tilted model of each; base_rates (..., prompts) in [0, 1]."""
+    prompts = np.stack([base_rates, 1 - np.asarray(base_rates)], axis=-1)
+    return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
+
+
+def solvable_share(base_rates: Values) -> Values:
+    """P(A1 > 0) over prompts, what mean validity tends to as beta -> 0; exact in both arithmetics."""
+    return only(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 
 def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:

@@ -14,7 +14,7 @@ from .numeric.arrays import (
     together,
     whole,
 )
-from .numeric.balls import Values, is_ball, trailing, xlogy
+from .numeric.balls import Values, is_ball, only, trailing, xlogy
 from .support.errors import argument_error
 
 
@@ -73,7 +73,14 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     valid, k = mask("valid", valid, q), whole("k", k, at_least=1)
     together(q=q[..., 0], valid=valid[..., 0], k=k)
     hit = _hit(q, trailing(k, 1))
-    return np.where(valid, hit, 0 * hit).sum(axis=-1)
+    return only(hit, valid).sum(axis=-1)
+
+
+def averaged(q: Values, share: Values, first: int, second: int) -> Values:
+    """The T-transform of two outcomes: that share of the difference of their masses passes between them."""
+    place = np.arange(q.shape[-1])
+    moved = (share * (q[..., first] - q[..., second]))[..., None]
+    return q + only(moved, place == second) - only(moved, place == first)
 
 
 def entropy(q: Distribution) -> Values:

@@ -5,15 +5,16 @@ KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import sympy
 
 from .fdivergence import FDivergence, u
-from .numeric.balls import exp_remainder
+from .numeric.balls import Values, exp_remainder
 from .support.errors import argument_error
 
 
@@ -144,12 +145,18 @@ def alpha_divergence(alpha: float) -> FDivergence:
     exact = sympy.Rational(repr(alpha))
     return FDivergence(
         f"alpha_{alpha:g}",
-        (u ** (1 - exact) - (1 - exact) * u - exact) / (exact * (exact - 1)),
+        alpha_generator(exact),
         lambda xp, x: _alpha_below(xp, x, alpha, float(1 - exact)),
         reverse=lambda: alpha_divergence(float(1 - exact)),
         formula=f"alpha-divergence with alpha = {alpha:g}",
         alpha=alpha,
     )
+
+
+def alpha_generator(alpha: Any = None) -> sympy.Expr:
+    """The generator of the alpha family in u, alpha a real symbol if not given."""
+    alpha = sympy.Symbol("alpha", real=True) if alpha is None else alpha
+    return (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
 
 
 def _alpha_below(xp: Any, x: Any, alpha: float, rest: float) -> tuple[Any, Any]:
@@ -188,3 +195,20 @@ DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(
     }
 )
 """The parameter-free divergences by name; `alpha_divergence(alpha)` makes the others."""
+
+ALPHAS = (0.25, 0.5, 0.75)
+"""Members of the mass-covering family, alpha in (0, 1); dyadic, so that balls take them exactly."""
+SMOOTH = (
+    *(divergence for divergence in DIVERGENCES.values() if divergence is not TOTAL_VARIATION),
+    *map(alpha_divergence, ALPHAS),
+)
+"""The named divergences with a second derivative, and three alphas; only total variation has a kink."""
+COMPARED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+"""The four divergences of li2025choice."""
+
+_Item = TypeVar("_Item")
+
+
+def each(function: Callable[[_Item], Any], items: Iterable[_Item]) -> Values:
+    """The function's value at every item (a divergence, say), stacked on a trailing axis."""
+    return np.stack([function(item) for item in items], axis=-1)

@@ -5,6 +5,7 @@ samples and its gradient, when a loss differentiates it through log pi at fixed 
 by summing over outcomes. Gradients are in logits, shape (..., outcomes). Source: schulman2020kl.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ class Estimator:
     expression: sympy.Expr = field(repr=False)
 
     def on_samples(self, log_ratios: Any) -> Values:
-        """K at given log ratios, any shape; k3 without cancellation near 0."""
+        """The value k(x) at given log ratios, any shape; k3 without cancellation near 0."""
         if self is K3 and not is_ball(log_ratios):
             return exp_remainder(-np.asarray(log_ratios, dtype=float))
         return _evaluate(self.expression, log_ratios)
@@ -71,6 +72,26 @@ K2 = Estimator("k2", x**2 / 2)
 K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
 """r - 1 - log r with r = ref/pi."""
 ESTIMATORS = {estimator.name: estimator for estimator in (K1, K2, K3)}
+
+
+def k2_of_ratio(ratio: Values) -> Values:
+    """(log u)^2/2 of the ratio u = pi/ref at samples from ref: zero at u = 1 only, but concave beyond e."""
+    # A product, since a power of a ball that contains 0 is nan.
+    return np.square(np.log(ratio)) / 2
+
+
+def k3_of_ratio(ratio: Values) -> Values:
+    """The loss u - 1 - log u of the ratio u = pi/ref at samples from ref: k3 at x = log(ref/pi)."""
+    return K3.on_samples(-np.log(ratio))
+
+
+def mean_on_filtered(
+    loss: Callable[[Values], Values], pi: Distribution, base: Distribution, valid: Mask
+) -> Values:
+    """E_{p_*}[loss(u)], u = pi/base: an average over correct samples only, shape (...)."""
+    # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
+    ratio = np.where(valid, np.asarray(pi) / base, 0 * np.asarray(pi) + 1)
+    return (filtered(base, valid) * loss(ratio)).sum(axis=-1)
 
 
 def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:

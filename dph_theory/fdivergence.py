@@ -90,7 +90,7 @@ class FDivergence:
 
     @cached_property
     def at_infinity(self) -> sympy.Expr:
-        """Lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
+        """lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
         return sympy.limit(self.expression / u, u, sympy.oo)
 
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
@@ -112,7 +112,7 @@ class FDivergence:
         return terms.sum(axis=-1)
 
     def _float_terms(self, pi: Values, ref: Values) -> Values:
-        """Ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
+        """ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         with np.errstate(over="ignore"):
@@ -131,14 +131,14 @@ class FDivergence:
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), terms)
 
     def generator(self, ratio: Any) -> Values:
-        """F at density ratios u > 0, as declared; for float arrays and for balls.
+        """f at density ratios u > 0, as declared; for float arrays and for balls.
 
         Evaluated from the printed expression: near u = 1 prefer `on_log_ratio`.
         """
         return self._evaluate(self.expression, ratio)
 
     def generator_derivative(self, ratio: Any) -> Values:
-        """F' at density ratios u > 0, as declared; for float arrays and for balls."""
+        """f' at density ratios u > 0, as declared; for float arrays and for balls."""
         return self._evaluate(self.derivative, ratio)
 
     @staticmethod
@@ -172,7 +172,7 @@ class FDivergence:
         return self.gauge + (gauge if not isinstance(gauge, str) else 0.0)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
-        """G + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
+        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
 
         For x > 0 everything stands over the common factor e^x, in two halves: no difference of infinities
         is formed, and no factor overflows where the product does not.

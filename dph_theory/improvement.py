@@ -33,7 +33,7 @@ def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> Values:
 
 
 def worst_advantage(mdp: TabularMDP, pi: Array) -> Values:
-    """Eps = max_{s,a} |A_pi(s, a)|, shape (...)."""
+    """eps = max_{s,a} |A_pi(s, a)|, shape (...)."""
     return highest(abs(mdp.advantage(pi)), axis=(-2, -1))
 
 
@@ -56,7 +56,7 @@ def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergenc
 
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
-    """Delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
+    """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
     return lowest((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     # Without batch axes numpy hands back scalars, and an object array its bare element.
     Values: TypeAlias = np.ndarray | np.generic | arb | float
-"""Numbers of any batch shape, floats or balls."""
+"""Floats, balls, or the booleans of a mask, of any batch shape; batch axes lead."""
 
 ZERO: Any = arb(0)
 ONE: Any = arb(1)
@@ -41,6 +41,26 @@ def as_numbers(value: Any) -> Values:
 def trailing(value: Any, axes: int) -> Values:
     """The value with that many axes of length one appended, to broadcast a batch against its outcomes."""
     return np.asarray(value)[(..., *(None,) * axes)]
+
+
+def only(values: Values, where: Values) -> Values:
+    """The values where the condition holds, zero elsewhere."""
+    return np.where(where, values, 0 * values)
+
+
+def normalised(weights: Values) -> Values:
+    """The laws with these weights over the last axis."""
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def minimisers(values: Values, among: Any = True) -> Values:
+    """Which entries of the last axis, of those allowed, are least, as a mask; several if tied.
+
+    Of balls that overlap neither is taken to exceed the other.
+    """
+    among = np.broadcast_to(among, values.shape)
+    beaten = (values[..., :, None] > values[..., None, :]) & among[..., None, :]
+    return among & ~np.any(beaten, axis=-1)
 
 
 def xlogy(x: Values, y: Values) -> Values:

@@ -1,11 +1,11 @@
 """What a theorem is: a statement with two sides, instances to try it on, and neighbours that are false."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -45,6 +45,10 @@ class Claim:
     sign: str = "=0"
 
 
+Claims: TypeAlias = Iterator[Claim]
+"""The steps of a derivation, in order."""
+
+
 @dataclass(frozen=True)
 class FalseNeighbour:
     """A statement next to a theorem that is false: the theorem with some fields changed."""
@@ -59,6 +63,16 @@ def neighbour(name: str, **changes: Any) -> FalseNeighbour:
 
 
 Side = Callable[..., Any]
+
+
+def scaled(side: Side, factor: float) -> Side:
+    """The side multiplied by a number, for neighbours that cut or raise a constant."""
+
+    @wraps(side)
+    def multiple(*args: Any, **kwargs: Any) -> Any:
+        return factor * side(*args, **kwargs)
+
+    return multiple
 
 
 @dataclass(frozen=True)

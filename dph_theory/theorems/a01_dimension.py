@@ -3,16 +3,16 @@
 import numpy as np
 
 from ..binary_reward import filtered
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 RANK_TOLERANCE = 1e-9
 """The matrices' entries are of order one and their non-zero singular values at least about 0.1."""
 
 
-def spanned_and_left_free(base, valid):
+def spanned_and_left_free(base: Values, valid: Values) -> Values:
     """The dimension spanned by maximisers around a random one, and the one that the constraints leave."""
     outcomes = valid.shape[-1]
     centre = filtered(base, valid)[:, None, :]
@@ -25,11 +25,11 @@ def spanned_and_left_free(base, valid):
     return np.stack([_rank(steps), outcomes - _rank(constraints)], axis=-1)
 
 
-def _rank(matrices):
+def _rank(matrices: Values) -> Values:
     return np.linalg.matrix_rank(matrices, tol=RANK_TOLERANCE).astype(float)
 
 
-def size_less_one(valid):
+def size_less_one(valid: Values) -> Values:
     return (valid.sum(axis=-1, keepdims=True) - 1).astype(float)
 
 
@@ -45,7 +45,7 @@ THEOREM = Theorem(
     expected=Verdict.HOLDS,
     certified=False,
     false_neighbours=(
-        neighbour("a distinguished maximiser: dimension 0", rhs=lambda valid: 0 * size_less_one(valid)),
+        neighbour("a distinguished maximiser: dimension 0", rhs=scaled(size_less_one, 0)),
         neighbour("normalisation forgotten: dimension |Y1|", rhs=lambda valid: size_less_one(valid) + 1),
     ),
 )

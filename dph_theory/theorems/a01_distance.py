@@ -4,21 +4,22 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import TOTAL_VARIATION
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def missing_reward(policy, valid):
+def missing_reward(policy: Values, valid: Values) -> Values:
     return 1 - valid_mass(policy, valid)
 
 
-def distance_to_valid(policy, other, valid):
+def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
     # `other` conditioned on Y1 runs over the fully valid distributions.
     return TOTAL_VARIATION(policy, filtered(other, valid))
 
 
-def derivation():
+def derivation() -> Claims:
     # TV(q, p) is the sum of max(q - p, 0) over outcomes. Where p = 0, on Y0, the terms are q and add up to
     # q(Y0) = 1 - E_q v; on Y1 they are not negative. So E_q v = 1 forces q(Y0) = 0, and the converse is
     # the value 1 at every q on Y1: the maximisers are exactly the face of the simplex on Y1.
@@ -42,7 +43,7 @@ THEOREM = Theorem(
     certified=False,
     tight=True,
     false_neighbours=(
-        neighbour("a distance 2% larger", lhs=lambda policy, valid: missing_reward(policy, valid) * 1.02),
+        neighbour("a distance 2% larger", lhs=scaled(missing_reward, 1.02)),
         neighbour(
             "p not fully valid",
             rhs=lambda policy, other: TOTAL_VARIATION(policy, other),

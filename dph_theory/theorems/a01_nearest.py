@@ -5,25 +5,28 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a01_distance import missing_reward
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def distance_to_completed(policy, other, valid):
+def missing_reward(policy: Values, valid: Values) -> Values:
+    return 1 - valid_mass(policy, valid)
+
+
+def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
     kept = np.where(valid, policy, 0 * policy)
     invalid = trailing(valid_mass(policy, ~valid), 1)
     return TOTAL_VARIATION(policy, kept + invalid * filtered(other, valid))
 
 
-def distance_to_filtered(policy, other, valid):
+def distance_to_filtered(policy: Values, other: Values, valid: Values) -> Values:
     return TOTAL_VARIATION(policy, filtered(other, valid))
 
 
-def derivation():
+def derivation() -> Claims:
     # TV is the sum of max(q - p, 0). On Y1, p = q + q(Y0) w >= q gives no term; on Y0, p = 0 gives q. At
     # q(Y0) = 0 the completion is q itself: every q on Y1 has the maximal value 1, whatever w.
     q, invalid, share = sympy.symbols("q invalid share", positive=True)
@@ -50,7 +53,7 @@ THEOREM = Theorem(
         neighbour("a distinguished maximiser: p_* is the nearest", rhs=distance_to_filtered),
         neighbour(
             "the L1 distance in place of half of it",
-            rhs=lambda policy, other, valid: 2 * distance_to_completed(policy, other, valid),
+            rhs=scaled(distance_to_completed, 2),
         ),
     ),
 )

@@ -3,79 +3,53 @@
 import numpy as np
 import sympy
 
-from ..numeric.balls import trailing
+from ..flows import integrate, plain_gradient, softmax
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-
-STEPS = 24
-"""Runge-Kutta steps: at time 10 a logit is off by about 1e-6."""
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def softmax(theta):
-    # Without the usual shift: these flows keep their logits far from overflow.
-    weights = np.exp(theta)
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def plain_gradient(theta, valid):
-    """The gradient of E_q v in logits, d theta_y/dt = q_y (v_y - V)."""
-    policy = softmax(theta)
-    return policy * (valid - (policy * valid).sum(axis=-1, keepdims=True))
-
-
-def integrate(field, base, valid, time, steps=STEPS):
-    """The logits at a time, from log a at time 0, by the classical Runge-Kutta method."""
-    theta, h = np.log(base), trailing(time, 1) / steps
-    for _ in range(steps):
-        k1 = field(theta, valid)
-        k2 = field(theta + h / 2 * k1, valid)
-        k3 = field(theta + h / 2 * k2, valid)
-        k4 = field(theta + h * k3, valid)
-        theta = theta + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return theta
-
-
-def later(base, valid, time):
+def later(base: Values, valid: Values, time: Values) -> Values:
     theta = integrate(plain_gradient, base, valid, time)
     return _with_sum(_within_parts(np.exp(-theta), valid), theta)
 
 
-def at_the_start(base, valid):
+def at_the_start(base: Values, valid: Values) -> Values:
     return _with_sum(_within_parts(1 / base, valid), np.log(base))
 
 
-def across_parts_later(base, valid, time):
+def across_parts_later(base: Values, valid: Values, time: Values) -> Values:
     theta = integrate(plain_gradient, base, valid, time)
     return _with_sum(_within_parts(np.exp(-theta), np.ones_like(valid)), theta)
 
 
-def across_parts_at_the_start(base, valid):
+def across_parts_at_the_start(base: Values, valid: Values) -> Values:
     return _with_sum(_within_parts(1 / base, np.ones_like(valid)), np.log(base))
 
 
-def log_ratios_later(base, valid, time):
+def log_ratios_later(base: Values, valid: Values, time: Values) -> Values:
     return _within_parts(integrate(plain_gradient, base, valid, time), valid)
 
 
-def log_ratios_at_the_start(base, valid):
+def log_ratios_at_the_start(base: Values, valid: Values) -> Values:
     return _within_parts(np.log(base), valid)
 
 
-def sum_of_log_policy_later(base, valid, time):
+def sum_of_log_policy_later(base: Values, valid: Values, time: Values) -> Values:
     return np.log(softmax(integrate(plain_gradient, base, valid, time))).sum(axis=-1)
 
 
-def _within_parts(values, valid):
+def _within_parts(values: Values, valid: Values) -> Values:
     """Each value less that of its part's representative: the first outcome is valid, the last is not."""
     return values - np.where(valid, values[:, :1], values[:, -1:])
 
 
-def _with_sum(values, theta):
+def _with_sum(values: Values, theta: Values) -> Values:
     return np.concatenate([values, theta.sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # q_y = e^theta_y / Z. Along the flow d/dt e^-theta_y = -e^-theta_y q_y (v_y - V), which no longer
     # depends on y within a part; and d/dt sum theta = sum q v - V sum q.
     theta, V = sympy.symbols("theta V", real=True)

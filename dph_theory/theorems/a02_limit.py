@@ -4,35 +4,26 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
+from ..flows import orbit, uniform_on_likeliest
+from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a02_orbit import orbit
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def near_the_end(weights, valid, eps):
-    return orbit(_law(weights), valid, np.full(len(weights), eps))
+def near_the_end(weights: Values, valid: Values, eps: Values) -> Values:
+    return orbit(normalised(weights), valid, np.full(len(weights), eps))
 
 
-def uniform_on_richest(weights, valid):
-    kept = np.where(valid, weights, 0)
-    richest = kept == kept.max(axis=-1, keepdims=True)
-    return richest / richest.sum(axis=-1, keepdims=True)
+def filtered_model(weights: Values, valid: Values) -> Values:
+    return filtered(normalised(weights), valid)
 
 
-def filtered_model(weights, valid):
-    return filtered(_law(weights), valid)
-
-
-def first_of_the_richest(weights, valid):
+def first_of_the_richest(weights: Values, valid: Values) -> Values:
     return np.eye(weights.shape[-1])[np.where(valid, weights, 0).argmax(axis=-1)]
 
 
-def _law(weights):
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def derivation():
+def derivation() -> Claims:
     # By A2.conserved the flow runs on the orbit with ds1/dt = (1-V)/Z =: g(s1), and g is positive and
     # continuous for s1 in [0, 1/a_top): there all logits are finite, so Z is, and V < 1. A solution of
     # ds/dt = g(s) on a line leaves every interval on which g is bounded away from 0, hence s1 -> 1/a_top.
@@ -62,7 +53,7 @@ THEOREM = Theorem(
     r" \lim_{t\to\infty} q_t = \mathrm{Unif}\big(\operatorname*{argmax}_{Y_1} a\big)",
     relation=Relation.TENDS,
     lhs=near_the_end,
-    rhs=uniform_on_richest,
+    rhs=lambda weights, valid: uniform_on_likeliest(weights, valid),
     # Whole weights, so that there are ties but no near-ties, whose limits come arbitrarily late.
     instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
     expected=Verdict.PROVED,

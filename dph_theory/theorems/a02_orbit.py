@@ -3,63 +3,35 @@
 import numpy as np
 import sympy
 
+from ..flows import integrate, orbit, plain_gradient, softmax
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a02_conserved import integrate, plain_gradient, softmax
-
-HALVINGS = 45
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def orbit(base, valid, left):
-    """The policy where the richest valid outcome's e^-theta has fallen to `left` times 1/a, in (0, 1].
-
-    On Y1 e^-theta_y = 1/a_y - s1, on Y0 1/a_y + s0, where s0 follows from s1 through sum theta.
-    """
-    top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
-    left = np.asarray(left)[..., None]
-    # 1 - s1 a_y with s1 = (1 - left)/top, without cancellation at y = top.
-    remaining = np.where(valid, (top - base) / top + left * base / top, 1.0)
-    gained = -np.log(remaining).sum(axis=-1, keepdims=True)
-    shift = _balancing_shift(np.where(valid, 0, base), gained)
-    weight = np.where(valid, base / remaining, base / (1 + shift * base))
-    return weight / weight.sum(axis=-1, keepdims=True)
-
-
-def _balancing_shift(base, gained):
-    """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, by bisection (the sum rises in s0)."""
-    top, count = base.max(axis=-1, keepdims=True), (base > 0).sum(axis=-1, keepdims=True)
-    # The largest term is at least the mean and at most the sum. In z = log(1 + s0 top) the bracket is short.
-    low, high = gained / count, gained
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        short = np.log1p(np.expm1(middle) / top * base).sum(axis=-1, keepdims=True) < gained
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return np.expm1(high) / top
-
-
-def followed(base, valid, time):
+def followed(base: Values, valid: Values, time: Values) -> Values:
     return softmax(integrate(plain_gradient, base, valid, time))
 
 
-def on_the_orbit(base, valid, time):
+def on_the_orbit(base: Values, valid: Values, time: Values) -> Values:
     return orbit(base, valid, _left(base, valid, time))
 
 
-def without_conserved_sum(base, valid, time):
+def without_conserved_sum(base: Values, valid: Values, time: Values) -> Values:
     left = _left(base, valid, time)[..., None]
     top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
     weight = np.where(valid, base / (1 - (1 - left) * base / top), base)
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
-def _left(base, valid, time):
+def _left(base: Values, valid: Values, time: Values) -> Values:
     # The richest valid outcome's logit rises most.
     rise = integrate(plain_gradient, base, valid, time) - np.log(base)
     return np.exp(-np.where(valid, rise, -np.inf).max(axis=-1))
 
 
-def derivation():
+def derivation() -> Claims:
     # By A2.conserved e^-theta_y has moved by the same -s1 on all of Y1 and the same s0 on all of Y0. The
     # weights e^theta_y are the inverses. A gain in theta is less the log of a factor, and the gains add up to
     # zero: the factors' product is one.

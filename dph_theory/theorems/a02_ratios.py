@@ -3,18 +3,19 @@
 import numpy as np
 import sympy
 
+from ..flows import orbit
+from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a02_limit import near_the_end
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def poorer_over_richer(weights, valid, eps):
-    policy = near_the_end(weights, valid, eps)
+def poorer_over_richer(weights: Values, valid: Values, eps: Values) -> Values:
+    policy = orbit(normalised(weights), valid, np.full(len(weights), eps))
     return np.where(_pairs(weights, valid), policy[:, None, :] / policy[:, :, None], 0.0)
 
 
-def limit_of_ratio(weights, valid):
+def limit_of_ratio(weights: Values, valid: Values) -> Values:
     """(1/a_y - 1/a_top)/(1/a_y' - 1/a_top) for y richer than y': zero, a divergence, iff y is richest."""
     top = np.where(valid, weights, 0).max(axis=-1, keepdims=True)
     lack = 1 / weights - 1 / top
@@ -22,15 +23,15 @@ def limit_of_ratio(weights, valid):
     return np.where(pairs, lack[:, :, None], 0.0) / np.where(pairs, lack[:, None, :], 1.0)
 
 
-def ratio_of_base(weights, valid):
+def ratio_of_base(weights: Values, valid: Values) -> Values:
     return np.where(_pairs(weights, valid), weights[:, None, :] / weights[:, :, None], 0.0)
 
 
-def _pairs(weights, valid):
+def _pairs(weights: Values, valid: Values) -> Values:
     return valid[:, :, None] & valid[:, None, :] & (weights[:, :, None] > weights[:, None, :])
 
 
-def derivation():
+def derivation() -> Claims:
     # On the orbit q_y' / q_y = (1/a_y - s1)/(1/a_y' - s1), and s1 -> 1/a_top (A2.limit).
     s, first, second, third = sympy.symbols("s first second third", positive=True)
     # 1/a of the richest, of a poorer and of a still poorer valid outcome.
@@ -60,7 +61,7 @@ THEOREM = Theorem(
     note="Ratios diverge if and only if the richer of the two outputs is a richest valid one; "
     "between two others the ratio grows, but to a finite limit.",
     false_neighbours=(
-        neighbour("every ratio diverges", rhs=lambda weights, valid: 0 * limit_of_ratio(weights, valid)),
+        neighbour("every ratio diverges", rhs=scaled(limit_of_ratio, 0)),
         neighbour("the ratios stay", rhs=ratio_of_base),
     ),
 )

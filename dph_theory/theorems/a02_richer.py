@@ -3,35 +3,36 @@
 import numpy as np
 import sympy
 
+from ..flows import integrate, plain_gradient
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a02_conserved import integrate, plain_gradient
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def at_the_start(base, valid):
+def at_the_start(base: Values, valid: Values) -> Values:
     return _richer_over_poorer(base, np.log(base), valid)
 
 
-def later(base, valid, time):
+def later(base: Values, valid: Values, time: Values) -> Values:
     return _richer_over_poorer(base, integrate(plain_gradient, base, valid, time), valid)
 
 
-def invalid_at_the_start(base, valid):
+def invalid_at_the_start(base: Values, valid: Values) -> Values:
     return _richer_over_poorer(base, np.log(base), ~valid)
 
 
-def invalid_later(base, valid, time):
+def invalid_later(base: Values, valid: Values, time: Values) -> Values:
     return _richer_over_poorer(base, integrate(plain_gradient, base, valid, time), ~valid)
 
 
-def _richer_over_poorer(base, theta, part):
+def _richer_over_poorer(base: Values, theta: Values, part: Values) -> Values:
     """The log of q_y/q_y' for every pair of the part with a_y > a_y' (zero for the other pairs)."""
     pairs = part[:, :, None] & part[:, None, :] & (base[:, :, None] > base[:, None, :])
     return np.where(pairs, theta[:, :, None] - theta[:, None, :], 0.0)
 
 
-def derivation():
+def derivation() -> Claims:
     # d/dt (theta_y - theta_y') = (1-V)(q_y - q_y') on Y1, V < 1: positive where q_y > q_y'. The order cannot
     # turn, since y and y' keep the difference of e^-theta (A2.conserved): the ratio grows for ever.
     poorer, more, invalid = sympy.symbols("poorer more invalid", positive=True)

@@ -5,22 +5,22 @@ import sympy
 
 from ..binary_reward import valid_mass
 from ..estimators import reward_gradient
-from ..numeric.balls import is_ball, trailing
+from ..numeric.balls import Values, is_ball, trailing
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def fisher_times_field(policy, valid):
+def fisher_times_field(policy: Values, valid: Values) -> Values:
     """E_q[score (score . (v - V))], the Fisher information applied to v - V."""
     return _fisher_times(policy, valid - trailing(valid_mass(policy, valid), 1))
 
 
-def fisher_times_plain(policy, valid):
+def fisher_times_plain(policy: Values, valid: Values) -> Values:
     return _fisher_times(policy, reward_gradient(policy, valid))
 
 
-def _fisher_times(policy, direction):
+def _fisher_times(policy: Values, direction: Values) -> Values:
     outcomes = policy.shape[-1]
     # Row y is the score of outcome y in logits, its indicator less q.
     score = np.eye(outcomes, dtype=int if is_ball(policy) else float) - policy[:, None, :]
@@ -28,11 +28,11 @@ def _fisher_times(policy, direction):
     return (trailing(policy * along, 1) * score).sum(axis=-2)
 
 
-def plain_gradient(policy, valid):
+def plain_gradient(policy: Values, valid: Values) -> Values:
     return reward_gradient(policy, valid)
 
 
-def derivation():
+def derivation() -> Claims:
     # F = diag(q) - q q', so (F (v - V))_y = q_y (v_y - V) - q_y sum q (v - V), and the sum is
     # V (1 - V) + (1 - V)(0 - V), zero.
     q, v, V = sympy.symbols("q v V", real=True)

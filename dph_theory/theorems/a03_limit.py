@@ -5,25 +5,26 @@ import sympy
 
 from ..binary_reward import filtered, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def distance_to_filtered(base, valid, time):
+def distance_to_filtered(base: Values, valid: Values, time: Values) -> Values:
     return TOTAL_VARIATION(tilted(base, valid, 1 / time), filtered(base, valid))
 
 
-def distance_to_uniform(base, valid, time):
+def distance_to_uniform(base: Values, valid: Values, time: Values) -> Values:
     even = filtered(0 * base + np.asarray(1 + 0 * base[:, :1]) / base.shape[-1], valid)
     return TOTAL_VARIATION(tilted(base, valid, 1 / time), even)
 
 
-def exponential(base, valid, time):
+def exponential(base: Values, valid: Values, time: Values) -> Values:
     return valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-time)
 
 
-def derivation():
+def derivation() -> Claims:
     # p_b = mu p_* + (1 - mu) p_0 (A5.mixture) and p_*, p_0 have disjoint supports, so the distance is
     # 1 - mu = A0/(A0 + A1 e^t).
     A0, A1, t = sympy.symbols("A0 A1 t", positive=True)
@@ -46,9 +47,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour(
-            "a constant 2% smaller", rhs=lambda base, valid, time: 0.98 * exponential(base, valid, time)
-        ),
+        neighbour("a constant 2% smaller", rhs=scaled(exponential, 0.98)),
         neighbour("the limit is uniform on Y1", lhs=distance_to_uniform),
     ),
 )

@@ -4,32 +4,28 @@ import numpy as np
 import sympy
 
 from ..binary_reward import tilted
+from ..flows import integrate, natural_gradient, plain_gradient, softmax
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a02_conserved import integrate, plain_gradient, softmax
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def natural_gradient(theta, valid):
-    """The field d theta_y/dt = v_y - V."""
-    return valid - (softmax(theta) * valid).sum(axis=-1, keepdims=True)
-
-
-def followed(base, valid, time):
+def followed(base: Values, valid: Values, time: Values) -> Values:
     # From theta = log a the flow keeps sum e^theta at 1, since its velocity is sum q (v - V) = 0: e^theta is
     # the policy itself. (A softmax would hide errors common to all logits.)
     return np.exp(integrate(natural_gradient, base, valid, time))
 
 
-def plainly_followed(base, valid, time):
+def plainly_followed(base: Values, valid: Values, time: Values) -> Values:
     return softmax(integrate(plain_gradient, base, valid, time))
 
 
-def tilted_model(base, valid, time):
+def tilted_model(base: Values, valid: Values, time: Values) -> Values:
     return tilted(base, valid, 1 / time)
 
 
-def derivation():
+def derivation() -> Claims:
     # A softmax flow is d log q_y/dt = d theta_y/dt - E_q d theta/dt, here v_y - V. The tilted model starts
     # from a at t = 0 and obeys it, on valid and on invalid outcomes; the flow from a is unique.
     t, A1, A0, a = sympy.symbols("t A1 A0 a", positive=True)

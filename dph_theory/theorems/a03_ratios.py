@@ -3,20 +3,17 @@
 import sympy
 
 from ..binary_reward import filtered, tilted
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def inside_valid(base, valid, time):
+def inside_valid(base: Values, valid: Values, time: Values) -> Values:
     return filtered(tilted(base, valid, 1 / time), valid)
 
 
-def filtered_base(base, valid):
-    return filtered(base, valid)
-
-
-def derivation():
+def derivation() -> Claims:
     a, b, t, Z = sympy.symbols("a b t Z", positive=True)
     ratio = (a * sympy.exp(t) / Z) / (b * sympy.exp(t) / Z)
     yield Claim("the ratio of two valid outcomes", ratio - a / b)
@@ -29,7 +26,7 @@ THEOREM = Theorem(
     statement=r"q_t = p_{1/t} \;\Rightarrow\; q_t(\cdot \mid Y_1) = p_* \text{ for every } t",
     relation=Relation.EQUAL,
     lhs=inside_valid,
-    rhs=filtered_base,
+    rhs=filtered,
     instances=chart(base=simplex(5), valid=masks(5), time=log_uniform(1e-3, 1e3)),
     expected=Verdict.PROVED,
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2"),),

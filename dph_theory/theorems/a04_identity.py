@@ -4,32 +4,33 @@ import sympy
 
 from ..binary_reward import filtered, log_partition, tilted, valid_mass
 from ..divergences import REVERSE_KL
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def reward_and_distance(policy, base, valid, beta):
+def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(policy, valid) + beta * REVERSE_KL(policy, tilted(base, valid, beta))
 
 
-def value_and_cost(policy, base, valid, beta):
+def value_and_cost(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     # The cost stands on this side, so that nothing cancels at large beta.
     value = beta * log_partition(valid_mass(base, valid), beta)
     return value + beta * REVERSE_KL(policy, base)
 
 
-def exchanged(policy, base, valid, beta):
+def exchanged(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
 
 
-def to_mixture(policy, base, valid, beta):
+def to_mixture(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """With the even mixture of filtered and base model in place of the tilted one."""
     other = (filtered(base, valid) + base) / 2
     return valid_mass(policy, valid) + beta * REVERSE_KL(policy, other)
 
 
-def derivation():
+def derivation() -> Claims:
     # One outcome of mass q: p_b = a e^(v/b)/Z gives q v + b q log(q/p_b) - b q log(q/a) = b q log Z. The sum
     # over outcomes is the identity, for every policy; KL >= 0 with equality only at q = p_b then makes p_b
     # the unique maximiser and b log Z the value.

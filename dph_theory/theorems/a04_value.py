@@ -5,13 +5,13 @@ import sympy
 
 from ..binary_reward import kappa, log_partition, mu_from_beta, tilted, valid_mass
 from ..divergences import REVERSE_KL
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def objective_at_tilted(base, valid, beta):
+def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
     """Computed on the whole policy, and on its validity alone."""
     policy, base_rate = tilted(base, valid, beta), valid_mass(base, valid)
     whole = valid_mass(policy, valid) - beta * REVERSE_KL(policy, base)
@@ -19,15 +19,15 @@ def objective_at_tilted(base, valid, beta):
     return np.stack([whole, mu - beta * kappa(mu, base_rate)], axis=-1)
 
 
-def scaled_log_partition(base, valid, beta):
+def scaled_log_partition(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(beta * log_partition(valid_mass(base, valid), beta), 1)
 
 
-def validity(base, valid, beta):
+def validity(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
 
 
-def derivation():
+def derivation() -> Claims:
     # log mu = log A1 + 1/b - log Z and log(1-mu) = log A0 - log Z, so that kappa = mu/b - log Z.
     A1, A0, beta = sympy.symbols("A1 A0 beta", positive=True)
     Z = A0 + A1 * sympy.exp(1 / beta)

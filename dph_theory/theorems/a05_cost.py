@@ -4,34 +4,34 @@ import sympy
 
 from ..binary_reward import bernoulli_kl, filtered, kappa, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def distance_to_base(base, valid, beta):
+def distance_to_base(base: Values, valid: Values, beta: Values) -> Values:
     return REVERSE_KL(tilted(base, valid, beta), base)
 
 
-def cost_of_validity(base, valid, beta):
+def cost_of_validity(base: Values, valid: Values, beta: Values) -> Values:
     base_rate = valid_mass(base, valid)
     return kappa(mu_from_beta(base_rate, beta), base_rate)
 
 
-def exchanged(base, valid, beta):
+def exchanged(base: Values, valid: Values, beta: Values) -> Values:
     base_rate = valid_mass(base, valid)
     return bernoulli_kl(base_rate, mu_from_beta(base_rate, beta))
 
 
-def even_inside(base, valid, beta):
+def even_inside(base: Values, valid: Values, beta: Values) -> Values:
     """The policy of the same validity that is uniform inside Y1 instead."""
     mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
     even = filtered(0 * base + 1 / trailing(base.sum(axis=-1) * base.shape[-1], 1), valid)
     return REVERSE_KL(mu * even + (1 - mu) * filtered(base, ~valid), base)
 
 
-def derivation():
+def derivation() -> Claims:
     # On Y1 p_b/a = mu/A1 throughout, on Y0 (1-mu)/A0: summing p_b log(p_b/a) gives the two terms of kl. With
     # x = e^(1/b), mu = A1 x/Z these ratios are x/Z and 1/Z.
     a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)

@@ -4,32 +4,33 @@ import numpy as np
 import sympy
 
 from ..binary_reward import beta_from_mu, tilted, valid_mass
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def validity_reached(base, valid, share):
+def validity_reached(base: Values, valid: Values, share: Values) -> Values:
     mu = wanted(base, valid, share)
     return valid_mass(tilted(base, valid, beta_from_mu(valid_mass(base, valid), mu)), valid)
 
 
-def wanted(base, valid, share):
+def wanted(base: Values, valid: Values, share: Values) -> Values:
     """A validity above the base's: A1 plus a share of A0."""
     return valid_mass(base, valid) + share * valid_mass(base, ~valid)
 
 
-def reached_to_first_order(base, valid, share):
+def reached_to_first_order(base: Values, valid: Values, share: Values) -> Values:
     """With the logit's slope at A1: 1/beta = (mu - A1)/(A1 A0)."""
     return valid_mass(tilted(base, valid, valid_mass(base, valid) / share), valid)
 
 
-def reached_from_ratio(base, valid, share):
+def reached_from_ratio(base: Values, valid: Values, share: Values) -> Values:
     gain = np.log(wanted(base, valid, share) / valid_mass(base, valid))
     return valid_mass(tilted(base, valid, 1 / gain), valid)
 
 
-def derivation():
+def derivation() -> Claims:
     A_odds, more = sympy.symbols("A_odds more", positive=True)
     mu_odds = A_odds + more
     # e^(1/beta) with 1/beta = logit mu - logit A1.

@@ -3,27 +3,23 @@
 import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def tilted_model(base, valid, beta):
-    return tilted(base, valid, beta)
-
-
-def mixture(base, valid, beta):
+def mixture(base: Values, valid: Values, beta: Values) -> Values:
     mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
     return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
 
-def mixture_with_base(base, valid, beta):
+def mixture_with_base(base: Values, valid: Values, beta: Values) -> Values:
     mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
     return mu * filtered(base, valid) + (1 - mu) * base
 
 
-def derivation():
+def derivation() -> Claims:
     # Outcome by outcome: mu a/A1 on Y1 and (1 - mu) a/A0 on Y0.
     a, A1, A0, beta = sympy.symbols("a A1 A0 beta", positive=True)
     Z = A0 + A1 * sympy.exp(1 / beta)
@@ -38,7 +34,7 @@ THEOREM = Theorem(
     source=Source("dymetman2026binary", "mu-beta"),
     statement=r"p_\beta = \mu\, p_* + (1-\mu)\, p_0",
     relation=Relation.EQUAL,
-    lhs=tilted_model,
+    lhs=tilted,
     rhs=mixture,
     instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     expected=Verdict.PROVED,

@@ -3,26 +3,23 @@
 import sympy
 
 from ..binary_reward import kappa, mu_from_beta
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def supporting_line(base_rate, beta, mu):
+def supporting_line(base_rate: Values, beta: Values, mu: Values) -> Values:
     """The line through (mu_b, kappa(mu_b)) with slope 1/beta, at mu."""
     return _line(base_rate, beta, mu, 1 / beta)
 
 
-def _line(base_rate, beta, mu, slope):
+def _line(base_rate: Values, beta: Values, mu: Values, slope: Values) -> Values:
     contact = mu_from_beta(base_rate, beta)
     return kappa(contact, base_rate) + (mu - contact) * slope
 
 
-def frontier(base_rate, mu):
-    return kappa(mu, base_rate)
-
-
-def derivation():
+def derivation() -> Claims:
     # kappa - line = kl(mu || mu_b), outcome by outcome: r stands for A1, then for A0, m and c for mu and
     # mu_b, then for their complements, and 1/beta is the difference of log(c/r) between the two. That gap
     # is not negative, and zero at mu = mu_b only: the line supports there.
@@ -49,7 +46,7 @@ THEOREM = Theorem(
     r" \kappa(\mu) \ge \kappa(\mu_\beta) + \tfrac{1}{\beta} (\mu - \mu_\beta) \text{ for every } \mu",
     relation=Relation.AT_MOST,
     lhs=supporting_line,
-    rhs=frontier,
+    rhs=kappa,
     instances=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), mu=rates()),
     expected=Verdict.PROVED,
     examples=(example(base_rate=".25", beta=".5", mu=".7"),),

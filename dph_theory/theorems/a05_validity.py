@@ -3,20 +3,21 @@
 import sympy
 
 from ..binary_reward import mu_from_beta, tilted, valid_mass
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def validity_of_tilted(base, valid, beta):
+def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(tilted(base, valid, beta), valid)
 
 
-def validity_from_logit(base, valid, beta):
+def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
     return mu_from_beta(valid_mass(base, valid), beta)
 
 
-def derivation():
+def derivation() -> Claims:
     A1 = 1 / (1 + sympy.Symbol("odds", positive=True))
     beta = sympy.Symbol("beta", positive=True)
     mu = A1 * sympy.exp(1 / beta) / (1 - A1 + A1 * sympy.exp(1 / beta))

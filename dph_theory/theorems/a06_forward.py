@@ -5,32 +5,32 @@ import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def filtered_to_tilted(base, valid, beta):
+def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(FORWARD_KL(tilted(base, valid, beta), filtered(base, valid)), 1)
 
 
-def both_forms(base, valid, beta):
+def both_forms(base: Values, valid: Values, beta: Values) -> Values:
     A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
     surprise = -np.log(mu_from_beta(A1, beta))
     return np.stack([surprise, np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
 
 
-def invalid_left(base, valid, beta):
+def invalid_left(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(1 - mu_from_beta(valid_mass(base, valid), beta), 1)
 
 
-def base_odds_exchanged(base, valid, beta):
+def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
     A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
     return trailing(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
 
 
-def derivation():
+def derivation() -> Claims:
     # On Y1 p_*/p_b = (a/A1)/(a x/Z) = 1/mu throughout, x = e^(1/b), and p_* sums to one there.
     a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)
     mu = A1 * x / (A0 + A1 * x)

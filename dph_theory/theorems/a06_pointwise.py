@@ -4,21 +4,21 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered, tilted, valid_mass
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def deviation(base, valid, beta):
+def deviation(base: Values, valid: Values, beta: Values) -> Values:
     return abs(tilted(base, valid, beta) - filtered(base, valid))
 
 
-def exponential(base, valid, beta):
+def exponential(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
 
 
-def derivation():
+def derivation() -> Claims:
     # By A5.mixture p_b - p_* = (1-mu)(p_0 - p_*), at most 1 - mu as masses are at most one, and
     # 1 - mu = A0/(A0 + A1 e^(1/b)) < (A0/A1) e^(-1/b), which vanishes as b -> 0.
     A1, A0, beta = sympy.symbols("A1 A0 beta", positive=True)
@@ -41,9 +41,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour(
-            "a constant 2% smaller", rhs=lambda base, valid, beta: 0.98 * exponential(base, valid, beta)
-        ),
+        neighbour("a constant 2% smaller", rhs=scaled(exponential, 0.98)),
         neighbour(
             "a rate of e^(-1.02/beta)", rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02)
         ),

@@ -6,38 +6,38 @@ from flint import arb
 
 from ..binary_reward import filtered, tilted
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..numeric.balls import is_ball
+from ..numeric.balls import Values, is_ball
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def to_filtered(policy, base, valid, beta):
+def to_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """From the tilted model, and from any policy of full support."""
     target = filtered(base, valid)
     return np.stack([REVERSE_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
 
 
-def infinity(beta):
+def infinity(beta: Values) -> Values:
     return np.full((len(beta), 1), arb.pos_inf() if is_ball(beta) else np.inf)
 
 
-def finite_when_cold(beta):
+def finite_when_cold(beta: Values) -> Values:
     return np.where(beta[:, None] > 0.01, infinity(beta), 0 * beta[:, None])
 
 
-def from_filtered(policy, base, valid, beta):
+def from_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     target = filtered(base, valid)
     return np.stack([FORWARD_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
 
 
-def from_conditional(policy, base, valid, beta):
+def from_conditional(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """Policies whose invalid mass has been removed."""
     cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
     return np.stack([REVERSE_KL(q, filtered(base, valid)) for q in cleaned], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # On Y0 p_* = 0 while p_b = a/Z > 0: one term q log(q/r) with r -> 0 is infinite, all others are bounded
     # below (q log(q/r) >= q - r).
     q, r = sympy.symbols("q r", positive=True)

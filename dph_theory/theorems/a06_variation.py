@@ -4,20 +4,21 @@ import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def distance_to_filtered(base, valid, beta):
+def distance_to_filtered(base: Values, valid: Values, beta: Values) -> Values:
     return TOTAL_VARIATION(tilted(base, valid, beta), filtered(base, valid))
 
 
-def invalid_left(base, valid, beta):
+def invalid_left(base: Values, valid: Values, beta: Values) -> Values:
     return 1 - mu_from_beta(valid_mass(base, valid), beta)
 
 
-def derivation():
+def derivation() -> Claims:
     # p_b - p_* = (1-mu)(p_0 - p_*) and p_0, p_* have disjoint supports: half the L1 norm is
     # (1-mu)/2 (1 + 1). An outcome's share, with a/A1 = s on Y1 and a/A0 = s on Y0, sums s to one.
     s, odds, x = sympy.symbols("s odds x", positive=True)
@@ -44,7 +45,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "the L1 distance in place of half of it",
-            lhs=lambda base, valid, beta: 2 * distance_to_filtered(base, valid, beta),
+            lhs=scaled(distance_to_filtered, 2),
         ),
         neighbour(
             "the gain in validity, mu - A1",

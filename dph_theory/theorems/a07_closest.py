@@ -5,34 +5,35 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a04_unique import pinsker
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import pinsker
 
 VALID = np.array([True, True, True, False])
 """Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
 
 
-def margin(policy, base):
+def margin(policy: Values, base: Values) -> Values:
     return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), filtered(base, VALID)))
 
 
-def farther_than_least(policy, base):
+def farther_than_least(policy: Values, base: Values) -> Values:
     # `policy` conditioned on Y1 runs over the fully valid distributions.
     return REVERSE_KL(filtered(policy, VALID), base) + np.log(valid_mass(base, VALID))
 
 
-def any_farther_than_least(policy, base):
+def any_farther_than_least(policy: Values, base: Values) -> Values:
     return REVERSE_KL(policy, base) + np.log(valid_mass(base, VALID))
 
 
-def margin_around_uniform(policy, base):
+def margin_around_uniform(policy: Values, base: Values) -> Values:
     even = filtered(1 / (4 + 0 * base), VALID)
     return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), even))
 
 
-def derivation():
+def derivation() -> Claims:
     # By A7.pythagoras the right side is KL(q||p_*), so that this is Pinsker's inequality. At q = p_* the
     # distance is -log A1, since p_*/a = 1/A1 on Y1.
     a, A1 = sympy.symbols("a A1", positive=True)
@@ -55,7 +56,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour("a margin 2% larger", lhs=lambda policy, base: 1.02 * margin(policy, base)),
+        neighbour("a margin 2% larger", lhs=scaled(margin, 1.02)),
         neighbour("the closest is uniform on Y1", lhs=margin_around_uniform),
         neighbour("for every q", rhs=any_farther_than_least),
     ),

@@ -5,32 +5,33 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def distance_to_base(policy, base, valid):
+def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
     # `policy` conditioned on Y1 runs over the fully valid distributions.
     return REVERSE_KL(filtered(policy, valid), base)
 
 
-def through_filtered(policy, base, valid):
+def through_filtered(policy: Values, base: Values, valid: Values) -> Values:
     inside = REVERSE_KL(filtered(policy, valid), filtered(base, valid))
     return inside - np.log(valid_mass(base, valid))
 
 
-def with_sign_turned(policy, base, valid):
+def with_sign_turned(policy: Values, base: Values, valid: Values) -> Values:
     inside = REVERSE_KL(filtered(policy, valid), filtered(base, valid))
     return inside + np.log(valid_mass(base, valid))
 
 
-def exchanged(policy, base, valid):
+def exchanged(policy: Values, base: Values, valid: Values) -> Values:
     inside = REVERSE_KL(filtered(base, valid), filtered(policy, valid))
     return inside - np.log(valid_mass(base, valid))
 
 
-def derivation():
+def derivation() -> Claims:
     # p_* = a/A1 on Y1: one valid outcome of mass q, summed to one.
     q, a, A1 = sympy.symbols("q a A1", positive=True)
     term = q * sympy.log(q / a) - q * sympy.log(q / (a / A1)) + q * sympy.log(A1)

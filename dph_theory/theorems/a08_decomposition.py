@@ -3,26 +3,27 @@
 import sympy
 
 from ..binary_reward import excess_kl
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def total(policy, base, valid):
+def total(policy: Values, base: Values, valid: Values) -> Values:
     return excess_kl(policy, base, valid).total
 
 
-def sum_of_parts(policy, base, valid):
+def sum_of_parts(policy: Values, base: Values, valid: Values) -> Values:
     parts = excess_kl(policy, base, valid)
     return parts.validity + parts.valid + parts.invalid
 
 
-def without_invalid(policy, base, valid):
+def without_invalid(policy: Values, base: Values, valid: Values) -> Values:
     parts = excess_kl(policy, base, valid)
     return parts.validity + parts.valid
 
 
-def derivation():
+def derivation() -> Claims:
     # One outcome's contribution inside a part of policy mass Q and base mass A: q log(q/a) splits into
     # the part's share of kl(Q || A), q log(Q/A), and q log((q/Q)/(a/A)). Summed over outcomes and over
     # the two parts, the first gives kl(q(Y1) || A1) and the second the weighted inner divergences.

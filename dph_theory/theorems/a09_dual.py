@@ -3,40 +3,40 @@
 import sympy
 
 from ..binary_reward import bernoulli_kl, mu_from_beta
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a08_frontier import derivation as logarithm_bound
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import logarithm_bound
 
 
-def at_price(base_rates, targets, beta, price):
+def at_price(base_rates: Values, targets: Values, beta: Values, price: Values) -> Values:
     mu = mu_from_beta(base_rates, trailing(beta, 1))
     return bernoulli_kl(mu, base_rates).mean(axis=-1) + price * (targets - mu).mean(axis=-1) / beta
 
 
-def priced_cost(base_rates, targets, beta):
+def priced_cost(base_rates: Values, targets: Values, beta: Values) -> Values:
     return at_price(base_rates, targets, beta, 1)
 
 
-def dearer(base_rates, targets, beta):
+def dearer(base_rates: Values, targets: Values, beta: Values) -> Values:
     return at_price(base_rates, targets, beta, 1.02)
 
 
-def cost(base_rates, targets):
+def cost(base_rates: Values, targets: Values) -> Values:
     return bernoulli_kl(targets, base_rates).mean(axis=-1)
 
 
-def reversed_cost(base_rates, targets):
+def reversed_cost(base_rates: Values, targets: Values) -> Values:
     return bernoulli_kl(base_rates, targets).mean(axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # Per prompt: the cost of m exceeds the priced cost by kl(m || mu) exactly, and kl >= 0 termwise.
     a, t, o = sympy.symbols("a t o", positive=True)
     A1, mu, m = 1 / (1 + a), t / (t + a), 1 / (1 + o)
 
-    def kl(p, q):
+    def kl(p: Values, q: Values) -> Values:
         return p * sympy.log(p / q) + (1 - p) * sympy.log((1 - p) / (1 - q))
 
     gap = kl(m, A1) - kl(mu, A1) - (m - mu) * sympy.log(t) - kl(m, mu)

@@ -3,33 +3,34 @@
 import numpy as np
 import sympy
 
+from ..binary_reward import mean_validity, solvable_share
+from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a09_range import mean_validity, solvable_share, with_unsolvable
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def distances(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def distances(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     mean = mean_validity(A1, beta)
     return np.stack([mean - A1.mean(axis=-1), solvable_share(A1) - mean], axis=-1)
 
 
-def vanishing(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def vanishing(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     odds = np.where(solvable, (1 - base_rates) / base_rates, 0 * base_rates)
     return np.stack(
         [np.expm1(1 / beta) * (A1 * (1 - A1)).mean(axis=-1), np.exp(-1 / beta) * odds.mean(axis=-1)], axis=-1
     )
 
 
-def with_every_prompt(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def with_every_prompt(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     mean = mean_validity(A1, beta)
     return np.stack([mean - A1.mean(axis=-1), 1 - mean], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # With t = e^{1/beta} = 1 + s: the first bound vanishes as s -> 0, the second as t -> inf.
     odds, s = sympy.symbols("odds s", positive=True)
     A1, t = odds / (1 + odds), 1 + s
@@ -60,7 +61,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "bounds 2% lower",
-            rhs=lambda base_rates, solvable, beta: 0.98 * vanishing(base_rates, solvable, beta),
+            rhs=scaled(vanishing, 0.98),
         ),
         neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),
     ),

@@ -3,25 +3,25 @@
 import sympy
 
 from ..binary_reward import mu_from_beta
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def mean_validity(base_rates, beta):
+def mean_validity(base_rates: Values, beta: Values) -> Values:
     return mu_from_beta(base_rates, trailing(beta, 1)).mean(axis=-1)
 
 
-def with_more_gain(base_rates, beta, rise):
+def with_more_gain(base_rates: Values, beta: Values, rise: Values) -> Values:
     return mean_validity(base_rates, beta / (1 + rise))
 
 
-def mean_of_ends(base_rates, beta, rise):
+def mean_of_ends(base_rates: Values, beta: Values, rise: Values) -> Values:
     return (mean_validity(base_rates, beta) + with_more_gain(base_rates, beta, rise)) / 2
 
 
-def derivation():
+def derivation() -> Claims:
     # Each prompt's validity rises with t = e^{1/beta}, hence so does their mean.
     odds, t = sympy.symbols("odds t", positive=True)
     mu = odds * t / (1 + odds * t)

@@ -3,14 +3,13 @@
 import numpy as np
 
 from ..binary_reward import bernoulli_kl, beta_for_mean_validity, mu_from_beta
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a09_dual import cost
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 
-def tilted_rates(base_rates, targets):
+def tilted_rates(base_rates: Values, targets: Values) -> Values:
     """The rates mu(x) of the one beta that reaches the mean of the targets."""
     # kl(m || A) = kl(1-m || 1-A): where the targets lower the validity, failures take the part of successes.
     lower = trailing(targets.mean(axis=-1) < base_rates.mean(axis=-1), 1)
@@ -21,11 +20,15 @@ def tilted_rates(base_rates, targets):
     return np.where(lower, 1 - mu, mu)
 
 
-def cost_of_one_beta(base_rates, targets):
+def cost_of_one_beta(base_rates: Values, targets: Values) -> Values:
     return bernoulli_kl(tilted_rates(base_rates, targets), base_rates).mean(axis=-1)
 
 
-def cost_of_equal_targets(base_rates, targets):
+def cost(base_rates: Values, targets: Values) -> Values:
+    return bernoulli_kl(targets, base_rates).mean(axis=-1)
+
+
+def cost_of_equal_targets(base_rates: Values, targets: Values) -> Values:
     return bernoulli_kl(targets.mean(axis=-1, keepdims=True), base_rates).mean(axis=-1)
 
 
@@ -45,9 +48,7 @@ THEOREM = Theorem(
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
     false_neighbours=(
-        neighbour(
-            "a cost 2% higher", lhs=lambda base_rates, targets: 1.02 * cost_of_one_beta(base_rates, targets)
-        ),
+        neighbour("a cost 2% higher", lhs=scaled(cost_of_one_beta, 1.02)),
         neighbour("the same target for every prompt is cheapest", lhs=cost_of_equal_targets),
     ),
 )

@@ -3,50 +3,34 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import tilted, valid_mass
-from ..numeric.balls import trailing
+from ..binary_reward import mean_validity, solvable_share
+from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def with_unsolvable(base_rates, solvable):
-    """The base rates A1(x), zero on the prompts that the base never solves."""
-    return np.where(solvable, base_rates, 0 * base_rates)
-
-
-def mean_validity(A1, beta):
-    """E_x p_beta(Y1|x) from the tilted model of each prompt, with outcomes (valid, invalid)."""
-    prompts = np.stack([A1, 1 - A1], axis=-1)
-    return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
-
-
-def solvable_share(A1):
-    """P(A1 > 0), exact in both arithmetics."""
-    return np.where(A1 > 0, 1 + 0 * A1, 0 * A1).mean(axis=-1)
-
-
-def lower_ends(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def lower_ends(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     return np.stack([A1.mean(axis=-1), mean_validity(A1, beta)], axis=-1)
 
 
-def upper_ends(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def upper_ends(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     return np.stack([mean_validity(A1, beta), solvable_share(A1)], axis=-1)
 
 
-def below_best_rate(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def below_best_rate(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     return np.stack([mean_validity(A1, beta), 2 * A1.mean(axis=-1)], axis=-1)
 
 
-def one_global_prompt(base_rates, solvable, beta):
-    A1 = with_unsolvable(base_rates, solvable)
+def one_global_prompt(base_rates: Values, solvable: Values, beta: Values) -> Values:
+    A1 = only(base_rates, solvable)
     return np.stack([A1.mean(axis=-1), mean_validity(A1.mean(axis=-1)[..., None], beta)], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # A prompt of rate 0 stays at 0 and counts 0 in both ends; each other prompt lies between A1 and 1.
     odds, s = sympy.symbols("odds s", positive=True)
     A1, t = odds / (1 + odds), 1 + s

@@ -2,46 +2,46 @@
 
 import numpy as np
 
-from ..binary_reward import beta_for_mean_validity, beta_from_mu
+from ..binary_reward import beta_for_mean_validity, beta_from_mu, mean_validity, solvable_share
+from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a09_range import mean_validity, solvable_share, with_unsolvable
 
 WIDTH = 1e-11
 """Relative half-width of the bracket: the root is a float64, and its condition costs some digits."""
 
 
-def target(A1, position):
+def target(A1: Values, position: Values) -> Values:
     """The mean validity at that position of the open interval (E A1, P(A1 > 0))."""
     return (1 - position) * A1.mean(axis=-1) + position * solvable_share(A1)
 
 
-def root(A1, position):
+def root(A1: Values, position: Values) -> Values:
     """The library's beta, a float64, as an exact number of the arithmetic in use."""
     beta = beta_for_mean_validity(A1.astype(float), target(A1, position).astype(float))
     return beta + 0 * position
 
 
-def at_larger_beta(base_rates, solvable, position):
-    A1 = with_unsolvable(base_rates, solvable)
+def at_larger_beta(base_rates: Values, solvable: Values, position: Values) -> Values:
+    A1 = only(base_rates, solvable)
     reached = mean_validity(A1, root(A1, position) * (1 + WIDTH))
     return np.stack([reached, target(A1, position)], axis=-1)
 
 
-def at_smaller_beta(base_rates, solvable, position):
-    A1 = with_unsolvable(base_rates, solvable)
+def at_smaller_beta(base_rates: Values, solvable: Values, position: Values) -> Values:
+    A1 = only(base_rates, solvable)
     reached = mean_validity(A1, root(A1, position) * (1 - WIDTH))
     return np.stack([target(A1, position), reached], axis=-1)
 
 
-def two_percent_off(base_rates, solvable, position):
-    A1 = with_unsolvable(base_rates, solvable)
+def two_percent_off(base_rates: Values, solvable: Values, position: Values) -> Values:
+    A1 = only(base_rates, solvable)
     return np.stack([target(A1, position), mean_validity(A1, root(A1, position) * 1.02)], axis=-1)
 
 
-def as_one_prompt(base_rates, solvable, position):
-    A1 = with_unsolvable(base_rates, solvable)
+def as_one_prompt(base_rates: Values, solvable: Values, position: Values) -> Values:
+    A1 = only(base_rates, solvable)
     beta = beta_from_mu(A1.mean(axis=-1), target(A1, position))
     return np.stack([target(A1, position), mean_validity(A1, beta)], axis=-1)
 

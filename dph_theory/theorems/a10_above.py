@@ -3,20 +3,21 @@
 import numpy as np
 
 from ..divergences import FORWARD_KL, alpha_divergence
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_alpha import distance_of_dirac, distance_of_law
+from ._lemmas import dirac_to_filtered, law_to_filtered
 
 COVERING = (FORWARD_KL, alpha_divergence(1.5), alpha_divergence(2.0))
 
 
-def law_distances(q, base):
-    return np.stack([distance_of_law(q, base, divergence) for divergence in COVERING], axis=-1)
+def law_distances(q: Values, base: Values) -> Values:
+    return np.stack([law_to_filtered(q, base, divergence) for divergence in COVERING], axis=-1)
 
 
-def dirac_distances(base):
-    return np.stack([distance_of_dirac(base, divergence) for divergence in COVERING], axis=-1)
+def dirac_distances(base: Values) -> Values:
+    return np.stack([dirac_to_filtered(base, divergence) for divergence in COVERING], axis=-1)
 
 
 THEOREM = Theorem(
@@ -34,13 +35,13 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "at alpha = 0.99 too",
-            lhs=lambda q, base: distance_of_law(q, base, alpha_divergence(0.99)),
-            rhs=lambda base: distance_of_dirac(base, alpha_divergence(0.99)),
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.99)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.99)),
         ),
         neighbour(
             "at alpha = -1 too, where invalid mass is what costs infinitely much",
-            lhs=lambda q, base: distance_of_law(q, base, alpha_divergence(-1.0)),
-            rhs=lambda base: distance_of_dirac(base, alpha_divergence(-1.0)),
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(-1.0)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(-1.0)),
         ),
     ),
 )

@@ -1,30 +1,10 @@
 """A10, sixth claim: an alpha-divergence to p_* over the same family keeps coverage; false at alpha = 1/2."""
 
-import numpy as np
-
-from ..binary_reward import filtered
 from ..divergences import alpha_divergence
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_order import law
-from .a10_validity import least
-
-VALID = np.array([True, True, False, False])
-"""Two valid outcomes, so that a Dirac loses one, and two invalid ones."""
-
-
-def distance_of_law(q, base, divergence):
-    """D(q || p_*), for the law that keeps every outcome."""
-    return divergence(law(q), filtered(law(base), VALID))
-
-
-def distance_of_dirac(base, divergence):
-    """D(delta || p_*), for the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
-    mode = np.argmax(least(-base, among=VALID), axis=-1)
-    dirac = np.where(np.arange(len(VALID)) == mode[..., None], 1 + 0 * base, 0 * base)
-    return divergence(dirac, filtered(law(base), VALID))
-
+from ._lemmas import dirac_to_filtered, law_to_filtered
 
 THEOREM = Theorem(
     name="A10.alpha",
@@ -33,16 +13,16 @@ THEOREM = Theorem(
     statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
     r" \quad \alpha = \tfrac12",
     relation=Relation.AT_MOST,
-    lhs=lambda q, base: distance_of_law(q, base, alpha_divergence(0.5)),
-    rhs=lambda base: distance_of_dirac(base, alpha_divergence(0.5)),
+    lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.5)),
+    rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.5)),
     instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     expected=Verdict.REFUTED,
     examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
     false_neighbours=(
         neighbour(
             "alpha = 9/10 instead",
-            lhs=lambda q, base: distance_of_law(q, base, alpha_divergence(0.9)),
-            rhs=lambda base: distance_of_dirac(base, alpha_divergence(0.9)),
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9)),
         ),
         neighbour(
             "for laws with at least a third of their mass valid",

@@ -1,40 +1,20 @@
 """A10, third claim: with only Diracs fully valid, small beta selects the Dirac on the mode of a in Y1."""
 
-import numpy as np
-
 from ..binary_reward import filtered
+from ..numeric.balls import Values, normalised
 from ..references import Source
+from ..restricted import chosen_law, critical_beta, dirac_on_mode, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_order import critical_beta, law
-from .a10_validity import least, projection
 
 
-def with_diracs(laws):
-    """The family of all Diracs and the given laws, (batch, outcomes + laws, outcomes)."""
-    outcomes = laws.shape[-1]
-    diracs = np.where(np.eye(outcomes, dtype=bool), 1 + 0 * laws[..., :1, :], 0 * laws[..., :1, :])
-    return np.concatenate([diracs, laws], axis=-2)
+def base_mode(base: Values, valid: Values) -> Values:
+    return dirac_on_mode(normalised(base), valid)
 
 
-def member(chosen, family):
-    """The chosen member itself; the mixture of them if several are tied."""
-    return np.where(chosen[..., None], family, 0 * family).sum(axis=-2) / chosen.sum(axis=-1)[..., None]
-
-
-def dirac_on_mode(base, valid):
-    """The Dirac on argmax_{Y1} a; the mixture of them if several are tied."""
-    mode = least(-base, among=valid)
-    return np.where(mode, 1 + 0 * base, 0 * base) / mode.sum(axis=-1)[..., None]
-
-
-def base_mode(base, valid):
-    return dirac_on_mode(law(base), valid)
-
-
-def projected_law(laws, base, valid, fraction):
-    family, base = with_diracs(law(laws)), law(base)
-    return member(projection(family, base, valid, fraction * critical_beta(family, base, valid)), family)
+def projected_law(laws: Values, base: Values, valid: Values, fraction: Values) -> Values:
+    family, base = with_diracs(normalised(laws)), normalised(base)
+    return chosen_law(projection(family, base, valid, fraction * critical_beta(family, base, valid)), family)
 
 
 THEOREM = Theorem(
@@ -58,7 +38,9 @@ THEOREM = Theorem(
         example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False], fraction=".999"),
     ),
     false_neighbours=(
-        neighbour("the limit is the filtered model", rhs=lambda base, valid: filtered(law(base), valid)),
+        neighbour(
+            "the limit is the filtered model", rhs=lambda base, valid: filtered(normalised(base), valid)
+        ),
         neighbour(
             "the Dirac on the base's mode over all outcomes",
             rhs=lambda base, valid: base_mode(base, valid | True),

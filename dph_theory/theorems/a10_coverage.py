@@ -4,45 +4,43 @@ import numpy as np
 
 from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..numeric.balls import highest, lowest
+from ..numeric.balls import Values, highest, lowest, minimisers, normalised
 from ..references import Source
+from ..restricted import chosen_law, critical_beta, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_collapse import member, with_diracs
-from .a10_order import critical_beta, law
-from .a10_validity import least, projection
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 
-def forgetting(policy, target):
+def forgetting(policy: Values, target: Values) -> Values:
     """max_y kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
     return highest(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)))
 
 
-def _against_the_rest(policy):
+def _against_the_rest(policy: Values) -> Values:
     """(pi(y), the sum of the others) for each y: 1 - pi(y) would blur a rest that is exactly zero."""
     others = 1 - np.eye(policy.shape[-1], dtype=int)
     return np.stack([policy, (policy[..., None, :] * others).sum(axis=-1)], axis=-1)
 
 
-def m_projection(laws, base, valid):
+def m_projection(laws: Values, base: Values, valid: Values) -> Values:
     """The member that minimises KL(p_* || pi) over all Diracs and the laws."""
     family = with_diracs(laws)
-    return member(least(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
+    return chosen_law(minimisers(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
 
 
-def forgotten(laws, base, valid):
-    laws, base = law(laws), law(base)
+def forgotten(laws: Values, base: Values, valid: Values) -> Values:
+    laws, base = normalised(laws), normalised(base)
     return forgetting(m_projection(laws, base, valid), filtered(base, valid))
 
 
-def best_law(laws, base, valid):
-    return lowest(FORWARD_KL(law(laws), filtered(law(base), valid)[..., None, :]))
+def best_law(laws: Values, base: Values, valid: Values) -> Values:
+    return lowest(FORWARD_KL(normalised(laws), filtered(normalised(base), valid)[..., None, :]))
 
 
-def forgotten_by_reverse(laws, base, valid):
-    family, base = with_diracs(law(laws)), law(base)
+def forgotten_by_reverse(laws: Values, base: Values, valid: Values) -> Values:
+    family, base = with_diracs(normalised(laws)), normalised(base)
     chosen = projection(family, base, valid, critical_beta(family, base, valid) / 2)
-    return forgetting(member(chosen, family), filtered(base, valid))
+    return forgetting(chosen_law(chosen, family), filtered(base, valid))
 
 
 THEOREM = Theorem(
@@ -60,6 +58,6 @@ THEOREM = Theorem(
     tight=True,
     false_neighbours=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
-        neighbour("a bound 2% lower", rhs=lambda laws, base, valid: 0.98 * best_law(laws, base, valid)),
+        neighbour("a bound 2% lower", rhs=scaled(best_law, 0.98)),
     ),
 )

@@ -2,57 +2,40 @@
 
 import numpy as np
 
-from ..binary_reward import valid_mass
-from ..divergences import REVERSE_KL
-from ..numeric.balls import highest
+from ..numeric.balls import Values, normalised
 from ..references import Source
+from ..restricted import chosen_law, dirac_on_mode, jump, jump_prices, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_collapse import dirac_on_mode, member, with_diracs
-from .a10_order import law
-from .a10_validity import projection
 
 STEP = 1e-6
 """Relative distance from the jump at which both sides of it are looked at."""
 
 
-def prices(q, base, valid):
-    """The 1/beta at which the Dirac on the mode of Y1 ties with the law, and with the best invalid Dirac."""
-    valid_mode, invalid_mode = (highest(np.where(part, base, 0 * base)) for part in (valid, ~valid))
-    least_cost = -np.log(valid_mode)
-    return (least_cost - REVERSE_KL(q, base)) / valid_mass(q, ~valid), least_cost + np.log(invalid_mode)
-
-
-def jump(q, base, valid):
-    """The beta of the jump, (1 - V)/(K* - K) of the first rival to win; 1 where none ever does."""
-    gain = highest(np.stack(prices(q, base, valid), axis=-1))
-    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)
-
-
-def minimiser(q, base, valid, beta):
+def minimiser(q: Values, base: Values, valid: Values, beta: Values) -> Values:
     family = with_diracs(q[..., None, :])
-    return member(projection(family, base, valid, beta), family)
+    return chosen_law(projection(family, base, valid, beta), family)
 
 
-def around(q, base, valid, factor):
-    q, base = law(q), law(base)
+def around(q: Values, base: Values, valid: Values, factor: Values) -> Values:
+    q, base = normalised(q), normalised(base)
     beta = jump(q, base, valid) * factor
     return np.stack([minimiser(q, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
 
 
-def before_and_after(q, base, valid):
+def before_and_after(q: Values, base: Values, valid: Values) -> Values:
     return around(q, base, valid, 1)
 
 
-def dirac_then_rival(q, base, valid):
-    q, base = law(q), law(base)
+def dirac_then_rival(q: Values, base: Values, valid: Values) -> Values:
+    q, base = normalised(q), normalised(base)
     dirac = dirac_on_mode(base, valid)
-    to_law, to_invalid = (price[..., None] for price in prices(q, base, valid))
+    to_law, to_invalid = (price[..., None] for price in jump_prices(q, base, valid))
     rival = np.where(to_law > to_invalid, q, dirac_on_mode(base, ~valid))
     return np.stack([dirac, np.where((to_law > 0) | (to_invalid > 0), rival, dirac)], axis=-2)
 
 
-def half_way(q, base, valid):
+def half_way(q: Values, base: Values, valid: Values) -> Values:
     """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
     return dirac_then_rival(q, base, valid).sum(axis=-2, keepdims=True) / 2
 

@@ -2,45 +2,33 @@
 
 import numpy as np
 
-from ..numeric.balls import lowest, trailing
+from ..numeric.balls import Values, minimisers, normalised
 from ..references import Source
+from ..restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ..statement.charts import chart, example, log_uniform, masks, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_validity import least, most_valid, projection, shared, validity_and_cost
 
 
-def law(weights):
-    """The laws with these weights over the last axis."""
-    return weights / weights.sum(axis=-1, keepdims=True)
+def family_of(first: Values, second: Values, third: Values) -> Values:
+    return normalised(np.stack([first, second, third], axis=-2))
 
 
-def critical_beta(family, base, valid):
-    """The beta below which the most valid member wins: the least (V* - V)/(K* - K) over cheaper members."""
-    V, K = validity_and_cost(family, base, valid)
-    best = most_valid(V, K)
-    lost, saved = (trailing(shared(best, x), 1) - x for x in (V, K))
-    rival = ~best & (saved > 0)
-    return lowest(np.where(rival, lost, 1 + 0 * lost) / np.where(rival, saved, 1 + 0 * saved))
-
-
-def family_of(first, second, third):
-    return law(np.stack([first, second, third], axis=-2))
-
-
-def at_fraction(first, second, third, base, valid, fraction):
-    family, base = family_of(first, second, third), law(base)
+def at_fraction(
+    first: Values, second: Values, third: Values, base: Values, valid: Values, fraction: Values
+) -> Values:
+    family, base = family_of(first, second, third), normalised(base)
     chosen = projection(family, base, valid, fraction * critical_beta(family, base, valid))
-    return np.stack([shared(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
+    return np.stack([shared_value(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
 
 
-def validity_first(first, second, third, base, valid):
-    V, K = validity_and_cost(family_of(first, second, third), law(base), valid)
-    return np.stack([shared(most_valid(V, K), x) for x in (V, K)], axis=-1)
+def validity_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
+    return np.stack([shared_value(most_valid(V, K), x) for x in (V, K)], axis=-1)
 
 
-def cost_first(first, second, third, base, valid):
-    V, K = validity_and_cost(family_of(first, second, third), law(base), valid)
-    return np.stack([shared(least(-V, among=least(K)), x) for x in (V, K)], axis=-1)
+def cost_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
+    return np.stack([shared_value(minimisers(-V, among=minimisers(K)), x) for x in (V, K)], axis=-1)
 
 
 THEOREM = Theorem(

@@ -5,35 +5,33 @@ import sympy
 
 from ..binary_reward import filtered
 from ..divergences import alpha_divergence
-from ..numeric.balls import highest
+from ..numeric.balls import Values, highest, normalised
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a08_frontier import derivation as logarithm_bound
-from .a10_alpha import VALID, distance_of_law
-from .a10_order import law
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import TWO_OF_FOUR, law_to_filtered, logarithm_bound
 
 ALPHAS = (0.125, 0.5, 0.875)
 """Binary fractions, which floats and balls hold exactly."""
 
 
-def scaled_lead(q, base, alpha):
+def scaled_lead(q: Values, base: Values, alpha: Values) -> Values:
     """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
-    log_mode = np.log(highest(filtered(law(base), VALID)))
+    log_mode = np.log(highest(filtered(normalised(base), TWO_OF_FOUR)))
     distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
-    nearer = distance_of_dirac - distance_of_law(q, base, alpha_divergence(alpha))
+    nearer = distance_of_dirac - law_to_filtered(q, base, alpha_divergence(alpha))
     return (1 - alpha) * np.exp(-alpha * log_mode) * nearer
 
 
-def at_smaller_alpha(q, base):
+def at_smaller_alpha(q: Values, base: Values) -> Values:
     return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[:-1]], axis=-1)
 
 
-def at_larger_alpha(q, base):
+def at_larger_alpha(q: Values, base: Values) -> Values:
     return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[1:]], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # Each outcome gives D_{f_alpha}(q||p) the term below; summed over outcomes, D = (1 - S)/(alpha(1-alpha))
     # with S = sum_{Y1} p^alpha q^(1-alpha). The Dirac has S = max(p)^alpha. So the scaled lead is
     # (sum_{Y1} q z - 1)/alpha with z = s^alpha, s = p/(q max p), that is,

@@ -2,23 +2,18 @@
 
 import numpy as np
 
-from ..numeric.balls import expit, logit, lowest
+from ..grpo import least_rise, next_log_odds
+from ..numeric.balls import Values, expit, logit, lowest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a11_least import least_rise
 
 ROUNDS, NEWTON_STEPS = 200, 60
 CEILING = 60
 """Log odds beyond which validity 1 is reached to 26 digits: runaway iterates stop there."""
 
 
-def next_log_odds(start, beta, log_odds):
-    """The next round's log odds, logit p_ref + 1/(b sqrt(p(1-p))), with sqrt(p(1-p)) = 1/(2 cosh(L/2))."""
-    return start + (np.exp(log_odds / 2) + np.exp(-log_odds / 2)) / beta
-
-
-def with_fixed_points(base_rate, beta):
+def with_fixed_points(base_rate: Values, beta: Values) -> Values:
     """Whether there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
     exist = least_rise(base_rate, beta) < 0
     return (
@@ -28,7 +23,7 @@ def with_fixed_points(base_rate, beta):
     )
 
 
-def after_rounds(base_rate, beta):
+def after_rounds(base_rate: Values, beta: Values) -> Values:
     exist, start, beta = with_fixed_points(base_rate, beta)
     log_odds = start
     for _ in range(ROUNDS):
@@ -37,7 +32,7 @@ def after_rounds(base_rate, beta):
     return np.where(exist, expit(log_odds), 0 * beta)
 
 
-def first_fixed_point(base_rate, beta):
+def first_fixed_point(base_rate: Values, beta: Values) -> Values:
     exist, start, beta = with_fixed_points(base_rate, beta)
     log_odds = start
     # Newton from the left on a convex function falling through 0: it rises to the first zero.

@@ -2,34 +2,34 @@
 
 import numpy as np
 
-from ..numeric.balls import expit, logit
+from ..grpo import deviation, grpo_round
+from ..numeric.balls import Values, expit, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a11_recursion import deviation, normalised_round
 
 VALID = np.array([True, False])
 
 
-def two_outcomes(log_odds):
+def two_outcomes(log_odds: Values) -> Values:
     """The law (p, 1-p) with these log odds, both masses to full relative accuracy."""
     return np.stack([expit(log_odds), expit(-log_odds)], axis=-1)
 
 
-def fixed_policy(base_rate, rise):
+def fixed_policy(base_rate: Values, rise: Values) -> Values:
     """The policy whose log odds exceed the base's by the rise."""
     return two_outcomes(logit(base_rate) + rise)
 
 
-def after_a_round(base_rate, rise):
+def after_a_round(base_rate: Values, rise: Values) -> Values:
     policy = fixed_policy(base_rate, rise)
     beta = 1 / (rise * deviation(policy, VALID))
-    return normalised_round(policy, two_outcomes(logit(base_rate)), VALID, beta)
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, beta)
 
 
-def without_deviation(base_rate, rise):
+def without_deviation(base_rate: Values, rise: Values) -> Values:
     policy = fixed_policy(base_rate, rise)
-    return normalised_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
 
 
 THEOREM = Theorem(

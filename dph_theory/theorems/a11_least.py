@@ -3,24 +3,19 @@
 import numpy as np
 import sympy
 
-from ..numeric.balls import logit
+from ..grpo import least_rise
+from ..numeric.balls import Values, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def least_rise(base_rate, beta):
-    """The bound logit p_ref + 2 sqrt(1 + 1/b^2) - 2 arsinh b."""
-    root = np.sqrt(1 + beta**2)
-    return logit(base_rate) + 2 * root / beta - 2 * np.log(beta + root)
-
-
-def rise(base_rate, beta, current):
+def rise(base_rate: Values, beta: Values, current: Values) -> Values:
     """What one normalised round from p adds to the log odds."""
     return logit(base_rate) + 1 / (beta * np.sqrt(current * (1 - current))) - logit(current)
 
 
-def derivation():
+def derivation() -> Claims:
     # phi(L) = logit p' - L is strictly convex, with its minimum at sinh(L/2) = beta. It is positive at
     # L = logit p_ref and grows at both ends: two zeros if its minimum is negative, one if 0, else none.
     c, L = sympy.symbols("c L", real=True)

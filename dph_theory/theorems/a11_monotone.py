@@ -3,16 +3,16 @@
 import numpy as np
 import sympy
 
-from ..numeric.balls import logit
+from ..grpo import next_log_odds
+from ..numeric.balls import Values, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .a11_convergence import next_log_odds
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 ROUNDS = 2
 
 
-def iterates(base_rate, rise):
+def iterates(base_rate: Values, rise: Values) -> Values:
     """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
     start = logit(base_rate)
     fixed = start + rise
@@ -23,22 +23,22 @@ def iterates(base_rate, rise):
     return path, fixed
 
 
-def before(base_rate, rise):
+def before(base_rate: Values, rise: Values) -> Values:
     path, _ = iterates(base_rate, rise)
     return np.stack(path, axis=-1)
 
 
-def after(base_rate, rise):
+def after(base_rate: Values, rise: Values) -> Values:
     path, fixed = iterates(base_rate, rise)
     return np.stack([*path[1:], fixed], axis=-1)
 
 
-def short_of_it(base_rate, rise):
+def short_of_it(base_rate: Values, rise: Values) -> Values:
     path, fixed = iterates(base_rate, rise)
     return np.stack([*path[1:], fixed - rise / 50], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L > 0 and lies above its start: by induction
     # L_n < L_{n+1}, and L_n < L* gives L_{n+1} < F(L*) = L*. A bounded rising sequence converges, and
     # its limit is a fixed point, hence the first.

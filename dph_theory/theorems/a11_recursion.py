@@ -4,58 +4,37 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mu_from_beta, valid_mass
-from ..numeric.balls import highest, trailing
+from ..grpo import advantage, grpo_round, tilted_by
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def advantage(policy, valid):
-    """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
-    failures, successes = (trailing(valid_mass(policy, part), 1) for part in (~valid, valid))
-    return np.where(valid, failures, -successes)
-
-
-def deviation(policy, valid):
-    """The population standard deviation of v under the policy."""
-    return np.sqrt((policy * np.square(advantage(policy, valid))).sum(axis=-1))
-
-
-def tilted_by(reward, base, beta):
-    """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by reward/beta."""
-    gain = reward / trailing(beta, 1)
-    weight = base * np.exp(gain - trailing(highest(gain), 1))
-    return weight / weight.sum(axis=-1, keepdims=True)
-
-
-def normalised_round(policy, base, valid, beta):
-    return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
-
-
-def next_validities(policy, base, valid, beta):
+def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     rounds = (
-        normalised_round(policy, base, valid, beta),
+        grpo_round(policy, base, valid, beta),
         tilted_by(advantage(policy, valid), base, beta),
     )
     return np.stack([valid_mass(law, valid) for law in rounds], axis=-1)
 
 
-def scalar_recursion(policy, base, valid, beta):
+def scalar_recursion(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     base_rate = valid_mass(base, valid)
     scale = np.sqrt(valid_mass(policy, valid) * valid_mass(policy, ~valid))
     return np.stack([mu_from_beta(base_rate, beta * scale), mu_from_beta(base_rate, beta)], axis=-1)
 
 
-def anchored_to_last(policy, base, valid, beta):
+def anchored_to_last(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return scalar_recursion(policy, policy, valid, beta)
 
 
-def divided_by_variance(policy, base, valid, beta):
+def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     variance = valid_mass(policy, valid) * valid_mass(policy, ~valid)
     return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
 
 
-def derivation():
+def derivation() -> Claims:
     # The odds of the tilted model are those of the base times e^(difference of the two gains).
     p = sympy.Symbol("odds", positive=True) / (1 + sympy.Symbol("odds", positive=True))
     beta, sigma = sympy.symbols("beta sigma", positive=True)

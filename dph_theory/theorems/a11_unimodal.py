@@ -3,31 +3,31 @@
 import numpy as np
 import sympy
 
-from ..numeric.balls import expit, highest, logit, lowest
+from ..numeric.balls import Values, expit, highest, logit, lowest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def level(base_rate, log_odds):
+def level(base_rate: Values, log_odds: Values) -> Values:
     """h(L) = (L - logit p_ref) sqrt(p(1-p)) at p = expit(L): the 1/beta that fixes p."""
     return (log_odds - logit(base_rate)) * np.sqrt(expit(log_odds) * expit(-log_odds))
 
 
-def outer(base_rate, first, second, third):
+def outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
     start = logit(base_rate) + first
     return np.stack([level(base_rate, L) for L in (start, start + second + third)], axis=-1)
 
 
-def lower_of_outer(base_rate, first, second, third):
+def lower_of_outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
     return lowest(outer(base_rate, first, second, third))
 
 
-def between(base_rate, first, second):
+def between(base_rate: Values, first: Values, second: Values) -> Values:
     return level(base_rate, logit(base_rate) + first + second)
 
 
-def derivation():
+def derivation() -> Claims:
     # {L: h >= 1/beta} = {phi <= 0} for the phi below, which is strictly convex: an interval for each
     # beta. So h exceeds, between two points, the lower of them, and takes no value three times.
     L, c = sympy.symbols("L c", real=True)
@@ -70,9 +70,7 @@ THEOREM = Theorem(
         ),
         neighbour(
             "2% above the lower of the two",
-            lhs=lambda base_rate, first, second, third: (
-                1.02 * lower_of_outer(base_rate, first, second, third)
-            ),
+            lhs=scaled(lower_of_outer, 1.02),
         ),
     ),
 )

@@ -3,11 +3,13 @@
 import numpy as np
 import sympy
 
+from ..divergences import ALPHAS, SMOOTH, each
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import ALPHAS, SMOOTH, curvatures, each
+from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
+from ._lemmas import curvatures
 
 STATED = {
     "forward_kl": sympy.Integer(1),
@@ -21,27 +23,27 @@ STATED = {
 }
 
 
-def second_difference(h, eps):
+def second_difference(h: Values, eps: Values) -> Side:
     # f(1+s) + f(1-s) over s^2; the linear gauge cancels, so the normalised form, exact near 1, serves.
     step = h * eps
     sides = [np.log1p(step), np.log1p(-step)]
 
-    def quotient(divergence):
+    def quotient(divergence: Values) -> Values:
         values = [divergence.on_log_ratio(x, gauge="normalised").value for x in sides]
         return (values[0] + values[1]) / step**2
 
-    return each(quotient)
+    return each(quotient, SMOOTH)
 
 
-def stated(h):
+def stated(h: Values) -> Values:
     return np.broadcast_to([float(STATED[divergence.name]) for divergence in SMOOTH], (*h.shape, len(SMOOTH)))
 
 
-def as_if_all_one(h):
+def as_if_all_one(h: Values) -> Values:
     return np.ones((*h.shape, len(SMOOTH)))
 
 
-def derivation():
+def derivation() -> Claims:
     for name, curvature in curvatures():
         yield Claim(f"f''(1), {name}", curvature.subs(u, 1) - STATED[name])
 

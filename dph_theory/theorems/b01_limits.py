@@ -4,15 +4,16 @@ import numpy as np
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
 """Dyadic values of alpha, so that balls take them exactly."""
 
 
-def distances_to(at_one, at_zero, pi, ref):
+def distances_to(at_one: Values, at_zero: Values, pi: Values, ref: Values) -> Values:
     """|at_one - alpha D_alpha| and |at_zero - (1-alpha) D_alpha| along the ladder."""
     values = [(alpha, alpha_divergence(alpha)(pi, ref)) for alpha in LADDER]
     near_one = [abs(at_one - alpha * value) for alpha, value in values]
@@ -20,31 +21,31 @@ def distances_to(at_one, at_zero, pi, ref):
     return np.stack(near_one + near_zero, axis=-1)
 
 
-def distances(pi, ref):
+def distances(pi: Values, ref: Values) -> Values:
     return distances_to(FORWARD_KL(pi, ref), REVERSE_KL(pi, ref), pi, ref)
 
 
-def exchanged(pi, ref):
+def exchanged(pi: Values, ref: Values) -> Values:
     return distances_to(REVERSE_KL(pi, ref), FORWARD_KL(pi, ref), pi, ref)
 
 
-def rates_of(spread):
+def rates_of(spread: Values) -> Values:
     return np.stack([(1 - a) / 2 * spread for a in LADDER] + [a / 2 * spread for a in LADDER], axis=-1)
 
 
-def larger(pi, ref):
+def larger(pi: Values, ref: Values) -> Values:
     return np.where(np.asarray(pi > ref).astype(bool), pi, ref)
 
 
-def rates(pi, ref):
+def rates(pi: Values, ref: Values) -> Values:
     return rates_of((larger(pi, ref) * np.square(np.log(pi / ref))).sum(axis=-1))
 
 
-def rates_without_policy(pi, ref):
+def rates_without_policy(pi: Values, ref: Values) -> Values:
     return rates_of((ref * np.square(np.log(pi / ref))).sum(axis=-1))
 
 
-def derivation():
+def derivation() -> Claims:
     # With e = 1 - alpha and x = log u, alpha D_alpha = E_ref[(1 - u^e)/e], so that
     # KL(ref||pi) - alpha D_alpha = E_ref[(e^{ex} - 1 - ex)/e]. Pointwise 0 <= e^y - 1 - y and
     # e^y - 1 - y <= max(1, e^y) y^2/2, which at y = ex gives at most (e/2) E_ref[max(1, u) x^2], that is
@@ -80,7 +81,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour("the rates cut by 2%", rhs=lambda pi, ref: 0.98 * rates(pi, ref), floor=1e-9),
+        neighbour("the rates cut by 2%", rhs=scaled(rates, 0.98), floor=1e-9),
         neighbour("the ref mass in place of the larger mass", rhs=rates_without_policy),
         neighbour("the two limits exchanged", lhs=exchanged),
     ),

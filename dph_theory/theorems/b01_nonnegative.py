@@ -1,33 +1,31 @@
 """B1: an f-divergence is non-negative, and zero only where the policy is the reference."""
 
-from ..divergences import TOTAL_VARIATION
+from ..divergences import TOTAL_VARIATION, each
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from . import b01_convex
-from .b01_convex import SMOOTH, each
-
-EVERY = (*SMOOTH, TOTAL_VARIATION)
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import EVERY, convexity
 
 
-def at_the_reference(ref):
+def at_the_reference(ref: Values) -> Values:
     one = 0 * ref + 1
     return each(lambda divergence: (ref * divergence.generator(one)).sum(axis=-1), EVERY)
 
 
-def mean_generator(pi, ref):
+def mean_generator(pi: Values, ref: Values) -> Values:
     # The declared generator itself, term by term of either sign.
     return each(lambda divergence: (ref * divergence.generator(pi / ref)).sum(axis=-1), EVERY)
 
 
-def last_outcome_left_out(pi, ref):
+def last_outcome_left_out(pi: Values, ref: Values) -> Values:
     return mean_generator(pi[..., :-1], ref[..., :-1])
 
 
-def derivation():
+def derivation() -> Claims:
     # Convexity puts f above its tangent at 1, f(u) >= f(1) + f'(1)(u-1) = f'(1)(u-1), strictly for u != 1
     # as f'' > 0; and E_ref[u-1] = sum (pi - ref) = 0.
-    yield from b01_convex.derivation()
+    yield from convexity()
     yield Claim("total variation is an absolute value", TOTAL_VARIATION.expression, ">=0")
 
 

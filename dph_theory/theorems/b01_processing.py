@@ -2,34 +2,30 @@
 
 import numpy as np
 
+from ..divergences import SMOOTH, each
+from ..estimators import k2_of_ratio
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from . import b01_convex
-from .b01_convex import each, half_squared_log
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import convexity
 
 
-def merged(law):
+def merged(law: Values) -> Values:
     """The last two outcomes told apart no longer."""
     return np.concatenate([law[..., :-2], law[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def coarse(pi, ref):
-    return each(lambda divergence: divergence(merged(pi), merged(ref)))
+def coarse(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(merged(pi), merged(ref)), SMOOTH)
 
 
-def fine(pi, ref):
-    return each(lambda divergence: divergence(pi, ref))
+def fine(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(pi, ref), SMOOTH)
 
 
-def mean_half_squared_log(pi, ref):
-    return (ref * half_squared_log(pi / ref)).sum(axis=-1)
-
-
-def derivation():
-    # For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean with
-    # weights b/(b1+b2), so the inequality is convexity of f at these two points, times b1 + b2.
-    yield from b01_convex.derivation()
+def mean_half_squared_log(pi: Values, ref: Values) -> Values:
+    return (ref * k2_of_ratio(pi / ref)).sum(axis=-1)
 
 
 THEOREM = Theorem(
@@ -44,9 +40,11 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     tight=True,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    symbolic=derivation,
+    # For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean with
+    # weights b/(b1+b2), so the inequality is convexity of f at these two points, times b1 + b2.
+    symbolic=convexity,
     false_neighbours=(
-        neighbour("a coarse divergence 2% larger", lhs=lambda pi, ref: 1.02 * coarse(pi, ref)),
+        neighbour("a coarse divergence 2% larger", lhs=scaled(coarse, 1.02)),
         neighbour(
             "k2 = (log u)^2/2, not convex, as a generator",
             lhs=lambda pi, ref: mean_half_squared_log(merged(pi), merged(ref)),

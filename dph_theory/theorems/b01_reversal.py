@@ -2,36 +2,36 @@
 
 import sympy
 
-from ..divergences import alpha_divergence
+from ..divergences import ALPHAS, SMOOTH, alpha_divergence, alpha_generator, each
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import ALPHAS, SMOOTH, each, family
-from .b01_nonnegative import EVERY
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import EVERY
 
 
-def forwards(pi, ref):
+def forwards(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: divergence(pi, ref), EVERY)
 
 
-def backwards(pi, ref):
+def backwards(pi: Values, ref: Values) -> Values:
     # The reversed declaration, its generator evaluated as declared under samples from the policy.
     return each(lambda d: (pi * d.reversed.generator(ref / pi)).sum(axis=-1), EVERY)
 
 
-def same_alpha(pi, ref):
+def same_alpha(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: divergence(ref, pi), tuple(map(alpha_divergence, ALPHAS)))
 
 
-def derivation():
+def derivation() -> Claims:
     for divergence in SMOOTH:
         exchanged = u * divergence.expression.subs(u, 1 / u)
         yield Claim(divergence.name, exchanged - divergence.reversed.expression)
     s = sympy.Symbol("s", positive=True)
     yield Claim("total_variation", s * sympy.Abs(1 / s - 1) / 2 - sympy.Abs(s - 1) / 2)
     alpha = sympy.Symbol("alpha", real=True)
-    yield Claim("alpha", u * family(alpha).subs(u, 1 / u) - family(1 - alpha))
+    yield Claim("alpha", u * alpha_generator(alpha).subs(u, 1 / u) - alpha_generator(1 - alpha))
 
 
 THEOREM = Theorem(

@@ -4,6 +4,7 @@ import numpy as np
 import sympy
 
 from ..divergences import (
+    ALPHAS,
     CHI_SQUARED,
     FORWARD_KL,
     HELLINGER,
@@ -12,12 +13,13 @@ from ..divergences import (
     REVERSE_KL,
     TOTAL_VARIATION,
     alpha_divergence,
+    each,
 )
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import ALPHAS, each
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 NAMED = (
     FORWARD_KL,
@@ -31,15 +33,15 @@ NAMED = (
 )
 
 
-def declared(pi, ref):
+def declared(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: divergence(pi, ref), NAMED)
 
 
-def kl(p, q):
+def kl(p: Values, q: Values) -> Values:
     return (p * np.log(p / q)).sum(axis=-1)
 
 
-def textbook(pi, ref):
+def textbook(pi: Values, ref: Values) -> Values:
     middle = (pi + ref) / 2
     known = (
         kl(ref, pi),
@@ -54,21 +56,21 @@ def textbook(pi, ref):
     return np.stack([*known, *powers], axis=-1)
 
 
-def directions_exchanged(pi, ref):
+def directions_exchanged(pi: Values, ref: Values) -> Values:
     return textbook(ref, pi)
 
 
-def jensen_shannon_itself(pi, ref):
+def jensen_shannon_itself(pi: Values, ref: Values) -> Values:
     middle = (pi + ref) / 2
     return (kl(pi, middle) + kl(ref, middle)) / 2
 
 
-def derivation():
+def derivation() -> Claims:
     # Term by term, up to a multiple of pi - ref, which sums to zero.
     p, q = sympy.symbols("p q", positive=True)
     m = (p + q) / 2
 
-    def declared_term(divergence):
+    def declared_term(divergence: Values) -> Values:
         return q * divergence.expression.subs(u, p / q)
 
     terms = {

@@ -5,36 +5,29 @@ import sympy
 
 from ..divergences import JENSEN_SHANNON
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import MISPRINT, misprinted
 
-MISPRINT = u * sympy.log(u / 2) - (u + 1) / 2 * sympy.log((u + 1) / 2)
 
-
-def zero(pi):
+def zero(pi: Values) -> Values:
     return (0 * pi).sum(axis=-1)
 
 
-def misprinted(pi, ref):
-    """E_ref[f(u)] for the misprint, `MISPRINT`, written out for floats and balls."""
-    ratio = pi / ref
-    middle = (ratio + 1) / 2
-    return (ref * (ratio * np.log(ratio / 2) - middle * np.log(middle))).sum(axis=-1)
-
-
-def only_first_term_misprinted(pi, ref):
+def only_first_term_misprinted(pi: Values, ref: Values) -> Values:
     # u log(u/2) in place of u log u, the second term as it should be.
     return JENSEN_SHANNON(pi, ref) + (pi * (np.log(pi / ref / 2) - np.log(pi / ref))).sum(axis=-1)
 
 
-def above_the_minimum(pi, ref):
+def above_the_minimum(pi: Values, ref: Values) -> Values:
     """98% of -log 2, the value at pi = ref."""
     one = zero(pi) + 1
     return 98 * np.log(one / 2) / 100
 
 
-def derivation():
+def derivation() -> Claims:
     yield Claim("f(1) = -log 2", MISPRINT.subs(u, 1) + sympy.log(2))
     yield Claim("f(1) = 0, which a generator needs", MISPRINT.subs(u, 1))
 

@@ -5,25 +5,26 @@ import sympy
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b02_misprint import MISPRINT, misprinted
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import MISPRINT, misprinted
 
 
-def log_two(pi):
+def log_two(pi: Values) -> Values:
     return np.log((0 * pi).sum(axis=-1) + 2)
 
 
-def difference_of_kls(pi, ref):
+def difference_of_kls(pi: Values, ref: Values) -> Values:
     return REVERSE_KL(pi, ref) - REVERSE_KL((pi + ref) / 2, ref) - log_two(pi)
 
 
-def jensen_shannon_less_log_two(pi, ref):
+def jensen_shannon_less_log_two(pi: Values, ref: Values) -> Values:
     return JENSEN_SHANNON(pi, ref) / 2 - log_two(pi)
 
 
-def derivation():
+def derivation() -> Claims:
     p, q = sympy.symbols("p q", positive=True)
     m = (p + q) / 2
     # Summed over outcomes, p log 2 gives log 2.

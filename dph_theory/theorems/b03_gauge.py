@@ -3,29 +3,29 @@
 import sympy
 
 from ..binary_reward import filtered
-from ..numeric.balls import trailing
+from ..divergences import SMOOTH, each
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def declared(pi, ref):
-    return each(lambda divergence: divergence(pi, ref))
+def declared(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(pi, ref), SMOOTH)
 
 
-def mean_loss(law, pi, ref, c):
+def mean_loss(law: Values, pi: Values, ref: Values, c: Values) -> Values:
     """E_law[f(u) + c(u-1)] for every divergence."""
     ratio = pi / ref
     shift = trailing(c, 1) * (ratio - 1)
-    return each(lambda divergence: (law * (divergence.generator(ratio) + shift)).sum(axis=-1))
+    return each(lambda divergence: (law * (divergence.generator(ratio) + shift)).sum(axis=-1), SMOOTH)
 
 
-def in_a_gauge(pi, ref, c):
+def in_a_gauge(pi: Values, ref: Values, c: Values) -> Values:
     return mean_loss(ref, pi, ref, c)
 
 
-def derivation():
+def derivation() -> Claims:
     # One outcome's share of the gauge term is c (pi - ref), which sums to zero as ref > 0 everywhere.
     p, q = sympy.symbols("p q", positive=True)
     c = sympy.Symbol("c", real=True)

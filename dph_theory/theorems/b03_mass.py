@@ -4,36 +4,38 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered, valid_mass
-from ..numeric.balls import lowest
+from ..estimators import k2_of_ratio
+from ..numeric.balls import Values, lowest
 from ..references import Source
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import half_squared_log
-from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
-from .b05_chain import sequences
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ..tokens import filtered_token_loss, sequences
+from ._tokens import SAMPLED, SAMPLED_PAIR
 
 
-def off_the_base_rate(pi_first, pi_second, base_first, base_second, valid):
+def off_the_base_rate(
+    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+) -> Values:
     base, pi = sequences(base_first, base_second), sequences(pi_first, pi_second)
     law = filtered(base, valid)
     rarest = lowest(np.where(valid, law, 0 * law + 1))
     return rarest * np.square(np.log(valid_mass(pi, valid) / valid_mass(base, valid))) / 4
 
 
-def two_percent_more(pi_first, pi_second, base_first, base_second, valid):
-    return 1.02 * off_the_base_rate(pi_first, pi_second, base_first, base_second, valid)
-
-
-def off_one(pi_first, pi_second, base_first, base_second, valid):
+def off_one(
+    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+) -> Values:
     law = filtered(sequences(base_first, base_second), valid)
     rarest = lowest(np.where(valid, law, 0 * law + 1))
     return rarest * np.square(np.log(valid_mass(sequences(pi_first, pi_second), valid))) / 4
 
 
-def token_k2(pi_first, pi_second, base_first, base_second, valid):
-    return token_loss(half_squared_log, pi_first, pi_second, base_first, base_second, valid)
+def token_k2(
+    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+) -> Values:
+    return filtered_token_loss(k2_of_ratio, pi_first, pi_second, base_first, base_second, valid)
 
 
-def derivation():
+def derivation() -> Claims:
     # pi(Y1)/A1 = E_{p_*}[u] lies between the least and the greatest ratio of a correct sequence, so its
     # squared log is at most that of one of them, log u = x_1 + x_2 over its tokens; its term of the loss is
     # (x_1^2 + x_2^2)/2 >= (x_1+x_2)^2/4, with a weight p_* of at least the rarest one's. T tokens: 2T for 4.
@@ -52,13 +54,13 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=off_the_base_rate,
     rhs=token_k2,
-    instances=REHEARSAL,
+    instances=SAMPLED,
     expected=Verdict.PROVED,
-    examples=(EXAMPLE,),
+    examples=(SAMPLED_PAIR,),
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour("a bound 2% higher", lhs=two_percent_more),
+        neighbour("a bound 2% higher", lhs=scaled(off_the_base_rate, 1.02)),
         neighbour("near one in place of A1", lhs=off_one),
     ),
 )

@@ -3,39 +3,32 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import filtered, valid_mass
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..binary_reward import valid_mass, with_validity
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence, each
+from ..estimators import mean_on_filtered
 from ..fdivergence import u
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
+from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
 
 HALF = alpha_divergence(0.5)
 LOSSES = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, HALF)
 
 
-def on_filtered(loss, pi, base, valid):
-    """E_{p_*}[loss(u)], u = pi/base, for a function of the ratio: an average over correct samples only."""
-    # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
-    ratio = np.where(valid, pi / base, 0 * pi + 1)
-    return (filtered(base, valid) * loss(ratio)).sum(axis=-1)
-
-
-def in_gauge(f, c):
+def in_gauge(f: Values, c: Values) -> Values:
     return lambda ratio: f.generator(ratio) + trailing(c, 1) * (ratio - 1)
 
 
-def gains(pi, base, valid, c):
+def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
     """By how much every loss of pi is below the base policy's own, which is 0."""
-    return -each(lambda f: on_filtered(in_gauge(f, c), pi, base, valid), LOSSES)
+    return -each(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), LOSSES)
 
 
-def stationary_ratios(c):
+def stationary_ratios(c: Values) -> Side:
     """The roots u of f'(u) + c = 0, and where there are any; elsewhere the loss falls for every u."""
 
-    def root(value, exists):
+    def root(value: Values, exists: Values) -> Values:
         exists = np.asarray(exists).astype(bool)
         return np.where(exists, value, 0 * c + 1), exists
 
@@ -48,7 +41,7 @@ def stationary_ratios(c):
         )
 
 
-def target_masses(base, valid, c):
+def target_masses(base: Values, valid: Values, c: Values) -> Claims:
     """The masses m on Y1 with f'(m/A1) + c = 0, capped at 1, one for every loss."""
     base_rate = valid_mass(base, valid)
     for ratio, exists in stationary_ratios(c):
@@ -56,32 +49,28 @@ def target_masses(base, valid, c):
         yield np.where(inside, ratio * base_rate, 0 * c + 1)
 
 
-def spread_out(mass, base, valid):
-    """The policy m p_* on Y1, the missing mass 1-m as p_0 on Y0."""
-    mass = trailing(mass, 1)
-    return mass * filtered(base, valid) + (1 - mass) * filtered(base, ~valid)
-
-
-def gains_at(masses, base, valid, c):
+def gains_at(masses: Values, base: Values, valid: Values, c: Values) -> Values:
     """The same, of every loss at its own policy m p_*."""
-    policies = [spread_out(mass, base, valid) for mass in masses]
-    losses = [on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(LOSSES, policies, strict=True)]
+    policies = [with_validity(mass, base, valid) for mass in masses]
+    losses = [
+        mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(LOSSES, policies, strict=True)
+    ]
     return -np.stack(losses, axis=-1)
 
 
-def greatest_gains(base, valid, c):
+def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
     return gains_at(target_masses(base, valid, c), base, valid, c)
 
 
-def gauge_ignored(base, valid, c):
+def gauge_ignored(base: Values, valid: Values, c: Values) -> Values:
     return gains_at(target_masses(base, valid, 0 * c), base, valid, c)
 
 
-def always_the_filtered_model(base, valid, c):
+def always_the_filtered_model(base: Values, valid: Values, c: Values) -> Values:
     return gains_at([0 * c + 1] * len(LOSSES), base, valid, c)
 
 
-def derivation():
+def derivation() -> Claims:
     # f is convex (B1), so f(u) + cu lies above its tangent at s = m/A1, whose slope is f'(s) + c. Averaged
     # over p_*, with E_{p_*}[u] = pi(Y1)/A1 <= 1/A1: if the root of f' = -c is below 1/A1, s is the root and
     # the slope is 0; else s = 1/A1, the slope is at most 0 as f' rises, and E[u] - s <= 0. The loss at u = s,

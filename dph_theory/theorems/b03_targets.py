@@ -3,24 +3,19 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import valid_mass
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
-from ..estimators import K3
+from ..binary_reward import valid_mass, with_validity
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..estimators import k3_of_ratio, mean_on_filtered
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b03_minimiser import HALF, on_filtered, spread_out
+from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
 
-
-def k3(ratio):
-    """U - 1 - log u: k3 = e^-x - 1 + x at x = log(base/pi), its sample drawn from the base."""
-    return K3.on_samples(-np.log(ratio))
-
-
+HALF = alpha_divergence(0.5)
 LOSSES = (
     FORWARD_KL.generator,
-    k3,
+    k3_of_ratio,
     REVERSE_KL.generator,
     JENSEN_SHANNON.generator,
     HALF.generator,
@@ -28,32 +23,32 @@ LOSSES = (
 """As printed, of the ratio u = pi/base: -log u, k3, u log u, Jensen-Shannon, alpha = 1/2."""
 
 
-def gains(pi, base, valid):
+def gains(pi: Values, base: Values, valid: Values) -> Values:
     """By how much every loss of pi is below the base policy's own, which is 0."""
-    return -np.stack([on_filtered(loss, pi, base, valid) for loss in LOSSES], axis=-1)
+    return -np.stack([mean_on_filtered(loss, pi, base, valid) for loss in LOSSES], axis=-1)
 
 
-def table(base_rate):
+def table(base_rate: Values) -> Values:
     """The mass m on Y1 that each loss asks for."""
     whole = 0 * base_rate + 1
     return whole, base_rate, base_rate / np.exp(whole), base_rate, base_rate
 
 
-def gains_at(masses, base, valid):
+def gains_at(masses: Values, base: Values, valid: Values) -> Values:
     """The same, of every loss at its own policy m p_*."""
-    policies = [spread_out(mass, base, valid) for mass in masses]
+    policies = [with_validity(mass, base, valid) for mass in masses]
     pairs = zip(LOSSES, policies, strict=True)
-    return -np.stack([on_filtered(loss, pi, base, valid) for loss, pi in pairs], axis=-1)
+    return -np.stack([mean_on_filtered(loss, pi, base, valid) for loss, pi in pairs], axis=-1)
 
 
-def at_the_targets(base, valid):
+def at_the_targets(base: Values, valid: Values) -> Values:
     return gains_at(table(valid_mass(base, valid)), base, valid)
 
 
-def with_one_changed(index, mass):
+def with_one_changed(index: Values, mass: Values) -> Side:
     """The right side with one entry of the table replaced by a function of A1."""
 
-    def side(base, valid):
+    def side(base: Values, valid: Values) -> Values:
         base_rate = valid_mass(base, valid)
         masses = list(table(base_rate))
         masses[index] = mass(base_rate)
@@ -62,15 +57,15 @@ def with_one_changed(index, mass):
     return side
 
 
-def whole(base_rate):
+def whole(base_rate: Values) -> Values:
     return 0 * base_rate + 1
 
 
-def derivation():
+def derivation() -> Claims:
     # Special cases of B3.minimiser: convex losses, stationary at m/A1, or falling up to the cap m = 1.
-    k3 = u - 1 - sympy.log(u)
+    k3_of_ratio = u - 1 - sympy.log(u)
     rows = (
-        ("k3", k3, 1),
+        ("k3", k3_of_ratio, 1),
         ("u log u", REVERSE_KL.expression, sympy.exp(-1)),
         ("Jensen-Shannon", JENSEN_SHANNON.expression, 1),
         ("alpha", HALF.expression, 1),

@@ -5,40 +5,41 @@ import sympy
 
 from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
+from ..estimators import k2_of_ratio, k3_of_ratio
 from ..fdivergence import u
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import half_squared_log
-from .b03_filtered import EXAMPLE, REHEARSAL, token_loss
-from .b03_targets import k3
-from .b05_chain import sequences
+from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
+from ..tokens import filtered_token_loss, sequences
+from ._tokens import SAMPLED, SAMPLED_PAIR
 
 HALF = alpha_divergence(0.5)
-LOSSES = (k3, half_squared_log, JENSEN_SHANNON.generator, HALF.generator, TOTAL_VARIATION.generator)
+LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generator, TOTAL_VARIATION.generator)
 """Non-negative, zero at u = 1 only: k3, k2 (not convex), Jensen-Shannon and alpha as printed, |u-1|/2."""
 
 
-def of_the_policy(losses=LOSSES):
+def of_the_policy(losses: Values = LOSSES) -> Side:
     """The token losses of pi, as a side."""
 
-    def side(pi_first, pi_second, base_first, base_second, valid):
+    def side(
+        pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+    ) -> Values:
         given = (pi_first, pi_second, base_first, base_second, valid)
-        return np.stack([token_loss(loss, *given) for loss in losses], axis=-1)
+        return np.stack([filtered_token_loss(loss, *given) for loss in losses], axis=-1)
 
     return side
 
 
-def of_the_base(losses=LOSSES):
+def of_the_base(losses: Values = LOSSES) -> Side:
     """The token losses at pi = a, as a side."""
 
-    def side(base_first, base_second, valid):
+    def side(base_first: Values, base_second: Values, valid: Values) -> Values:
         return of_the_policy(losses)(base_first, base_second, base_first, base_second, valid)
 
     return side
 
 
-def of_the_filtered_model(base_first, base_second, valid):
+def of_the_filtered_model(base_first: Values, base_second: Values, valid: Values) -> Values:
     """The token losses at p_*, written as a first token's law and the second's given the first."""
     law = filtered(sequences(base_first, base_second), valid).reshape(base_second.shape)
     first = law.sum(axis=-1)
@@ -47,7 +48,7 @@ def of_the_filtered_model(base_first, base_second, valid):
     return of_the_policy()(first, second, base_first, base_second, valid)
 
 
-def derivation():
+def derivation() -> Claims:
     # A sum of non-negative terms, zero if and only if u_t = 1 at every token of every correct sequence: then
     # pi(y) = prod pi(y_t|y_<t) = a(y) on Y1, and the mass there is A1. It remains that each f is such.
     functions = {
@@ -75,9 +76,9 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=of_the_base(),
     rhs=of_the_policy(),
-    instances=REHEARSAL,
+    instances=SAMPLED,
     expected=Verdict.PROVED,
-    examples=(EXAMPLE,),
+    examples=(SAMPLED_PAIR,),
     symbolic=derivation,
     false_neighbours=(
         neighbour("least at p_*", lhs=of_the_filtered_model),

@@ -2,27 +2,26 @@
 
 import sympy
 
-from ..divergences import alpha_divergence
+from ..divergences import alpha_divergence, alpha_generator
 from ..fdivergence import u
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import family
-from .b04_kl import EXAMPLES, PAIR, bounds, derivation_for, squared_distance
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 FAMILY = tuple(map(alpha_divergence, (-1, -0.5, 0.25, 0.5, 1.5, 2)))
 BEYOND = (alpha_divergence(2.5),)
 COUNTEREXAMPLE = example(pi=".4335 .5665", ref=".0001 .9999")
 
 
-def derivation():
+def derivation() -> Claims:
     # alpha = -1 + 3t and 2 - alpha = 3(1-t), with t = 1/(1+odds) in (0, 1): here b = (1+alpha)/3 = t.
     t = 1 / (1 + sympy.Symbol("odds", positive=True))
-    yield from derivation_for("alpha in (-1, 2)", family(3 * t - 1))
+    yield from gilardoni("alpha in (-1, 2)", alpha_generator(3 * t - 1))
     for divergence in FAMILY:
-        yield from derivation_for(divergence.name, divergence.expression)
+        yield from gilardoni(divergence.name, divergence.expression)
     alpha = sympy.Symbol("alpha", real=True)
-    b = -sympy.simplify(sympy.diff(family(alpha), u, 3).subs(u, 1) / 3)
+    b = -sympy.simplify(sympy.diff(alpha_generator(alpha), u, 3).subs(u, 1) / 3)
     yield Claim("b = (1+alpha)/3", b - (1 + alpha) / 3)
 
 
@@ -32,19 +31,21 @@ THEOREM = Theorem(
     source=Source("gilardoni2010pinsker", "alpha in [-1, 2]"),
     statement=r"\mathrm{TV}^2 \le \frac{D_\alpha}{2 f''(1)} = \tfrac12 D_\alpha,\quad \alpha \in [-1, 2]",
     relation=Relation.AT_MOST,
-    lhs=squared_distance,
-    rhs=bounds(FAMILY),
+    lhs=squared_variation,
+    rhs=pinsker_bounds(FAMILY),
     instances=PAIR,
     expected=Verdict.PROVED,
-    examples=EXAMPLES,
+    examples=PAIRS,
     symbolic=derivation,
     tight=True,
     floor=1e-12,
     false_neighbours=(
         *(
-            neighbour(f"alpha = {alpha:g}, constant cut by 2%", rhs=bounds((divergence,), factor=0.98))
+            neighbour(
+                f"alpha = {alpha:g}, constant cut by 2%", rhs=scaled(pinsker_bounds((divergence,)), 0.98)
+            )
             for alpha, divergence in zip((-1, 0.5, 2), (FAMILY[0], FAMILY[3], FAMILY[5]), strict=True)
         ),
-        neighbour("alpha = 2.5", rhs=bounds(BEYOND), examples=(COUNTEREXAMPLE,)),
+        neighbour("alpha = 2.5", rhs=pinsker_bounds(BEYOND), examples=(COUNTEREXAMPLE,)),
     ),
 )

@@ -2,12 +2,12 @@
 
 from ..divergences import JENSEN_SHANNON
 from ..references import Source
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b04_kl import EXAMPLES, PAIR, bounds, derivation_for, squared_distance
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 
-def derivation():
-    yield from derivation_for(JENSEN_SHANNON.name, JENSEN_SHANNON.expression)
+def derivation() -> Claims:
+    yield from gilardoni(JENSEN_SHANNON.name, JENSEN_SHANNON.expression)
 
 
 THEOREM = Theorem(
@@ -16,16 +16,16 @@ THEOREM = Theorem(
     source=Source("gilardoni2010pinsker", "Jensen-Shannon"),
     statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \mathrm{KL}(\pi\|m) + \mathrm{KL}(\pi_{ref}\|m)",
     relation=Relation.AT_MOST,
-    lhs=squared_distance,
-    rhs=bounds((JENSEN_SHANNON,)),
+    lhs=squared_variation,
+    rhs=pinsker_bounds((JENSEN_SHANNON,)),
     instances=PAIR,
     expected=Verdict.PROVED,
-    examples=EXAMPLES,
+    examples=PAIRS,
     symbolic=derivation,
     tight=True,
     floor=1e-12,
     false_neighbours=(
-        neighbour("constant cut by 2%", rhs=bounds((JENSEN_SHANNON,), factor=0.98)),
-        neighbour("the constant of the KLs, f''(1) = 1", rhs=bounds((JENSEN_SHANNON,), factor=0.5)),
+        neighbour("constant cut by 2%", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.98)),
+        neighbour("the constant of the KLs, f''(1) = 1", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.5)),
     ),
 )

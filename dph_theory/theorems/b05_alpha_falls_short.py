@@ -1,10 +1,12 @@
 """B5: the alpha token sum is no lower bound of the sequence divergence, alpha = 1/2."""
 
+from functools import partial
+
 from ..divergences import alpha_divergence
 from ..references import Source
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b05_chain import TWO_TOKENS, of_sequences, of_tokens, under_policy_prefixes
-from .b05_js_falls_short import BRANCH_AT_SECOND
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
+from ._tokens import BRANCH_AT_SECOND, TWO_TOKENS
 
 HALF = alpha_divergence(0.5)
 
@@ -15,14 +17,14 @@ THEOREM = Theorem(
     statement=r"\sum_t E_{y_{<t}\sim\pi_{ref}} D_\alpha(\pi(\cdot|y_{<t})\|\pi_{ref}(\cdot|y_{<t}))"
     r" \le D_\alpha(\pi\|\pi_{ref}),\quad \alpha = \tfrac12",
     relation=Relation.AT_MOST,
-    lhs=of_tokens(HALF),
-    rhs=of_sequences(HALF),
+    lhs=partial(token_divergence, HALF),
+    rhs=partial(sequence_divergence, HALF),
     instances=TWO_TOKENS,
     expected=Verdict.REFUTED,
     examples=(BRANCH_AT_SECOND,),
     false_neighbours=(
-        neighbour("prefixes sampled from the policy", lhs=under_policy_prefixes(HALF)),
-        neighbour("the token sum cut by 5%", lhs=of_tokens(HALF, factor=0.95)),
+        neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, HALF)),
+        neighbour("the token sum cut by 5%", lhs=scaled(partial(token_divergence, HALF), 0.95)),
     ),
     note="Once the first token has told policy and reference apart, a second difference adds little to the"
     " sequence divergence and its full amount to the token sum. The sum is the larger one for product"

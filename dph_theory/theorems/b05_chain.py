@@ -1,52 +1,18 @@
 """B5, first claim: forward KL of sequences is the sum of token forward KLs under reference prefixes."""
 
+from functools import partial
+
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..references import Source
-from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-
-TWO_TOKENS = chart(
-    pi_first=simplex(3), pi_second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3)
-)
-"""Policy and reference over two tokens of three symbols: the first law, and the second given the first."""
+from ..statement.charts import example
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
+from ._tokens import TWO_TOKENS
 
 
-def sequences(first, second):
-    """The law of two tokens, (..., symbols) and (..., symbols, symbols) to (..., symbols^2)."""
-    law = first[..., None] * second
-    return law.reshape(*law.shape[:-2], -1)
-
-
-def of_sequences(divergence):
-    """D_f of the two laws of sequences, as a side."""
-
-    def side(pi_first, pi_second, ref_first, ref_second):
-        return divergence(sequences(pi_first, pi_second), sequences(ref_first, ref_second))
-
-    return side
-
-
-def of_tokens(divergence, *, factor=1):
-    """The first token's D_f plus E_{x ~ ref} of the second's given x, times the factor, as a side."""
-
-    def side(pi_first, pi_second, ref_first, ref_second):
-        later = (ref_first * divergence(pi_second, ref_second)).sum(axis=-1)
-        return factor * (divergence(pi_first, ref_first) + later)
-
-    return side
-
-
-def under_policy_prefixes(divergence):
-    def side(pi_first, pi_second, ref_first, ref_second):
-        later = (pi_first * divergence(pi_second, ref_second)).sum(axis=-1)
-        return divergence(pi_first, ref_first) + later
-
-    return side
-
-
-def derivation():
+def derivation() -> Claims:
     # One sequence xy: the log ratio splits over the tokens. Summed over y the first part leaves the first
     # token's term of x; the second is the second token's term of y, weighted by ref(x). Longer sequences by
     # induction, with the prefix in the place of x.
@@ -64,8 +30,8 @@ THEOREM = Theorem(
     statement=r"\sum_t E_{y_{<t}\sim\pi_{ref}} \mathrm{KL}(\pi_{ref}(\cdot|y_{<t})\|\pi(\cdot|y_{<t}))"
     r" = \mathrm{KL}(\pi_{ref}\|\pi)",
     relation=Relation.EQUAL,
-    lhs=of_tokens(FORWARD_KL),
-    rhs=of_sequences(FORWARD_KL),
+    lhs=partial(token_divergence, FORWARD_KL),
+    rhs=partial(sequence_divergence, FORWARD_KL),
     instances=TWO_TOKENS,
     expected=Verdict.PROVED,
     examples=(
@@ -75,9 +41,11 @@ THEOREM = Theorem(
     ),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("prefixes sampled from the policy", lhs=under_policy_prefixes(FORWARD_KL)),
+        neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, FORWARD_KL)),
         neighbour(
-            "reverse KL under reference prefixes", lhs=of_tokens(REVERSE_KL), rhs=of_sequences(REVERSE_KL)
+            "reverse KL under reference prefixes",
+            lhs=partial(token_divergence, REVERSE_KL),
+            rhs=partial(sequence_divergence, REVERSE_KL),
         ),
     ),
 )

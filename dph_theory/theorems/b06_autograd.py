@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
-def by_autograd(pi, ref):
+def by_autograd(pi: Values, ref: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
     from ..audit import catalogue_forms as forms
     from ..audit.batched import expected_gradients
@@ -26,12 +27,12 @@ def by_autograd(pi, ref):
     return expected_gradients(losses, pi, ref, law=pi)
 
 
-def by_theory(pi, ref):
+def by_theory(pi: Values, ref: Values) -> Values:
     forward, reverse = FORWARD_KL.gradient(pi, ref), REVERSE_KL.gradient(pi, ref)
     return np.stack([0 * pi, reverse, forward, reverse, reverse], axis=1)
 
 
-def as_hoped(pi, ref):
+def as_hoped(pi: Values, ref: Values) -> Values:
     reverse = REVERSE_KL.gradient(pi, ref)
     return np.stack([reverse] * 5, axis=1)
 

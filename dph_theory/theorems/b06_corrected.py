@@ -2,24 +2,21 @@
 
 import sympy
 
-from ..divergences import REVERSE_KL
+from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K3, x
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b06_squared import forward_kl_gradient, reverse_kl_gradient, same_gradient
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import same_gradient
 
 
-def gradient_of_corrected_k3(pi, ref):
-    return K3.corrected_loss_gradient(pi, ref)
-
-
-def with_the_ratio(pi, ref, d):
+def with_the_ratio(pi: Values, ref: Values, d: Values) -> Values:
     """E_old[grad (pi/pi_old) k3] at pi_old = pi: the ratio's pi_old, a constant, cancels the sampling law."""
     return sum(d(p * K3.expression.subs(x, sympy.log(p / q))) for p, q in zip(pi, ref, strict=True))
 
 
-def derivation():
+def derivation() -> Claims:
     # The product rule puts k3 itself beside its slope as the weight of the score.
     yield from same_gradient(K3.expression + sympy.diff(K3.expression, x), REVERSE_KL, with_the_ratio)
 
@@ -31,14 +28,14 @@ THEOREM = Theorem(
     statement=r"E_{\pi_{old}}\big[\nabla\tfrac{\pi}{\pi_{old}}(r - 1 - \log r)\big]_{\pi_{old} = \pi}"
     r" = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
     relation=Relation.EQUAL,
-    lhs=gradient_of_corrected_k3,
-    rhs=reverse_kl_gradient,
+    lhs=K3.corrected_loss_gradient,
+    rhs=REVERSE_KL.gradient,
     instances=chart(pi=simplex(4), ref=simplex(4)),
     expected=Verdict.PROVED,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("the ratio not differentiated", lhs=lambda pi, ref: K3.loss_gradient(pi, ref)),
-        neighbour("the corrected form gives the forward-KL gradient", rhs=forward_kl_gradient),
+        neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
+        neighbour("the corrected form gives the forward-KL gradient", rhs=FORWARD_KL.gradient),
     ),
 )

@@ -2,20 +2,15 @@
 
 import sympy
 
-from ..divergences import FORWARD_KL
+from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K3, x
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b06_nothing import at_fixed_samples
-from .b06_squared import forward_kl_gradient, reverse_kl_gradient, same_gradient
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import at_fixed_samples, same_gradient
 
 
-def gradient_of_k3(pi, ref):
-    return K3.loss_gradient(pi, ref)
-
-
-def derivation():
+def derivation() -> Claims:
     yield from same_gradient(
         sympy.diff(K3.expression, x), FORWARD_KL, lambda pi, ref, d: at_fixed_samples(K3, pi, ref, d)
     )
@@ -28,13 +23,13 @@ THEOREM = Theorem(
     statement=r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
     r" \quad\text{(samples fixed)}",
     relation=Relation.EQUAL,
-    lhs=gradient_of_k3,
-    rhs=forward_kl_gradient,
+    lhs=K3.loss_gradient,
+    rhs=FORWARD_KL.gradient,
     instances=chart(pi=simplex(4), ref=simplex(4)),
     expected=Verdict.PROVED,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
-    false_neighbours=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=reverse_kl_gradient),),
+    false_neighbours=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=REVERSE_KL.gradient),),
     note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
     " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation, estimated"
     " on policy samples, which hardly visit what the policy has forgotten.",

@@ -4,41 +4,22 @@ import sympy
 
 from ..divergences import REVERSE_KL
 from ..estimators import K1, x
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import at_fixed_samples, symbolic_softmax
 
 
-def gradient_of_k1(pi, ref):
-    return K1.loss_gradient(pi, ref)
-
-
-def zero(pi):
+def zero(pi: Values) -> Values:
     return 0 * pi
 
 
-def softmax(outcomes):
-    """A softmax policy, a reference, and d/d theta_0, symbolically.
-
-    The policy is w/sum(w) with w = e^theta, so that d/d theta_0 = w_0 d/d w_0. By the symmetry of the
-    outcomes the derivative in theta_0 speaks for all.
-    """
-    w = sympy.symbols(f"w:{outcomes}", positive=True)
-    s = sympy.symbols(f"s:{outcomes}", positive=True)
-    pi, ref = [v / sum(w) for v in w], [v / sum(s) for v in s]
-    return pi, ref, lambda expression: w[0] * sympy.diff(expression, w[0])
-
-
-def at_fixed_samples(estimator, pi, ref, d):
-    """E_pi[d k]: the estimator differentiated at each outcome, weighted by how often it is sampled."""
-    return sum(p * d(estimator.expression.subs(x, sympy.log(p / q))) for p, q in zip(pi, ref, strict=True))
-
-
-def derivation():
+def derivation() -> Claims:
     # The slope of k1 in log pi is one, so its gradient is the mean score: sum_y grad pi(y) = grad 1 = 0.
     yield Claim("every score has the same weight", sympy.diff(K1.expression, x) - 1)
     for outcomes in (2, 3):
-        pi, ref, d = softmax(outcomes)
+        pi, ref, d = symbolic_softmax(outcomes)
         yield Claim(f"softmax, {outcomes} outcomes", at_fixed_samples(K1, pi, ref, d))
 
 
@@ -48,7 +29,7 @@ THEOREM = Theorem(
     source=Source("schulman2020kl"),
     statement=r"E_\pi[\nabla(-\log r)] = E_\pi[\nabla\log\pi] = 0 \quad\text{(samples fixed)}",
     relation=Relation.EQUAL,
-    lhs=gradient_of_k1,
+    lhs=K1.loss_gradient,
     rhs=zero,
     instances=chart(pi=simplex(4), ref=simplex(4)),
     expected=Verdict.PROVED,

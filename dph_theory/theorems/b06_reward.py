@@ -2,25 +2,22 @@
 
 import sympy
 
-from ..divergences import REVERSE_KL
+from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K1, K2, K3, x
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b06_squared import forward_kl_gradient, reverse_kl_gradient, same_gradient
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import same_gradient
 
 
-def gradient_of_k1_reward(pi, ref):
-    return K1.reward_gradient(pi, ref)
-
-
-def weighted_scores(pi, ref, d):
+def weighted_scores(pi: Values, ref: Values, d: Values) -> Values:
     return sum(
         p * K1.expression.subs(x, sympy.log(p / q)) * d(sympy.log(p)) for p, q in zip(pi, ref, strict=True)
     )
 
 
-def derivation():
+def derivation() -> Claims:
     yield from same_gradient(K1.expression, REVERSE_KL, weighted_scores)
 
 
@@ -30,15 +27,15 @@ THEOREM = Theorem(
     source=Source("schulman2020kl"),
     statement=r"E_\pi[(-\log r)\,\nabla\log\pi] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
     relation=Relation.EQUAL,
-    lhs=gradient_of_k1_reward,
-    rhs=reverse_kl_gradient,
+    lhs=K1.reward_gradient,
+    rhs=REVERSE_KL.gradient,
     instances=chart(pi=simplex(4), ref=simplex(4)),
     expected=Verdict.PROVED,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("k1 in the reward gives the forward-KL gradient", rhs=forward_kl_gradient),
-        neighbour("k2 in the reward does as well", lhs=lambda pi, ref: K2.reward_gradient(pi, ref)),
-        neighbour("k3 in the reward does as well", lhs=lambda pi, ref: K3.reward_gradient(pi, ref)),
+        neighbour("k1 in the reward gives the forward-KL gradient", rhs=FORWARD_KL.gradient),
+        neighbour("k2 in the reward does as well", lhs=K2.reward_gradient),
+        neighbour("k3 in the reward does as well", lhs=K3.reward_gradient),
     ),
 )

@@ -2,25 +2,24 @@
 
 import sympy
 
-from ..divergences import REVERSE_KL
+from ..divergences import REVERSE_KL, each
 from ..estimators import K1, K2, K3, x
 from ..fdivergence import u
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def expected_k1_and_k3(pi, ref):
+def expected_k1_and_k3(pi: Values, ref: Values) -> Values:
     return each(lambda estimator: estimator.expected_value(pi, ref), (K1, K3))
 
 
-def reverse_kl(pi, ref):
+def reverse_kl(pi: Values, ref: Values) -> Values:
     return trailing(REVERSE_KL(pi, ref), 1)
 
 
-def derivation():
+def derivation() -> Claims:
     # E_pi[k] = E_ref[u k(log u)], so k is unbiased if u k(log u) is the generator up to a gauge c (u - 1).
     for estimator, gauge in ((K1, 0), (K3, -1)):
         generator = u * estimator.expression.subs(x, sympy.log(u))

@@ -3,42 +3,42 @@
 import sympy
 
 from ..binary_reward import filtered
-from ..divergences import alpha_divergence
+from ..divergences import ALPHAS, alpha_divergence, alpha_generator, each
 from ..estimators import alpha_dpg_reward, reward_gradient
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import ALPHAS, each, family
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def policy_gradient(pi, base, valid):
+def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: reward_gradient(pi, alpha_dpg_reward(pi, base, valid, a)), ALPHAS)
 
 
-def downhill(pi, base, valid):
+def downhill(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
     return each(lambda a: -alpha_divergence(a).gradient(pi, target), ALPHAS)
 
 
-def uphill(pi, base, valid):
+def uphill(pi: Values, base: Values, valid: Values) -> Values:
     return -downhill(pi, base, valid)
 
 
-def towards_base(pi, base):
+def towards_base(pi: Values, base: Values) -> Values:
     return each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS)
 
 
-def reversed_family(pi, base, valid):
+def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
 
 
-def derivation():
+def derivation() -> Claims:
     # grad D_f = E_pi[f'(u) grad log pi] with u = pi/p_*, and scores have mean zero: it is enough that
     # R + f'(u) is the same at every outcome. On invalid outcomes u is infinite: R and f' have limits there.
     alpha = sympy.Symbol("alpha", positive=True)
-    slope = sympy.diff(family(alpha), u)
+    slope = sympy.diff(alpha_generator(alpha), u)
     reward = (u**-alpha - 1) / alpha
     yield Claim("R + f'(u) is constant over the outcomes", sympy.diff(reward + slope, u))
     v = sympy.Symbol("v", positive=True)  # v = u^-alpha, which is zero on invalid outcomes

@@ -3,18 +3,18 @@
 import numpy as np
 
 from ..estimators import alpha_dpg_reward
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
-def on_invalid(pi, base, valid, alpha):
+def on_invalid(pi: Values, base: Values, valid: Values, alpha: Values) -> Values:
     reward = alpha_dpg_reward(pi, base, valid, alpha)
     return np.where(valid, 0 * reward, reward)
 
 
-def least(pi, valid, alpha):
+def least(pi: Values, valid: Values, alpha: Values) -> Values:
     return np.where(valid, 0 * pi, -1 / trailing(alpha, 1))
 
 

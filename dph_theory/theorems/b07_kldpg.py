@@ -7,28 +7,29 @@ from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import reward_gradient
 from ..fdivergence import u
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def policy_gradient(pi, base, valid):
+def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
     return reward_gradient(pi, filtered(base, valid) / pi - 1)
 
 
-def downhill(pi, base, valid):
+def downhill(pi: Values, base: Values, valid: Values) -> Values:
     return -FORWARD_KL.gradient(pi, filtered(base, valid))
 
 
-def towards_base(pi, base):
+def towards_base(pi: Values, base: Values) -> Values:
     return -REVERSE_KL.gradient(pi, base)
 
 
-def verifier_reward(pi, valid):
+def verifier_reward(pi: Values, valid: Values) -> Values:
     return reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi))
 
 
-def derivation():
+def derivation() -> Claims:
     # As in B7.gradient: the reward is -f'(u) up to a constant, at invalid outcomes (1/u = 0) as well.
     yield Claim("R + f'(u) is constant over the outcomes", sympy.diff(1 / u - 1 + FORWARD_KL.derivative, u))
 

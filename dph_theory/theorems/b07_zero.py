@@ -3,38 +3,37 @@
 import sympy
 
 from ..binary_reward import filtered, valid_mass
-from ..divergences import alpha_divergence
-from ..numeric.balls import trailing
+from ..divergences import alpha_divergence, each
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)
 """Values of alpha, dyadic, so that balls take them exactly."""
 
 
-def to_filtered(pi, base, valid):
+def to_filtered(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
     return each(lambda a: alpha_divergence(a)(pi, target), SHRINKING)
 
 
-def from_invalid(pi, valid):
+def from_invalid(pi: Values, valid: Values) -> Values:
     mu = valid_mass(pi, valid)
     return each(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
 
 
-def both_parts(pi, base, valid):
+def both_parts(pi: Values, base: Values, valid: Values) -> Values:
     mu, target, inside = valid_mass(pi, valid), filtered(base, valid), filtered(pi, valid)
     within = each(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
     return from_invalid(pi, valid) + within
 
 
-def at_one_half(pi, base, valid):
+def at_one_half(pi: Values, base: Values, valid: Values) -> Values:
     return trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1)
 
 
-def derivation():
+def derivation() -> Claims:
     # D = (1 - S)/(alpha (1-alpha)) with S = sum pi^(1-alpha) p_*^alpha, a sum over Y1 only, where pi is mu
     # times its restriction: S = mu^(1-alpha) S', and S' = 1 - alpha (1-alpha) D' within Y1.
     a, mu, d = sympy.symbols("alpha mu D", positive=True)

@@ -3,32 +3,33 @@
 import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Side, Theorem, Verdict, neighbour
 
 FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 
 
-def generator_loss_by_autograd(pi, ref):
+def generator_loss_by_autograd(pi: Values, ref: Values) -> Values:
     return _by_autograd(pi, ref, law=ref)
 
 
-def on_policy_samples(pi, ref):
+def on_policy_samples(pi: Values, ref: Values) -> Values:
     return _by_autograd(pi, ref, law=pi)
 
 
-def _by_autograd(pi, ref, law):
+def _by_autograd(pi: Values, ref: Values, law: Values) -> Side:
     # PyTorch is loaded only when the entry is checked.
     from ..audit.batched import expected_gradients
 
-    def form(divergence):
+    def form(divergence: Values) -> Values:
         return lambda log_pi, log_ref: divergence.on_log_ratio(log_pi - log_ref).value.sum()
 
     return expected_gradients({f.name: form(f) for f in FAMILY}, pi, ref, law)
 
 
-def gradients(pi, ref):
+def gradients(pi: Values, ref: Values) -> Values:
     return np.stack([f.gradient(pi, ref) for f in FAMILY], axis=1)
 
 

@@ -3,39 +3,39 @@
 import numpy as np
 import sympy
 
+from ..divergences import COMPARED, each
 from ..estimators import definition_form, generator_form
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-from .b08_mean import FAMILY
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def generator_side(pi, ref):
+def generator_side(pi: Values, ref: Values) -> Values:
     # The negative part of the gap is moved over to this side, so that no two large terms cancel.
-    return each(lambda d: generator_form(d, pi, ref).variance + squares(d, pi, ref, ref / pi), FAMILY)
+    return each(lambda d: generator_form(d, pi, ref).variance + squares(d, pi, ref, ref / pi), COMPARED)
 
 
-def definition_side(pi, ref):
-    return each(lambda d: definition_form(d, pi, ref).variance + squares(d, pi, ref, 0 * pi + 1), FAMILY)
+def definition_side(pi: Values, ref: Values) -> Values:
+    return each(lambda d: definition_form(d, pi, ref).variance + squares(d, pi, ref, 0 * pi + 1), COMPARED)
 
 
-def squares(divergence, pi, ref, weight):
+def squares(divergence: Values, pi: Values, ref: Values, weight: Values) -> Values:
     """E_ref[weight f(u)^2] in the gauge f'(1) = 0."""
     u = pi / ref
     normalised = divergence.generator(u) - divergence.generator_derivative(0 * u + 1) * (u - 1)
     return (ref * weight * np.square(normalised)).sum(axis=-1)
 
 
-def generator_variance(pi, ref):
-    return each(lambda d: generator_form(d, pi, ref).variance, FAMILY)
+def generator_variance(pi: Values, ref: Values) -> Values:
+    return each(lambda d: generator_form(d, pi, ref).variance, COMPARED)
 
 
-def definition_variance(pi, ref):
-    return each(lambda d: definition_form(d, pi, ref).variance, FAMILY)
+def definition_variance(pi: Values, ref: Values) -> Values:
+    return each(lambda d: definition_form(d, pi, ref).variance, COMPARED)
 
 
-def derivation():
+def derivation() -> Claims:
     # Both forms have the mean D_f, so the variances differ as the second moments: E_ref[f^2] against
     # E_pi[(f/u)^2], where pi = u ref.
     f, ref, u = sympy.symbols("f ref u", positive=True)

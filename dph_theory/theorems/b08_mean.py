@@ -2,34 +2,30 @@
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..divergences import COMPARED, each
 from ..estimators import definition_form, generator_form
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-
-FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
-"""The divergences compared, each in the gauge f'(1) = 0."""
 
 
-def both_means(pi, ref):
-    stored = each(lambda d: generator_form(d, pi, ref).mean, FAMILY)
-    fresh = each(lambda d: definition_form(d, pi, ref).mean, FAMILY)
+def both_means(pi: Values, ref: Values) -> Values:
+    stored = each(lambda d: generator_form(d, pi, ref).mean, COMPARED)
+    fresh = each(lambda d: definition_form(d, pi, ref).mean, COMPARED)
     return np.stack([stored, fresh], axis=-1)
 
 
-def divergences(pi, ref):
-    return trailing(each(lambda d: d(pi, ref), FAMILY), 1)
+def divergences(pi: Values, ref: Values) -> Values:
+    return trailing(each(lambda d: d(pi, ref), COMPARED), 1)
 
 
-def definition_on_stored_samples(pi, ref):
-    return each(lambda d: (ref * d.generator(pi / ref) * ref / pi).sum(axis=-1), FAMILY)[..., None]
+def definition_on_stored_samples(pi: Values, ref: Values) -> Values:
+    return each(lambda d: (ref * d.generator(pi / ref) * ref / pi).sum(axis=-1), COMPARED)[..., None]
 
 
-def generator_on_fresh_samples(pi, ref):
-    return each(lambda d: (pi * d.generator(pi / ref)).sum(axis=-1), FAMILY)[..., None]
+def generator_on_fresh_samples(pi: Values, ref: Values) -> Values:
+    return each(lambda d: (pi * d.generator(pi / ref)).sum(axis=-1), COMPARED)[..., None]
 
 
 THEOREM = Theorem(

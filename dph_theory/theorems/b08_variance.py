@@ -1,20 +1,20 @@
 """B8: does the generator form never have the larger variance? Refuted, both ways."""
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, each
 from ..estimators import definition_form, generator_form
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
 
 COMPARED = (FORWARD_KL, JENSEN_SHANNON)
 
 
-def generator_variance(pi, ref):
+def generator_variance(pi: Values, ref: Values) -> Values:
     return each(lambda f: generator_form(f, pi, ref).variance, COMPARED)
 
 
-def definition_variance(pi, ref):
+def definition_variance(pi: Values, ref: Values) -> Values:
     return each(lambda f: definition_form(f, pi, ref).variance, COMPARED)
 
 

@@ -1,35 +1,29 @@
 """B9: near pi = ref every f-divergence is f''(1)/2 times chi-squared, with an explicit error."""
 
-from ..divergences import CHI_SQUARED
-from ..numeric.balls import trailing
+from ..divergences import CHI_SQUARED, COMPARED, each
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-from .b08_mean import FAMILY
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import stepped
 
 
-def mixture(ref, q, step):
-    """The policy (1-e) ref + e q, at the step e from the reference towards q."""
-    return (1 - trailing(step, 1)) * ref + trailing(step, 1) * q
-
-
-def distance_to_chi_squared(ref, q, step):
+def distance_to_chi_squared(ref: Values, q: Values, step: Values) -> Values:
     # Divided by e^2, so that the two sides stay visible as e -> 0.
-    pi, scale = mixture(ref, q, step), step**2
-    return each(lambda d: abs(d(pi, ref) - d.curvature / 2 * CHI_SQUARED(pi, ref)) / scale, FAMILY)
+    pi, scale = stepped(ref, q, step), step**2
+    return each(lambda d: abs(d(pi, ref) - d.curvature / 2 * CHI_SQUARED(pi, ref)) / scale, COMPARED)
 
 
-def same_coefficient(ref, q, step):
-    pi, scale = mixture(ref, q, step), step**2
-    return each(lambda d: abs(d(pi, ref) - CHI_SQUARED(pi, ref) / 2) / scale, FAMILY)
+def same_coefficient(ref: Values, q: Values, step: Values) -> Values:
+    pi, scale = stepped(ref, q, step), step**2
+    return each(lambda d: abs(d(pi, ref) - CHI_SQUARED(pi, ref) / 2) / scale, COMPARED)
 
 
-def third_order(ref, q, step):
+def third_order(ref: Values, q: Values, step: Values) -> Values:
     # Taylor to second order with Lagrange's remainder f'''(xi) (u-1)^3/6: for the whole family
     # |f'''(xi)| <= 2 f''(1)/min(1, xi)^3, and u - 1 = e (q/ref - 1) >= -e, so that xi >= 1 - e.
     cube = (ref * abs(q / ref - 1) ** 3).sum(axis=-1)
-    return each(lambda d: d.curvature / 3 * step / (1 - step) ** 3 * cube, FAMILY)
+    return each(lambda d: d.curvature / 3 * step / (1 - step) ** 3 * cube, COMPARED)
 
 
 THEOREM = Theorem(
@@ -48,7 +42,7 @@ THEOREM = Theorem(
     digits=6,  # With the unequal spreads: q = ref, where both sides vanish and balls cannot decide, is rare.
     examples=(example(ref=".2 .2 .6", q=".5 .3 .2", step=".01"),),
     false_neighbours=(
-        neighbour("a remainder 2% smaller", rhs=lambda ref, q, step: 0.98 * third_order(ref, q, step)),
+        neighbour("a remainder 2% smaller", rhs=scaled(third_order, 0.98)),
         neighbour("coefficient 1/2 for all, as if f''(1) = 1 for Jensen-Shannon", lhs=same_coefficient),
     ),
 )

@@ -1,35 +1,27 @@
 """B9: a strong anchor: at equal curvature the direction of the KL hardly matters."""
 
-import numpy as np
 import sympy
 
-from ..binary_reward import mu_from_beta
+from ..binary_reward import mu_by_forward_kl, mu_from_beta
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def forward_validity(base_rate, eta):
-    """The validity of the maximiser of E_pi v - eta KL(a || pi): the root in (A1, 1) of a quadratic."""
-    # Of the two forms of the root the one whose terms have one sign.
-    b = 1 - eta
-    root = np.sqrt(b**2 + 4 * base_rate * eta)
-    return np.where(b > 0, (b + root) / 2, 2 * base_rate * eta / (root - np.where(b > 0, 0 * b, b)))
-
-
-def scaled_gap(base_rate, eta):
+def scaled_gap(base_rate: Values, eta: Values) -> Values:
     return eta * (eta - 1) * gap(base_rate, eta)
 
 
-def gap(base_rate, eta):
-    return abs(forward_validity(base_rate, eta) - mu_from_beta(base_rate, eta))
+def gap(base_rate: Values, eta: Values) -> Values:
+    return abs(mu_by_forward_kl(base_rate, eta) - mu_from_beta(base_rate, eta))
 
 
-def spread(base_rate):
+def spread(base_rate: Values) -> Values:
     return base_rate * (1 - base_rate)
 
 
-def derivation():
+def derivation() -> Claims:
     # Only the masses of the two classes matter: inside a class both optima keep the base's ratios. The
     # forward objective mu + eta (A1 log mu + A0 log(1-mu)) is strictly concave in mu.
     mu, a, eta = sympy.symbols("mu A1 eta", positive=True)

@@ -3,23 +3,23 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import mu_from_beta
+from ..binary_reward import mu_by_forward_kl, mu_from_beta
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .b09_strong import forward_validity
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def lifted_by_forward(eta):
+def lifted_by_forward(eta: Values) -> Values:
     return 1 - eta
 
 
-def gap_and_what_reverse_can_do(base_rate, eta):
-    difference = forward_validity(base_rate, eta) - mu_from_beta(base_rate, eta)
+def gap_and_what_reverse_can_do(base_rate: Values, eta: Values) -> Values:
+    difference = mu_by_forward_kl(base_rate, eta) - mu_from_beta(base_rate, eta)
     return difference + base_rate * np.exp(1 / eta)
 
 
-def derivation():
+def derivation() -> Claims:
     mu, a, eta, s = sympy.symbols("mu A1 eta s", positive=True)
     # The stationary point (B9.strong) has 1 - mu = eta (1 - A1/mu), below eta whatever A1 is.
     missed = sympy.solve(mu**2 + (eta - 1) * mu - eta * a, a)[0]
@@ -44,6 +44,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("the reverse KL lifts it as far", rhs=lambda base_rate, eta: mu_from_beta(base_rate, eta)),
-        neighbour("2% more than 1 - eta", lhs=lambda eta: 1.02 * lifted_by_forward(eta)),
+        neighbour("2% more than 1 - eta", lhs=scaled(lifted_by_forward, 1.02)),
     ),
 )

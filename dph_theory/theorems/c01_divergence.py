@@ -2,31 +2,28 @@
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..divergences import COMPARED, each
 from ..improvement import trpo_penalty
 from ..mdp import TabularMDP
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, log_uniform, uniform
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-from .c01_attained import scaled_loss
-from .c01_trpo import STEP, STEPS
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._mdps import STEP, STEPS, scaled_loss
 
-FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 BALANCED = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.01, 0.4), eps=log_uniform(0.01, 1))
 
 
-def loss(P, r, gamma, rho0, pi, pi_old):
+def loss(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     return trailing(scaled_loss(P, r, gamma, rho0, pi, pi_old), 1)
 
 
-def penalties(P, r, gamma, rho0, pi, pi_old):
+def penalties(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     mdp = TabularMDP(P, r, gamma, rho0)
-    return each(lambda d: (1 - gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), FAMILY)
+    return each(lambda d: (1 - gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), COMPARED)
 
 
-def balanced_step(gamma, tv, eps):
+def balanced_step(gamma: Values, tv: Values, eps: Values) -> Values:
     """A step from the even policy by TV towards the second action, which leads to state 1, the first to 0.
 
     The action pays in state 0 and costs in state 1. As gamma and TV tend to 0 the penalties are attained.
@@ -45,11 +42,11 @@ def balanced_step(gamma, tv, eps):
     }
 
 
-def balanced_loss(gamma, tv, eps):
+def balanced_loss(gamma: Values, tv: Values, eps: Values) -> Values:
     return loss(**balanced_step(gamma, tv, eps))
 
 
-def balanced_penalties(gamma, tv, eps):
+def balanced_penalties(gamma: Values, tv: Values, eps: Values) -> Values:
     return penalties(**balanced_step(gamma, tv, eps))
 
 
@@ -71,7 +68,7 @@ THEOREM = Theorem(
             instances=BALANCED,
             examples=(),
             lhs=balanced_loss,
-            rhs=lambda gamma, tv, eps: 0.98 * balanced_penalties(gamma, tv, eps),
+            rhs=scaled(balanced_penalties, 0.98),
         ),
         neighbour(
             "C_f = 2 for Jensen-Shannon as well, on the balanced step",

@@ -3,14 +3,13 @@
 from ..divergences import TOTAL_VARIATION
 from ..improvement import worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import highest
+from ..numeric.balls import Values, highest
 from ..references import Source
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
-from .c01_trpo import STEP, STEPS
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._mdps import STEP, STEPS, WORST_CHAINS, loss_of_worst_chain, scaled_loss, worst_chain
 
 
-def sharp_penalty(P, r, gamma, rho0, pi, pi_old):
+def sharp_penalty(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     # The two policies part at a step with probability at most TV, so that the visitations differ by at most
     # g TV/(1-g+g TV) in total variation; E_pi A_old has a span of at most 4 TV eps over the states.
     tv = highest(TOTAL_VARIATION(pi, pi_old))
@@ -18,8 +17,8 @@ def sharp_penalty(P, r, gamma, rho0, pi, pi_old):
     return 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
 
 
-def on_worst_chain(gamma, tv, eps):
-    return sharp_penalty(**worst_case(gamma, tv, eps))
+def on_worst_chain(gamma: Values, tv: Values, eps: Values) -> Values:
+    return sharp_penalty(**worst_chain(gamma, tv, eps))
 
 
 THEOREM = Theorem(
@@ -38,16 +37,16 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "a constant 2% smaller, on the worst chain",
-            instances=FAMILY,
+            instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_case,
-            rhs=lambda gamma, tv, eps: 0.98 * on_worst_chain(gamma, tv, eps),
+            lhs=loss_of_worst_chain,
+            rhs=scaled(on_worst_chain, 0.98),
         ),
         neighbour(
             "no factor of 1/(1-gamma), on the worst chain",
-            instances=FAMILY,
+            instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_case,
+            lhs=loss_of_worst_chain,
             rhs=lambda gamma, tv, eps: (1 - gamma) * on_worst_chain(gamma, tv, eps),
         ),
     ),

@@ -4,18 +4,25 @@ import numpy as np
 
 from ..divergences import TOTAL_VARIATION
 from ..mdp import TabularMDP
-from ..numeric.balls import highest, lowest
+from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c01_attained import FAMILY, loss_of_worst_case, scaled_loss, worst_case
-from .c01_trpo import STEP, STEPS, penalty
+from ._mdps import (
+    STEP,
+    STEPS,
+    WORST_CHAINS,
+    loss_of_worst_chain,
+    scaled_loss,
+    scaled_trpo_penalty,
+    worst_chain,
+)
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
 UNEVEN_STEP = {**STEP, **example(pi=[".4 .6", ".45 .55"])}
 
 
-def span_penalty(P, r, gamma, rho0, pi, pi_old):
+def span_penalty(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     # L - J = sum_s (d_old - d_pi)(s) h(s)/(1-g), h(s) = E_pi A_old(s, .), and d_old, d_pi differ by at most
     # g E_{d_old}[TV_s]/(1-g) in total variation.
     mdp = TabularMDP(P, r, gamma, rho0)
@@ -24,21 +31,21 @@ def span_penalty(P, r, gamma, rho0, pi, pi_old):
     return gamma * (highest(gain) - lowest(gain)) * mean_distance
 
 
-def loss_and_span(P, r, gamma, rho0, pi, pi_old):
+def loss_and_span(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     parts = P, r, gamma, rho0, pi, pi_old
     return np.stack([scaled_loss(*parts), span_penalty(*parts)], axis=-1)
 
 
-def span_and_trpo(P, r, gamma, rho0, pi, pi_old):
+def span_and_trpo(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     parts = P, r, gamma, rho0, pi, pi_old
-    return np.stack([span_penalty(*parts), penalty(*parts)], axis=-1)
+    return np.stack([span_penalty(*parts), scaled_trpo_penalty(*parts)], axis=-1)
 
 
-def two_percent_less(gamma, tv, eps):
-    return 0.98 * span_penalty(**worst_case(gamma, tv, eps))
+def two_percent_less(gamma: Values, tv: Values, eps: Values) -> Values:
+    return 0.98 * span_penalty(**worst_chain(gamma, tv, eps))
 
 
-def without_discount(P, r, gamma, rho0, pi, pi_old):
+def without_discount(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     return (1 - gamma) * span_penalty(P, r, gamma, rho0, pi, pi_old)
 
 
@@ -58,12 +65,12 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "a constant 2% smaller, on the worst chain",
-            instances=FAMILY,
+            instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_case,
+            lhs=loss_of_worst_chain,
             rhs=two_percent_less,
         ),
         neighbour("one factor of 1/(1-gamma)", lhs=scaled_loss, rhs=without_discount),
-        neighbour("TRPO's penalty is the smaller one", lhs=penalty, rhs=span_penalty),
+        neighbour("TRPO's penalty is the smaller one", lhs=scaled_trpo_penalty, rhs=span_penalty),
     ),
 )

@@ -2,17 +2,17 @@
 
 import numpy as np
 
+from ..divergences import each
 from ..improvement import anchor_gain, surrogate, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import highest, lowest, trailing
+from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-from .c02_old import STATED
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._mdps import STATED
 
 
-def one_state(r, gamma):
+def one_state(r: Values, gamma: Values) -> Values:
     """The bandit with rewards (1, r, 0)."""
     one = 1 + 0 * r
     rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
@@ -21,27 +21,27 @@ def one_state(r, gamma):
     )
 
 
-def step_size(mdp, pi, constant):
+def step_size(mdp: Values, pi: Values, constant: Values) -> Values:
     """T = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
     enough = (1 - mdp.gamma) * mean / (4 * constant * mdp.gamma * worst_advantage(mdp, pi))
     return lowest(np.stack([enough, 0 * enough + 0.5], axis=-1))
 
 
-def anchor(mdp, pi, step):
+def anchor(mdp: Values, pi: Values, step: Values) -> Values:
     """(1-t) pi + t q, where q weighs every action of pi by its reward."""
     better = pi * mdp.r
     return (1 - trailing(step, 2)) * pi + trailing(step, 2) * better / better.sum(axis=-1, keepdims=True)
 
 
-def half_first_order(r, gamma, pi):
+def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
     """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty eats at most 3/8."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
     return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
 
 
-def excess_at(mdp, pi, constant, step):
+def excess_at(mdp: Values, pi: Values, constant: Values, step: Values) -> Values:
     """(right side - J)(1-g)/t at pi = pi_old, with the constant in place of C_f; three divergences."""
     pef = anchor(mdp, pi, step)
     # With pi = pi_old the first penalty is zero. The second: D_f <= t^2 chi^2(q || pi) for t <= 1/2, where
@@ -53,12 +53,12 @@ def excess_at(mdp, pi, constant, step):
     return trailing(first_order / step, 1) - penalties
 
 
-def excess_of_stated_bound(r, gamma, pi, constant):
+def excess_of_stated_bound(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
     mdp = one_state(r, gamma)
     return excess_at(mdp, pi, constant, step_size(mdp, pi, constant))
 
 
-def excess_at_fixed_step(r, gamma, pi, constant):
+def excess_at_fixed_step(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
     return excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5)
 
 
@@ -84,7 +84,7 @@ THEOREM = Theorem(
         neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
         neighbour(
             "the whole first-order gain is left",
-            lhs=lambda r, gamma, pi: 2 * half_first_order(r, gamma, pi),
+            lhs=scaled(half_first_order, 2),
         ),
     ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",

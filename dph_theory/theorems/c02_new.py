@@ -1,17 +1,21 @@
 """C2: the stated "enhanced monotonic improvement" bound, delta read as the advantage of the new policy."""
 
 from ..mdp import TabularMDP
-from ..numeric.balls import lowest
+from ..numeric.balls import Values, lowest
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c02_old import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
+from ._mdps import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
 
 
-def least_bound(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def least_bound(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "new"))
 
 
-def with_larger_constant(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def with_larger_constant(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "new", constant=10))
 
 

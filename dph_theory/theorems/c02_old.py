@@ -1,58 +1,23 @@
 """C2: the stated "enhanced monotonic improvement" bound, delta read as the advantage of the old policy."""
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
-from ..improvement import pinsker_constant, stated_bound, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import highest, lowest, trailing
+from ..numeric.balls import Values, lowest
 from ..references import Source
-from ..statement.charts import chart, discounts, example, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-
-STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
-TRIPLES = chart(
-    P=simplex(2, 2, 2),
-    r=uniform(-1, 1, 2, 2),
-    gamma=discounts(nearest=1e-3),
-    rho0=simplex(2),
-    pi=simplex(2, 2),
-    pi_old=simplex(2, 2),
-    pi_pef=simplex(2, 2),
-)
-"""A new, an old and a reference policy in an MDP of two states and two actions."""
-COUNTEREXAMPLE = example(
-    P=[["1 ", "1 "]],
-    r=["1 0"],
-    gamma=".9",
-    rho0="1 ",
-    pi=[".5 .5"],
-    pi_old=[".5 .5"],
-    pi_pef=[".54 .46"],
-)
-"""One state, two actions, nothing learnt yet, and a reference policy that is 0.04 better."""
+from ._mdps import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
 
 
-def stated_bounds(mdp, pi, pi_old, pi_pef, reading, constant=1):
-    """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
-    forward = stated_bound(mdp, pi, pi_old, pi_pef, FORWARD_KL, reading)
-    # Only the last term depends on the divergence.
-    eps, gamma = worst_advantage(mdp, pi_pef), mdp.gamma
-    terms = each(lambda d: pinsker_constant(d) * highest(d(pi, pi_pef)), STATED)
-    gain = terms[..., :1] - constant * terms
-    return trailing((1 - gamma) * forward, 1) + trailing(eps * gamma / (1 - gamma), 1) * gain
-
-
-def least_bound(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def least_bound(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     """The least of the three: where it exceeds the return, all three do."""
     return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "old"))
 
 
-def with_larger_constant(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def with_larger_constant(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "old", constant=10))
-
-
-def normalised_return(P, r, gamma, rho0, pi):
-    return (1 - gamma) * TabularMDP(P, r, gamma, rho0).return_(pi)
 
 
 THEOREM = Theorem(

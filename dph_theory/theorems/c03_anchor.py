@@ -1,43 +1,27 @@
 """C3: the anchor bound, which repairs C2: what closeness to a better policy guarantees."""
 
 from ..divergences import TOTAL_VARIATION
-from ..improvement import anchor_gain, anchor_penalty, worst_advantage
+from ..improvement import anchor_penalty, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import highest
+from ..numeric.balls import Values, highest
 from ..references import Source
-from ..statement.charts import example
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c02_old import TRIPLES
-
-TRIPLE = example(
-    P=[["1 0", "0 1"], ["1 0", "0 1"]],
-    r=["0 1", "0 1"],
-    gamma=".9",
-    rho0=".5 .5",
-    pi=[".2 .8", ".15 .85"],
-    pi_old=[".5 .5", ".5 .5"],
-    pi_pef=[".1 .9", ".1 .9"],
-)
-"""The second action is the better one; the new policy is close to a reference that mostly takes it."""
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._mdps import TRIPLE, TRIPLES, shortfall
 
 
-def shortfall(P, r, gamma, rho0, pi, pi_old, pi_pef):
-    """By how much the new policy's gain over the old one falls short of delta, times 1-gamma."""
-    mdp = TabularMDP(P, r, gamma, rho0)
-    return anchor_gain(mdp, pi_old, pi_pef) - (1 - gamma) * (mdp.return_(pi) - mdp.return_(pi_old))
-
-
-def penalty(P, r, gamma, rho0, pi, pi_pef):
+def penalty(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
     # J(pef) >= J_old + delta/(1-g), and J(pef) - J(pi) = sum_s d_pi(s) (E_pef - E_pi) A_pef(s, .)/(1-g):
     # no second power of 1/(1-g), since the error is averaged under the new policy's own visitation.
     return anchor_penalty(TabularMDP(P, r, gamma, rho0), pi, pi_pef)
 
 
-def with_largest_advantage(P, r, gamma, rho0, pi, pi_pef):
+def with_largest_advantage(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values
+) -> Values:
     return highest(TOTAL_VARIATION(pi, pi_pef)) * worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
 
 
-def squared_distance(P, r, gamma, rho0, pi, pi_pef):
+def squared_distance(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
     return highest(TOTAL_VARIATION(pi, pi_pef)) * penalty(P, r, gamma, rho0, pi, pi_pef)
 
 
@@ -58,7 +42,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "a penalty 2% smaller",
-            rhs=lambda P, r, gamma, rho0, pi, pi_pef: 0.98 * penalty(P, r, gamma, rho0, pi, pi_pef),
+            rhs=scaled(penalty, 0.98),
         ),
         neighbour("the largest advantage in place of the span", rhs=with_largest_advantage),
         neighbour("second order in the distance, as TRPO's penalty is", rhs=squared_distance),

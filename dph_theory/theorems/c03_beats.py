@@ -2,39 +2,40 @@
 
 from ..improvement import anchor_bound
 from ..mdp import TabularMDP
-from ..numeric.balls import highest, lowest
+from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c02_old import TRIPLES
-from .c03_anchor import TRIPLE
+from ._mdps import TRIPLE, TRIPLES
 
 
-def promise(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def promise(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     mdp = TabularMDP(P, r, gamma, rho0)
     return (1 - gamma) * (anchor_bound(mdp, pi, pi_old, pi_pef) - mdp.return_(pi_old))
 
 
-def gain(P, r, gamma, rho0, pi_old, pi_pef):
+def gain(P: Values, r: Values, gamma: Values, rho0: Values, pi_old: Values, pi_pef: Values) -> Values:
     """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
     mdp = TabularMDP(P, r, gamma, rho0)
     return lowest((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old))
 
 
-def cost(P, r, gamma, rho0, pi, pi_pef):
+def cost(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
     values = TabularMDP(P, r, gamma, rho0).action_value(pi_pef)
     return highest(abs(pi - pi_pef).sum(axis=-1) / 2 * (highest(values) - lowest(values)))
 
 
-def gain_minus_cost(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def gain_minus_cost(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return gain(P, r, gamma, rho0, pi_old, pi_pef) - cost(P, r, gamma, rho0, pi, pi_pef)
 
 
-def gain_over_horizon(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def gain_over_horizon(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return gain(P, r, gamma, rho0, pi_old, pi_pef) / (1 - gamma) - cost(P, r, gamma, rho0, pi, pi_pef)
-
-
-def gain_alone(P, r, gamma, rho0, pi_old, pi_pef):
-    return gain(P, r, gamma, rho0, pi_old, pi_pef)
 
 
 THEOREM = Theorem(
@@ -53,6 +54,6 @@ THEOREM = Theorem(
     floor=0.1,  # Near gamma = 1 values of 1e3 are subtracted.
     false_neighbours=(
         neighbour("iff the penalty is below delta/(1-gamma)", rhs=gain_over_horizon),
-        neighbour("iff delta > 0", rhs=gain_alone),
+        neighbour("iff delta > 0", rhs=gain),
     ),
 )

@@ -2,35 +2,37 @@
 
 import numpy as np
 
+from ..divergences import COMPARED, each
 from ..improvement import anchor_penalty, pinsker_constant, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import highest, trailing
+from ..numeric.balls import Values, highest, trailing
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b01_convex import each
-from .c01_divergence import FAMILY
-from .c02_old import TRIPLES
-from .c03_anchor import TRIPLE, shortfall
+from ._mdps import TRIPLE, TRIPLES, shortfall
 
 
-def shortfalls(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def shortfalls(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return trailing(shortfall(P, r, gamma, rho0, pi, pi_old, pi_pef), 1)
 
 
-def penalties(P, r, gamma, rho0, pi, pi_pef):
+def penalties(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
     mdp = TabularMDP(P, r, gamma, rho0)
-    return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), FAMILY)
+    return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), COMPARED)
 
 
-def second_order(P, r, gamma, rho0, pi, pi_pef):
+def second_order(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
     """The form of C2's penalty: linear in the divergence."""
     eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
-    return each(lambda d: eps * pinsker_constant(d) * highest(d(pi, pi_pef)), FAMILY)
+    return each(lambda d: eps * pinsker_constant(d) * highest(d(pi, pi_pef)), COMPARED)
 
 
-def without_curvature(P, r, gamma, rho0, pi, pi_pef):
+def without_curvature(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values
+) -> Values:
     eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
-    return each(lambda d: 2 * eps * np.sqrt(highest(d(pi, pi_pef)) / 2), FAMILY)
+    return each(lambda d: 2 * eps * np.sqrt(highest(d(pi, pi_pef)) / 2), COMPARED)
 
 
 THEOREM = Theorem(

@@ -4,25 +4,35 @@ import numpy as np
 
 from ..improvement import anchor_bound, anchor_gain, anchor_penalty, best_bound, trpo_bound
 from ..mdp import TabularMDP
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c02_old import TRIPLES
-from .c03_anchor import TRIPLE
+from ._mdps import TRIPLE, TRIPLES
 
 
-def best_and_mixture(P, r, gamma, rho0, pi, pi_old, pi_pef, weight):
+def best_and_mixture(
+    P: Values,
+    r: Values,
+    gamma: Values,
+    rho0: Values,
+    pi: Values,
+    pi_old: Values,
+    pi_pef: Values,
+    weight: Values,
+) -> Values:
     mdp = TabularMDP(P, r, gamma, rho0)
     mixture = weight * trpo_bound(mdp, pi, pi_old) + (1 - weight) * anchor_bound(mdp, pi, pi_old, pi_pef)
     return trailing(1 - gamma, 1) * np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
 
 
-def normalised_return(P, r, gamma, rho0, pi):
+def normalised_return(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values) -> Values:
     return trailing((1 - gamma) * TabularMDP(P, r, gamma, rho0).return_(pi), 1)
 
 
-def both_gains(P, r, gamma, rho0, pi, pi_old, pi_pef):
+def both_gains(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     mdp = TabularMDP(P, r, gamma, rho0)
     anchored = anchor_gain(mdp, pi_old, pi_pef) - anchor_penalty(mdp, pi, pi_pef)
     return trailing((1 - gamma) * trpo_bound(mdp, pi, pi_old) + anchored, 1)

@@ -2,29 +2,32 @@
 
 from ..improvement import anchor_bound, trpo_bound
 from ..mdp import TabularMDP
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c03_anchor import TRIPLE
+from ._mdps import TRIPLE
 
 
-def discounted(P, r, rho0, gamma):
+def discounted(P: Values, r: Values, rho0: Values, gamma: Values) -> Values:
     return TabularMDP(P, r, gamma + 0 * rho0[..., 0], rho0)
 
 
-def anchor(P, r, rho0, pi, pi_old, pi_pef):
+def anchor(P: Values, r: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     return anchor_bound(discounted(P, r, rho0, 0), pi, pi_old, pi_pef)
 
 
-def trpo(P, r, rho0, pi, pi_old):
+def trpo(P: Values, r: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     return trpo_bound(discounted(P, r, rho0, 0), pi, pi_old)
 
 
-def anchor_with_a_future(P, r, rho0, pi, pi_old, pi_pef):
+def anchor_with_a_future(
+    P: Values, r: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
     return anchor_bound(discounted(P, r, rho0, 0.5), pi, pi_old, pi_pef)
 
 
-def trpo_with_a_future(P, r, rho0, pi, pi_old):
+def trpo_with_a_future(P: Values, r: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
     return trpo_bound(discounted(P, r, rho0, 0.5), pi, pi_old)
 
 

@@ -5,34 +5,34 @@ import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def of_the_right_shape(m, base, rest, valid):
+def of_the_right_shape(m: Values, base: Values, rest: Values, valid: Values) -> Values:
     """The policy m p_* on the valid outcomes, the rest distributed over the invalid ones in any way."""
     return trailing(m, 1) * filtered(base, valid) + trailing(1 - m, 1) * filtered(rest, ~valid)
 
 
-def guarantee(m, base, rest, valid, pi):
+def guarantee(m: Values, base: Values, rest: Values, valid: Values, pi: Values) -> Values:
     """Of the policy of the right shape, and of an arbitrary one."""
     target = filtered(base, valid)
     shaped = of_the_right_shape(m, base, rest, valid)
     return np.stack([np.exp(-FORWARD_KL(q, target)) for q in (shaped, pi)], axis=-1)
 
 
-def rate_times_shape(m, base, valid, pi):
+def rate_times_shape(m: Values, base: Values, valid: Values, pi: Values) -> Values:
     shape = np.exp(-FORWARD_KL(filtered(pi, valid), filtered(base, valid)))
     return np.stack([m, valid_mass(pi, valid) * shape], axis=-1)
 
 
-def rates_alone(m, pi, valid):
+def rates_alone(m: Values, pi: Values, valid: Values) -> Values:
     return np.stack([m, valid_mass(pi, valid)], axis=-1)
 
 
-def derivation():
+def derivation() -> Claims:
     # Summed over the valid outcomes the first term gives -log m and the second KL(p_*||pi(.|Y1)), which is
     # zero only for pi(.|Y1) = p_*.
     p, pi, m = sympy.symbols("p pi m", positive=True)

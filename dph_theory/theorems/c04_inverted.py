@@ -1,31 +1,40 @@
 """C4: the rehearsal guarantee, the bound on kl(J_ref || J) solved for the return."""
 
+from ..divergences import FORWARD_KL
 from ..improvement import rehearsal_guarantee
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .c04_reference import REHEARSAL, REHEARSALS, kl_of_tokens, success
+from ..tokens import success_and_failure, token_divergence
+from ._tokens import REWARDED, REWARDED_PAIR
 
 
-def reference_return(ref_first, ref_second, reward):
-    both = success(ref_first, ref_second, reward)
+def reference_return(ref_first: Values, ref_second: Values, reward: Values) -> Values:
+    both = success_and_failure(ref_first, ref_second, reward)
     return both[..., 0] / both.sum(axis=-1)
 
 
-def guarantee(ref_first, ref_second, pi_first, pi_second, reward):
-    kl = kl_of_tokens(pi_first, pi_second, ref_first, ref_second)
+def guarantee(
+    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
+) -> Values:
+    kl = token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second)
     return rehearsal_guarantee(kl, reference_return(ref_first, ref_second, reward))
 
 
-def policy_return(pi_first, pi_second, reward):
-    return success(pi_first, pi_second, reward)[..., 0]
+def policy_return(pi_first: Values, pi_second: Values, reward: Values) -> Values:
+    return success_and_failure(pi_first, pi_second, reward)[..., 0]
 
 
-def exponential_guarantee(ref_first, ref_second, pi_first, pi_second):
-    return rehearsal_guarantee(kl_of_tokens(pi_first, pi_second, ref_first, ref_second))
+def exponential_guarantee(
+    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values
+) -> Values:
+    return rehearsal_guarantee(token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second))
 
 
-def half_the_divergence(ref_first, ref_second, pi_first, pi_second, reward):
-    kl = kl_of_tokens(pi_first, pi_second, ref_first, ref_second)
+def half_the_divergence(
+    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
+) -> Values:
+    kl = token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second)
     return rehearsal_guarantee(kl / 2, reference_return(ref_first, ref_second, reward))
 
 
@@ -37,11 +46,11 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=guarantee,
     rhs=policy_return,
-    instances=REHEARSALS,
+    instances=REWARDED,
     expected=Verdict.HOLDS,
     certified=False,  # The inversion is a bisection in floats; C4.reference certifies what it inverts.
     tight=True,
-    examples=(REHEARSAL,),
+    examples=(REWARDED_PAIR,),
     false_neighbours=(
         neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),
         neighbour("half the divergence", lhs=half_the_divergence),

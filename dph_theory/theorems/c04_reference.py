@@ -1,60 +1,41 @@
 """C4: in a token MDP the returns are no further apart than the sequences: kl(J_ref||J) <= KL_seq."""
 
+from functools import partial
+
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
+from ..numeric.balls import Values
 from ..references import Source
-from ..statement.charts import chart, example, simplex, uniform
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .b05_chain import of_sequences, of_tokens, sequences, under_policy_prefixes
-
-REHEARSALS = chart(
-    ref_first=simplex(2),
-    ref_second=simplex(2, 2),
-    pi_first=simplex(2),
-    pi_second=simplex(2, 2),
-    reward=uniform(0, 1, 4),
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ..tokens import (
+    on_policy_token_divergence,
+    sequence_divergence,
+    success_and_failure,
+    token_divergence,
 )
-"""Two tokens of a vocabulary of two, and a reward in [0, 1] for each of the four sequences."""
-REHEARSAL = example(
-    ref_first=".8 .2",
-    ref_second=[".9 .1", ".5 .5"],
-    pi_first=".6 .4",
-    pi_second=[".7 .3", ".2 .8"],
-    reward="1 .25 0 .75",
-)
-
-kl_of_sequences = of_sequences(FORWARD_KL)
-kl_of_tokens = of_tokens(FORWARD_KL)
+from ._tokens import REWARDED, REWARDED_PAIR
 
 
-def success(first, second, reward):
-    """(J, 1-J), each summed on its own, so that neither loses its digits near 0."""
-    law = sequences(first, second)
-    return np.stack([(law * reward).sum(axis=-1), (law * (1 - reward)).sum(axis=-1)], axis=-1)
+def kl_of_returns(
+    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
+) -> Values:
+    reference = success_and_failure(ref_first, ref_second, reward)
+    return REVERSE_KL(reference, success_and_failure(pi_first, pi_second, reward))[..., None]
 
 
-def kl_of_returns(ref_first, ref_second, pi_first, pi_second, reward):
-    reference = success(ref_first, ref_second, reward)
-    return REVERSE_KL(reference, success(pi_first, pi_second, reward))[..., None]
-
-
-def both_kls(pi_first, pi_second, ref_first, ref_second):
+def both_kls(pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values) -> Values:
     """The sequence KL, and the sum of the token forward KLs that a rehearsal loss adds up."""
     parts = pi_first, pi_second, ref_first, ref_second
-    return np.stack([kl_of_sequences(*parts), kl_of_tokens(*parts)], axis=-1)
+    return np.stack([kl(FORWARD_KL, *parts) for kl in (sequence_divergence, token_divergence)], axis=-1)
 
 
-def a_third_less(pi_first, pi_second, ref_first, ref_second):
-    return 2 / 3 * both_kls(pi_first, pi_second, ref_first, ref_second)
-
-
-def first_token(pi_first, ref_first):
+def first_token(pi_first: Values, ref_first: Values) -> Values:
     return FORWARD_KL(pi_first, ref_first)[..., None]
 
 
-def reverse_kl(pi_first, pi_second, ref_first, ref_second):
-    return kl_of_tokens(ref_first, ref_second, pi_first, pi_second)[..., None]
+def reverse_kl(pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return token_divergence(FORWARD_KL, ref_first, ref_second, pi_first, pi_second)[..., None]
 
 
 THEOREM = Theorem(
@@ -66,18 +47,18 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=kl_of_returns,
     rhs=both_kls,
-    instances=REHEARSALS,
+    instances=REWARDED,
     expected=Verdict.CERTIFIED,
     tight=True,
-    examples=(REHEARSAL,),
+    examples=(REWARDED_PAIR,),
     false_neighbours=(
-        neighbour("a bound one third smaller", rhs=a_third_less),
+        neighbour("a bound one third smaller", rhs=scaled(both_kls, 2 / 3)),
         neighbour("the first token alone", rhs=first_token),
         neighbour(
             "tokens on the policy's own prefixes add up to the sequence KL",
             relation=Relation.EQUAL,
-            lhs=kl_of_sequences,
-            rhs=under_policy_prefixes(FORWARD_KL),
+            lhs=partial(sequence_divergence, FORWARD_KL),
+            rhs=partial(on_policy_token_divergence, FORWARD_KL),
         ),
         neighbour("the reverse KL", rhs=reverse_kl),
     ),

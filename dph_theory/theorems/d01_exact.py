@@ -6,6 +6,7 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k
 from ..numeric.arrays import whole
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
@@ -14,7 +15,7 @@ MOST_K = 6
 BINOMIALS = np.array([[math.comb(k, j) for j in range(MOST_K + 1)] for k in range(MOST_K + 1)])
 
 
-def chance_of_some_success(p, k):
+def chance_of_some_success(p: Values, k: Values) -> Values:
     """P(at least one of k draws passes), by the number j of those that do, averaged over prompts."""
     p, k = p[..., None], whole("k", k, at_least=1)[:, None, None]
     j = np.arange(1, MOST_K + 1)
@@ -23,11 +24,11 @@ def chance_of_some_success(p, k):
     return mass.sum(axis=-1).mean(axis=-1)
 
 
-def mean_pass_at_k(p, k):
+def mean_pass_at_k(p: Values, k: Values) -> Values:
     return exact_pass_at_k(p, k[..., None]).mean(axis=-1)
 
 
-def of_mean_rate(p, k):
+def of_mean_rate(p: Values, k: Values) -> Values:
     return exact_pass_at_k(p.mean(axis=-1), k)
 
 

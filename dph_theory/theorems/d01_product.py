@@ -7,44 +7,45 @@ import sympy
 
 from ..coverage import pass_at_k
 from ..numeric.arrays import whole
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 MOST_K, MOST_SPARE = 10, 20
 BINOMIALS = np.array([[math.comb(n, k) for k in range(MOST_K + 1)] for n in range(MOST_K + MOST_SPARE + 1)])
 """C(n, k), zero for k > n."""
 
 
-def samples(k, spare, correct):
+def samples(k: Values, spare: Values, correct: Values) -> Values:
     """The number n = k + spare of samples, and of correct ones, cut to n."""
     n = k + spare
     return n, np.where(correct > n, n, correct)
 
 
-def product_form(k, spare, correct):
+def product_form(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
     return pass_at_k(n, c, k)
 
 
-def binomial_form(k, spare, correct):
+def binomial_form(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
     n_, failed, k_ = (whole("count", count, at_least=0) for count in (n, n - c, k))
     # Adding 0 n gives the whole numbers the arithmetic of the instance.
     return 1 - BINOMIALS[failed, k_] / (BINOMIALS[n_, k_] + 0 * n)
 
 
-def one_factor_later(k, spare, correct):
+def one_factor_later(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
     return pass_at_k(n + 1, c, k)
 
 
-def powers(k, spare, correct):
+def powers(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
     return 1 - (1 - c / n) ** whole("k", k, at_least=1)
 
 
-def derivation():
+def derivation() -> Claims:
     # One factor takes C(i, k) to C(i-1, k); the factors i = n-c+1..n take C(n, k) to C(n-c, k).
     i, k = sympy.symbols("i k", integer=True, positive=True)
     factor = sympy.combsimp(sympy.binomial(i - 1, k) / sympy.binomial(i, k))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..numeric.arrays import whole
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
@@ -14,7 +15,7 @@ MOST_K, MOST_SPARE = 5, 4
 BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
 
 
-def mean_over_samples(p, k, spare, estimator):
+def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Values) -> Values:
     """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
     p, k, n = p[:, None], whole("k", k, at_least=1)[:, None], whole("n", k + spare, at_least=1)[:, None]
     counts = np.arange(MOST_K + MOST_SPARE + 1)
@@ -24,16 +25,12 @@ def mean_over_samples(p, k, spare, estimator):
     return (weight * estimator(n + 0 * p, c, k)).sum(axis=-1)
 
 
-def expected_estimate(p, k, spare):
+def expected_estimate(p: Values, k: Values, spare: Values) -> Values:
     return mean_over_samples(p, k, spare, pass_at_k)
 
 
-def expected_plug_in(p, k, spare):
+def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
     return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
-
-
-def true_pass_at_k(p, k):
-    return exact_pass_at_k(p, k)
 
 
 THEOREM = Theorem(
@@ -43,7 +40,7 @@ THEOREM = Theorem(
     statement=r"\sum_{c=0}^n \binom nc p^c (1-p)^{n-c} \Bigl(1 - \binom{n-c}{k}/\binom nk\Bigr) = 1-(1-p)^k",
     relation=Relation.EQUAL,
     lhs=expected_estimate,
-    rhs=true_pass_at_k,
+    rhs=exact_pass_at_k,
     instances=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
     expected=Verdict.CERTIFIED,
     examples=(example(p=".3", k=4, spare=4),),

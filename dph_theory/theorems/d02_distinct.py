@@ -6,6 +6,7 @@ import numpy as np
 
 from ..coverage import expected_distinct_valid
 from ..numeric.arrays import whole
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
@@ -13,7 +14,7 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 MOST_K = 4
 
 
-def by_enumeration(q, valid, k):
+def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
     """The mean over all sequences of draws of the distinct valid outcomes among the first k."""
     outcomes = q.shape[-1]
     draws = np.array(list(product(range(outcomes), repeat=MOST_K)))
@@ -24,15 +25,11 @@ def by_enumeration(q, valid, k):
     return (distinct * np.prod(q[:, draws], axis=-1)).sum(axis=-1)
 
 
-def formula(q, valid, k):
-    return expected_distinct_valid(q, valid, k)
-
-
-def counting_repeats(q, valid, k):
+def counting_repeats(q: Values, valid: Values, k: Values) -> Values:
     return k * np.where(valid, q, 0 * q).sum(axis=-1)
 
 
-def counting_invalid(q, valid, k):
+def counting_invalid(q: Values, valid: Values, k: Values) -> Values:
     return expected_distinct_valid(q, valid | True, k)
 
 
@@ -43,7 +40,7 @@ THEOREM = Theorem(
     statement=r"\mathrm{E}\,|\{y_1,\dots,y_k\} \cap Y_1| = \sum_{y \in Y_1} 1-(1-q(y))^k",
     relation=Relation.EQUAL,
     lhs=by_enumeration,
-    rhs=formula,
+    rhs=expected_distinct_valid,
     instances=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_K)),
     expected=Verdict.CERTIFIED,
     examples=(example(q=".48 .32 .2", valid=[True, True, False], k=4),),

@@ -1,17 +1,25 @@
 """D2, fourth claim: for k = 1 nothing is gained by spreading, the expected number is the validity."""
 
+import numpy as np
+
+from ..coverage import averaged, expected_distinct_valid
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .d02_schur import distinct, distinct_averaged
 
 
-def in_one_draw(q, valid):
+def distinct(q: Values, valid: Values, k: Values) -> Values:
+    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
+    return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
+
+
+def in_one_draw(q: Values, valid: Values) -> Values:
     return distinct(q, valid, 1)
 
 
-def in_one_draw_averaged(q, valid, share):
-    return distinct_averaged(q, valid, 1, share)
+def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
+    return distinct(averaged(q, share, 0, 1), valid, 1)
 
 
 THEOREM = Theorem(
@@ -29,7 +37,7 @@ THEOREM = Theorem(
         neighbour(
             "the same with two draws",
             lhs=lambda q, valid: distinct(q, valid, 2),
-            rhs=lambda q, valid, share: distinct_averaged(q, valid, 2, share),
+            rhs=lambda q, valid, share: distinct(averaged(q, share, 0, 1), valid, 2),
         ),
     ),
 )

@@ -2,42 +2,36 @@
 
 import numpy as np
 
-from ..coverage import expected_distinct_valid
+from ..coverage import averaged, expected_distinct_valid
+from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .d02_uniform import derivation as concavity
+from ._lemmas import concavity_of_hits
 
 # concavity: with f = 1 - (1-.)^k concave and masses x, y sent to x' = (1-t)x + ty, y' = tx + (1-t)y,
 # f(x') + f(y') >= (1-t)f(x) + tf(y) + tf(x) + (1-t)f(y) = f(x) + f(y), strictly unless x = y.
 
 
-def averaged(q, share, first, second):
-    """The T-transform: that share of the difference of two outcomes' masses passes between them."""
-    place = np.arange(q.shape[-1])
-    moved = (share * (q[..., first] - q[..., second]))[..., None]
-    return q + np.where(place == second, moved, 0 * moved) - np.where(place == first, moved, 0 * moved)
-
-
-def distinct(q, valid, k):
+def distinct(q: Values, valid: Values, k: Values) -> Values:
     """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
     return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
 
 
-def distinct_averaged(q, valid, k, share):
+def distinct_averaged(q: Values, valid: Values, k: Values, share: Values) -> Values:
     return distinct(averaged(q, share, 0, 1), valid, k)
 
 
-def averaged_with_invalid(q, valid, k, share):
+def averaged_with_invalid(q: Values, valid: Values, k: Values, share: Values) -> Values:
     return distinct(averaged(q, share, 0, q.shape[-1] - 1), valid, k)
 
 
-def averaged_apart(q, valid, k, share):
+def averaged_apart(q: Values, valid: Values, k: Values, share: Values) -> Values:
     """The averaging undone in excess: a share beyond 1 sets the two masses further apart."""
     low = np.where(q[..., 0] < q[..., 1], q[..., 0], q[..., 1])
     place = np.arange(q.shape[-1])
     moved = (share * low * np.where(q[..., 0] < q[..., 1], 1, -1))[..., None]
-    return distinct(q + np.where(place == 1, moved, np.where(place == 0, -moved, 0 * moved)), valid, k)
+    return distinct(q + only(moved, place == 1) - only(moved, place == 0), valid, k)
 
 
 THEOREM = Theorem(
@@ -51,7 +45,7 @@ THEOREM = Theorem(
     instances=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     expected=Verdict.PROVED,
     examples=(example(q=".48 .32 .1 .1", valid=[True, True, False, False], k=4, share=".5"),),
-    symbolic=concavity,
+    symbolic=concavity_of_hits,
     tight=True,
     false_neighbours=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),

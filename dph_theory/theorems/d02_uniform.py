@@ -1,46 +1,39 @@
 """D2, second claim: at fixed validity uniform on Y1 finds the most distinct outputs, a Dirac the fewest."""
 
 import numpy as np
-import sympy
 
 from ..coverage import exact_pass_at_k, expected_distinct_valid
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import concavity_of_hits
 
 
-def all_but_last(q):
+def all_but_last(q: Values) -> Values:
     """The verifier: every outcome is valid but the last."""
     return np.arange(q.shape[-1]) < q.shape[-1] - 1
 
 
-def validity(q):
+def validity(q: Values) -> Values:
     return np.where(all_but_last(q), q, 0 * q).sum(axis=-1)
 
 
-def distinct(q, k):
+def distinct(q: Values, k: Values) -> Values:
     return expected_distinct_valid(q, all_but_last(q), k)
 
 
-def distinct_if_uniform(q, k):
+def distinct_if_uniform(q: Values, k: Values) -> Values:
     valid = all_but_last(q)
     return distinct(np.where(valid, validity(q)[..., None] / int(valid.sum()), q), k)
 
 
-def dirac_then_law(q, k):
+def dirac_then_law(q: Values, k: Values) -> Values:
     return np.stack([exact_pass_at_k(validity(q), k), distinct(q, k)], axis=-1)
 
 
-def law_then_uniform(q, k):
+def law_then_uniform(q: Values, k: Values) -> Values:
     return np.stack([distinct(q, k), distinct_if_uniform(q, k)], axis=-1)
-
-
-def derivation():
-    # 1 - (1-q)^k is strictly concave for k = m + 2 >= 2: by Jensen the uniform law is the unique maximiser.
-    # Concave and 0 at 0, it is subadditive: a Dirac has the least.
-    r = sympy.Symbol("r", positive=True)
-    m = sympy.Symbol("m", nonnegative=True)
-    yield Claim("-d^2/dq^2 [1 - (1-q)^(m+2)] at r = 1-q", sympy.factor(sympy.diff(r ** (m + 2), r, 2)), ">0")
 
 
 THEOREM = Theorem(
@@ -55,12 +48,10 @@ THEOREM = Theorem(
     instances=chart(q=simplex(4), k=integers(2, 12)),
     expected=Verdict.PROVED,
     examples=(example(q=".48 .32 .2", k=4),),
-    symbolic=derivation,
+    symbolic=concavity_of_hits,
     tight=True,
     false_neighbours=(
-        neighbour(
-            "2% fewer for the uniform law", lhs=distinct, rhs=lambda q, k: 0.98 * distinct_if_uniform(q, k)
-        ),
+        neighbour("2% fewer for the uniform law", lhs=distinct, rhs=scaled(distinct_if_uniform, 0.98)),
         neighbour(
             "a Dirac finds 2% more", lhs=lambda q, k: 1.02 * exact_pass_at_k(validity(q), k), rhs=distinct
         ),

@@ -1,49 +1,32 @@
 """D3, third claim: a policy that fully conditions on the prompt gains pass@k from training by reward."""
 
-import sympy
-
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .d03_shared import mean_success, pass_at_k, rates_of, trained
-from .d03_single import derivation as rises_with_pass_at_1
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ..strategies import mean_pass_at_k, pass_rates, strategy_rewards, trained
+from ._lemmas import hits_rise, reward_rises
 
 
-def before(q, rho, success, k):
-    return pass_at_k(rates_of(q, success), rho, k)
+def before(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    return mean_pass_at_k(pass_rates(q, success), rho, k)
 
 
-def after(q, rho, success, k, gain):
+def after(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """Each type's own policy q_t trained on its own rewards c_t."""
     return before(trained(q, success, gain[..., None]), rho, success, k)
 
 
-def after_on_mean_reward(q, rho, success, k, gain):
+def after_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """Each type's own policy trained on the reward averaged over types, as a shared one is."""
-    reward = mean_success(rho, success)[..., None, :]
+    reward = strategy_rewards(rho, success)[..., None, :]
     return before(trained(q, reward, gain[..., None]), rho, success, k)
 
 
-def reward_rises():
-    """d/dg of the mean of w under q_g ~ q e^{gw} is its variance, a sum over pairs of strategies."""
-    g, *rewards = sympy.symbols("g w1 w2 w3", real=True)
-    masses = [
-        q * sympy.exp(g * w) for q, w in zip(sympy.symbols("q1 q2 q3", positive=True), rewards, strict=True)
-    ]
-    total = sum(masses)
-    mean = sum(m * w for m, w in zip(masses, rewards, strict=True)) / total
-    pairs = sum(masses[i] * masses[j] * (rewards[i] - rewards[j]) ** 2 for i in range(3) for j in range(i))
-    yield Claim(
-        "three strategies: d/dg E w = sum over pairs of q q' (w - w')^2",
-        sympy.together(sympy.diff(mean, g) * total**2 - pairs),
-    )
-    yield Claim("which is non-negative", pairs, ">=0")
-
-
-def derivation():
+def derivation() -> Claims:
     # Each type's pass@1 rises with its own gain, and its pass@k with its pass@1.
     yield from reward_rises()
-    yield from rises_with_pass_at_1()
+    yield from hits_rise()
 
 
 THEOREM = Theorem(

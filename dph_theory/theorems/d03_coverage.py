@@ -2,36 +2,36 @@
 
 import numpy as np
 
-from ..numeric.balls import lowest
+from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .d03_limit import best_reward, solving
-from .d03_shared import before_training, rates_of
+from ..strategies import pass_rates, shared_pass_at_k, strategy_rewards
+from ._lemmas import solving
 
 
-def base_pass_at_k(q, rho, also, k):
-    return before_training(q, rho, solving(also), k)
+def base_pass_at_k(q: Values, rho: Values, also: Values, k: Values) -> Values:
+    return shared_pass_at_k(q, rho, solving(also), k)
 
 
-def bound_on_hardest(q, also, k):
+def bound_on_hardest(q: Values, also: Values, k: Values) -> Values:
     """1 - (1-m)^k with m the base's pass rate on its hardest type: it tends to 1, since m > 0."""
-    return 1 - (1 - lowest(rates_of(q[..., None, :], solving(also)))) ** k
+    return 1 - (1 - lowest(pass_rates(q[..., None, :], solving(also)))) ** k
 
 
-def trained_and_bound(q, rho, also, k):
+def trained_and_bound(q: Values, rho: Values, also: Values, k: Values) -> Values:
     """The limit of training for every k; and the bound on the base."""
-    return np.stack([best_reward(rho, also), bound_on_hardest(q, also, k)], axis=-1)
+    return np.stack([highest(strategy_rewards(rho, solving(also))), bound_on_hardest(q, also, k)], axis=-1)
 
 
-def full_and_base(q, rho, also, k):
+def full_and_base(q: Values, rho: Values, also: Values, k: Values) -> Values:
     """The base's coverage, 1; and its pass@k."""
     base = base_pass_at_k(q, rho, also, k)
     return np.stack([1 + 0 * base, base], axis=-1)
 
 
-def trained_limit(rho, also):
-    return best_reward(rho, also)
+def trained_limit(rho: Values, also: Values) -> Values:
+    return highest(strategy_rewards(rho, solving(also)))
 
 
 THEOREM = Theorem(
@@ -54,7 +54,7 @@ THEOREM = Theorem(
         neighbour(
             "with the average type in place of the hardest",
             lhs=lambda q, rho, also, k: (
-                1 - (1 - (rho * rates_of(q[..., None, :], solving(also))).sum(axis=-1)) ** k
+                1 - (1 - (rho * pass_rates(q[..., None, :], solving(also))).sum(axis=-1)) ** k
             ),
             rhs=base_pass_at_k,
         ),

@@ -2,32 +2,22 @@
 
 import numpy as np
 
-from ..numeric.balls import highest, lowest
+from ..numeric.balls import Values, highest, lowest, minimisers
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .a10_validity import least
-from .d03_shared import after_training, mean_success
+from ..strategies import strategy_rewards, trained_pass_at_k
+from ._lemmas import solving
 
 
-def solving(also):
-    """A 0/1 success matrix, from free entries: strategy s solves type s but not the next type.
-
-    So every type is solved by some strategy, and no strategy solves all types.
-    """
-    types = np.arange(also.shape[-1])
-    own, next_one = types[:, None] == types, types[:, None] == (types + 1) % len(types)
-    return np.where(own, 1 + 0 * also, np.where(next_one, 0 * also, also))
+def best_reward(rho: Values, also: Values) -> Values:
+    return highest(strategy_rewards(rho, solving(also)))
 
 
-def best_reward(rho, also):
-    return highest(mean_success(rho, solving(also)))
-
-
-def leftover(q, rho, also, gain):
+def leftover(q: Values, rho: Values, also: Values, gain: Values) -> Values:
     """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
-    w = mean_success(rho, solving(also))
-    best = np.arange(w.shape[-1]) == np.argmax(least(-w), axis=-1)[..., None]
+    w = strategy_rewards(rho, solving(also))
+    best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
     start = np.where(best, q, 0 * q).sum(axis=-1)
     others = np.where(best, 0 * q, q).sum(axis=-1)
     gap = lowest(np.where(best, 1 + 0 * w, highest(w)[..., None] - w))
@@ -35,23 +25,23 @@ def leftover(q, rho, also, gain):
     return lowest(np.stack([bound, 1 + 0 * bound], axis=-1))
 
 
-def lower_ends(q, rho, also, k, gain):
+def lower_ends(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
     """w* (1 - d^k), below pass@k after training; and pass@k itself."""
     d, w = leftover(q, rho, also, gain), best_reward(rho, also)
-    return np.stack([w * (1 - d**k), after_training(q, rho, solving(also), k, gain)], axis=-1)
+    return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, solving(also), k, gain)], axis=-1)
 
 
-def upper_ends(q, rho, also, k, gain):
+def upper_ends(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
     """pass@k after training; and w* + (1-w*) (1 - (1-d)^k) above it."""
     d, w = leftover(q, rho, also, gain), best_reward(rho, also)
     return np.stack(
-        [after_training(q, rho, solving(also), k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1
+        [trained_pass_at_k(q, rho, solving(also), k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1
     )
 
 
-def without_draws(q, rho, also, k, gain):
+def without_draws(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
     d, w = leftover(q, rho, also, gain), best_reward(rho, also)
-    return np.stack([after_training(q, rho, solving(also), k, gain), w + (1 - w) * d], axis=-1)
+    return np.stack([trained_pass_at_k(q, rho, solving(also), k, gain), w + (1 - w) * d], axis=-1)
 
 
 THEOREM = Theorem(

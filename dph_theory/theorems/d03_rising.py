@@ -1,25 +1,26 @@
 """D3, fourth claim: training shared strategies by expected reward never lowers pass@1."""
 
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from .d03_conditioned import reward_rises
-from .d03_shared import mean_success, rates_of, trained
+from ..strategies import pass_rates, strategy_rewards, trained
+from ._lemmas import reward_rises
 
 
-def pass_at_1(q, rho, success, gain):
+def pass_at_1(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     """The expected reward sum_t rho_t p_t of the shared policy after that much training."""
-    shared = trained(q, mean_success(rho, success), gain)[..., None, :]
-    return (rho * rates_of(shared, success)).sum(axis=-1)
+    shared = trained(q, strategy_rewards(rho, success), gain)[..., None, :]
+    return (rho * pass_rates(shared, success)).sum(axis=-1)
 
 
-def later(q, rho, success, gain, more):
+def later(q: Values, rho: Values, success: Values, gain: Values, more: Values) -> Values:
     return pass_at_1(q, rho, success, gain + more)
 
 
-def rarest_type(q, rho, success, gain):
+def rarest_type(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     """pass@1 on the first type alone."""
-    return rates_of(trained(q, mean_success(rho, success), gain), success[..., 0, :])
+    return pass_rates(trained(q, strategy_rewards(rho, success), gain), success[..., 0, :])
 
 
 THEOREM = Theorem(

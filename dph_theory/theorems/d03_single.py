@@ -1,37 +1,32 @@
 """D3, first claim: on one prompt pass@1 up implies pass@k up, whatever changed the policy."""
 
 import numpy as np
-import sympy
 
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex, uniform
-from ..statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
-from .d03_shared import before_training as pass_at_k
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..strategies import shared_pass_at_k
+from ._lemmas import hits_rise
 
 
-def by_pass_at_1(q, other, rho, success, k):
+def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
     """pass@k of both policies, the one of lower pass@1 first."""
-    ones = [pass_at_k(policy, rho, success, 1 + 0 * k) for policy in (q, other)]
-    first, second = (pass_at_k(policy, rho, success, k) for policy in (q, other))
+    ones = [shared_pass_at_k(policy, rho, success, 1 + 0 * k) for policy in (q, other)]
+    first, second = (shared_pass_at_k(policy, rho, success, k) for policy in (q, other))
     ordered = ones[0] < ones[1]
     return np.where(ordered, first, second), np.where(ordered, second, first)
 
 
-def of_worse(q, other, rho, success, k):
+def of_worse(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
     return by_pass_at_1(q, other, rho, success, k)[0]
 
 
-def of_better(q, other, rho, success, k):
+def of_better(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
     return by_pass_at_1(q, other, rho, success, k)[1]
 
 
-def derivation():
-    # With r = 1 - p the failure rate, pass@k = 1 - r^k is a decreasing function of r alone.
-    r, k = sympy.symbols("r k", positive=True)
-    yield Claim("-d/dr (1 - r^k) > 0", sympy.diff(r**k, r), ">0")
-
-
-def instances(types):
+def instances(types: Values) -> Values:
     """Two policies over three strategies, on that many types of prompts."""
     return chart(
         q=simplex(3),
@@ -53,7 +48,7 @@ THEOREM = Theorem(
     instances=instances(types=1),
     expected=Verdict.PROVED,
     examples=(example(q=".3 .3 .4", other=".8 .1 .1", rho="1 ", success=[".9 .2 .1"], k=4),),
-    symbolic=derivation,
+    symbolic=hits_rise,
     tight=True,
     false_neighbours=(neighbour("with two types of prompts", instances=instances(types=2), examples=()),),
 )

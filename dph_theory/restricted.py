@@ -1,0 +1,90 @@
+"""Policy families that cannot hold the filtered model: which member KL control chooses at each beta.
+
+A family is (..., members, outcomes); its member pi_b minimises KL(pi || p_b), p_b the tilted model. Small
+beta looks at validity first, then at cost: if Diracs are the only fully valid members, the limit is the Dirac
+on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, theory A10. Choices
+are masks of members, so that ties show.
+"""
+
+import numpy as np
+
+from .binary_reward import filtered, log_partition, valid_mass
+from .divergences import REVERSE_KL
+from .fdivergence import FDivergence
+from .numeric.balls import Values, highest, lowest, minimisers, only, trailing, xlogy
+
+
+def shared_value(members: Values, values: Values) -> Values:
+    """The value that the chosen members share, (...) from two (..., members)."""
+    return only(values, members).sum(axis=-1) / members.sum(axis=-1)
+
+
+def chosen_law(members: Values, family: Values) -> Values:
+    """The chosen member itself, (..., outcomes); the even mixture of them if several are tied."""
+    return only(family, members[..., None]).sum(axis=-2) / members.sum(axis=-1)[..., None]
+
+
+def validity_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
+    """V(pi) = pi(Y1) and K(pi) = KL(pi || a) of each member, both (..., members)."""
+    return valid_mass(family, valid[..., None, :]), REVERSE_KL(family, base[..., None, :])
+
+
+def most_valid(V: Values, K: Values) -> Values:
+    """The member of largest validity V*, of these the one of least cost K*."""
+    return minimisers(K, among=minimisers(-V))
+
+
+def projection(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """The member pi_b that minimises KL(pi || p_b) over the family, as a mask (..., members)."""
+    # In log space, since p_b itself underflows on Y0 where beta is below 1/700.
+    gain = np.where(valid, trailing(1 / beta, 1), trailing(0 * beta, 1))
+    log_target = np.log(base) + gain - trailing(log_partition(valid_mass(base, valid), beta), 1)
+    return minimisers((xlogy(family, family) - family * log_target[..., None, :]).sum(axis=-1))
+
+
+def critical_beta(family: Values, base: Values, valid: Values) -> Values:
+    """The beta below which the most valid member wins: the least (V* - V)/(K* - K) over cheaper members.
+
+    Shape (...); 1 if there is no cheaper member.
+    """
+    V, K = validity_and_cost(family, base, valid)
+    best = most_valid(V, K)
+    lost, saved = (trailing(shared_value(best, x), 1) - x for x in (V, K))
+    rival = ~best & (saved > 0)
+    return lowest(np.where(rival, lost, 1 + 0 * lost) / np.where(rival, saved, 1 + 0 * saved))
+
+
+def with_diracs(laws: Values) -> Values:
+    """The family of all Diracs and the given laws, (..., outcomes + laws, outcomes)."""
+    outcomes = laws.shape[-1]
+    diracs = only(1 + 0 * laws[..., :1, :], np.eye(outcomes, dtype=bool))
+    return np.concatenate([diracs, laws], axis=-2)
+
+
+def dirac_on_mode(base: Values, valid: Values) -> Values:
+    """The Dirac on argmax_{Y1} a; the even mixture of them if several are tied."""
+    mode = minimisers(-base, among=valid)
+    return only(1 + 0 * base, mode) / mode.sum(axis=-1)[..., None]
+
+
+def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> Values:
+    """D(delta_y || p_*) of the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
+    mode = np.argmax(minimisers(-base, among=valid), axis=-1)
+    dirac = only(1 + 0 * base, np.arange(base.shape[-1]) == mode[..., None])
+    return divergence(dirac, filtered(base, valid))
+
+
+def jump_prices(q: Values, base: Values, valid: Values) -> tuple[Values, Values]:
+    """The 1/beta at which the Dirac on the mode of Y1 ties with the law q, and with the best invalid Dirac."""
+    valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
+    least_cost = -np.log(valid_mode)
+    return (least_cost - REVERSE_KL(q, base)) / valid_mass(q, ~valid), least_cost + np.log(invalid_mode)
+
+
+def jump(q: Values, base: Values, valid: Values) -> Values:
+    """The beta at which the family of all Diracs and one law q leaves the Dirac on the mode of Y1.
+
+    (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
+    """
+    gain = highest(np.stack(jump_prices(q, base, valid), axis=-1))
+    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)

@@ -1,0 +1,213 @@
+"""Derivations, and the charts and sides they come with, that several statements share."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered
+from ..divergences import (
+    ALPHAS,
+    SMOOTH,
+    TOTAL_VARIATION,
+    alpha_divergence,
+    alpha_generator,
+    each,
+)
+from ..estimators import Estimator, x
+from ..fdivergence import FDivergence, u
+from ..numeric.balls import Values, normalised, trailing
+from ..restricted import distance_of_dirac
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Claims, Side
+
+
+def pinsker() -> Claims:
+    """KL(q||p) >= 2 TV(q, p)^2, with equality only at q = p."""
+    # Merging the outcomes into {q > p} and the rest keeps TV and does not raise KL (log-sum inequality), so
+    # two outcomes suffice. Their gap is zero at p = q, and its slope in p has the sign of p - q (but for
+    # p = 1/2 alone, where it may touch zero).
+    q, p = sympy.symbols("q p", positive=True)
+    gap = q * sympy.log(q / p) + (1 - q) * sympy.log((1 - q) / (1 - p)) - 2 * (q - p) ** 2
+    yield Claim("the gap is zero at p = q", gap.subs(p, q))
+    square = (1 - 2 * p) ** 2 / (p * (1 - p))
+    yield Claim("its slope is p - q times a square", sympy.simplify(sympy.diff(gap, p) - (p - q) * square))
+
+
+def logarithm_bound() -> Claims:
+    """log s >= 1 - 1/s, with equality only at s = 1; so KL >= 0, summed with s the ratio of two laws."""
+    s = sympy.Symbol("s", positive=True)
+    bound = sympy.log(s) - 1 + 1 / s
+    yield Claim("log s - (1 - 1/s) is stationary at s = 1", sympy.diff(bound, s).subs(s, 1))
+    yield Claim("and vanishes there", bound.subs(s, 1))
+    yield Claim("and falls before 1, rises after it", sympy.diff(bound, s) * s**2 / (s - 1) - 1)
+
+
+TWO_OF_FOUR = np.array([True, True, False, False])
+"""Two valid outcomes, so that a Dirac loses one, and two invalid ones."""
+
+
+def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
+    """D(q || p_*) of the law with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
+    return divergence(normalised(q), filtered(normalised(base), TWO_OF_FOUR))
+
+
+def dirac_to_filtered(base: Values, divergence: FDivergence) -> Values:
+    """The same of the nearest Dirac."""
+    return distance_of_dirac(normalised(base), TWO_OF_FOUR, divergence)
+
+
+def curvatures() -> Iterator[tuple[str, sympy.Expr]]:
+    """(name, f'') of every smooth divergence, and of the alpha family with a symbolic alpha."""
+    for divergence in SMOOTH:
+        yield divergence.name, sympy.simplify(sympy.diff(divergence.expression, u, 2))
+    yield "alpha", sympy.simplify(sympy.diff(alpha_generator(), u, 2))
+
+
+def convexity() -> Claims:
+    """f(1) = 0 and f'' > 0, for every declared generator and for the alpha family."""
+    for divergence in SMOOTH:
+        yield Claim(f"f(1) = 0, {divergence.name}", divergence.expression.subs(u, 1))
+    yield Claim("f(1) = 0, alpha", sympy.simplify(alpha_generator().subs(u, 1)))
+    for alpha in ALPHAS:
+        exact = sympy.Rational(alpha)
+        declared = alpha_divergence(alpha).expression
+        yield Claim(f"alpha = {exact} is declared as the family's member", declared - alpha_generator(exact))
+    for name, curvature in curvatures():
+        yield Claim(f"f'' > 0, {name}", curvature, ">0")
+
+
+EVERY = (*SMOOTH, TOTAL_VARIATION)
+"""All named divergences and three alphas."""
+
+
+MISPRINT = u * sympy.log(u / 2) - (u + 1) / 2 * sympy.log((u + 1) / 2)
+"""The Jensen-Shannon generator as some summaries of li2025choice print it; no generator, f(1) = -log 2."""
+
+
+def misprinted(pi: Values, ref: Values) -> Values:
+    """E_ref[f(u)] for the misprint, `MISPRINT`, written out for floats and balls."""
+    ratio = pi / ref
+    middle = (ratio + 1) / 2
+    return (ref * (ratio * np.log(ratio / 2) - middle * np.log(middle))).sum(axis=-1)
+
+
+PAIR = chart(pi=simplex(3), ref=simplex(3))
+"""Policy and reference over three outcomes."""
+
+PAIRS = (example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".501 .25 .249", ref=".5 .25 .25"))
+"""Two laws far apart, and two nearly equal ones."""
+
+
+def squared_variation(pi: Values, ref: Values) -> Values:
+    """TV(pi, ref)^2, with a trailing axis for the bounds on it."""
+    return np.square(TOTAL_VARIATION(pi, ref))[..., None]
+
+
+def pinsker_bounds(divergences: Sequence[FDivergence]) -> Side:
+    """D_f/(2 f''(1)) of each divergence, as a side; both curvatures in use, 1 and 1/2, are exact."""
+    return lambda pi, ref: each(lambda f: f(pi, ref) / (2 * f.curvature), divergences)
+
+
+def gilardoni(name: str, f: sympy.Expr) -> Claims:
+    """Gilardoni's lemma g(u) (1 + b(u-1)) >= f''(1) (u-1)^2/2, b = -f'''(1)/(3 f''(1)), g normalised.
+
+    Then with b in [0, 1], so that the weights w = 1 + b(u-1) are non-negative, E_ref[w] = 1 and Cauchy give
+    4 TV^2 = E_ref[|u-1|]^2 <= E_ref[w] E_ref[(u-1)^2/w] <= 2 D_f/f''(1).
+    """
+    curvature = sympy.diff(f, u, 2).subs(u, 1)
+    b = sympy.simplify(-sympy.diff(f, u, 3).subs(u, 1) / (3 * curvature))
+    g = f - sympy.diff(f, u).subs(u, 1) * (u - 1)
+    room = g * (1 + b * (u - 1)) - curvature * (u - 1) ** 2 / 2
+    yield Claim(f"{name}: 0 <= b", b, ">=0")
+    yield Claim(f"{name}: b <= 1", 1 - b, ">=0")
+    for k in range(3):
+        derivative = sympy.simplify(sympy.diff(room, u, k).subs(u, 1))
+        yield Claim(f"{name}: derivative {k} vanishes at 1", derivative)
+    # The third derivative has the sign of u - 1, so the second is least at 1, where it is 0: the room is
+    # convex, and flat at 1, where it is 0.
+    third = sympy.simplify(sympy.diff(room, u, 3) / (u - 1))
+    yield Claim(f"{name}: third derivative over u - 1", third, ">=0")
+
+
+Derivation: TypeAlias = Callable[[sympy.Expr], sympy.Expr]
+"""d/d theta_0 of an expression."""
+
+
+def symbolic_softmax(outcomes: int) -> tuple[list[sympy.Expr], list[sympy.Expr], Derivation]:
+    """A softmax policy, a reference, and d/d theta_0, symbolically.
+
+    The policy is w/sum(w) with w = e^theta, so that d/d theta_0 = w_0 d/d w_0. By the symmetry of the
+    outcomes the derivative in theta_0 speaks for all.
+    """
+    w = sympy.symbols(f"w:{outcomes}", positive=True)
+    s = sympy.symbols(f"s:{outcomes}", positive=True)
+    pi, ref = [v / sum(w) for v in w], [v / sum(s) for v in s]
+    return pi, ref, lambda expression: w[0] * sympy.diff(expression, w[0])
+
+
+def at_fixed_samples(
+    estimator: Estimator, pi: list[sympy.Expr], ref: list[sympy.Expr], d: Derivation
+) -> sympy.Expr:
+    """E_pi[d k]: the estimator differentiated at each outcome, weighted by how often it is sampled."""
+    return sum(p * d(estimator.expression.subs(x, sympy.log(p / q))) for p, q in zip(pi, ref, strict=True))
+
+
+def same_gradient(weight: sympy.Expr, divergence: FDivergence, sampled: Callable[..., sympy.Expr]) -> Claims:
+    """Claims that E_pi[weight grad log pi] is the gradient of D_f, weight an expression in x = log u.
+
+    `sampled(pi, ref, d)` is the loss's own expected gradient, for the check on real softmax policies.
+    """
+    # grad E_ref[f(u)] = E_ref[f'(u) grad u] = E_pi[f'(u) grad log pi], since grad u = u grad log pi; and
+    # scores have mean zero. So the two gradients agree if weight - f'(u) is the same at every outcome.
+    gap = weight.subs(x, sympy.log(u)) - divergence.derivative
+    yield Claim("weight - f'(u) is constant", sympy.diff(gap, u))
+    for outcomes in (2, 3):
+        pi, ref, d = symbolic_softmax(outcomes)
+        exact = d(sum(q * divergence.expression.subs(u, p / q) for p, q in zip(pi, ref, strict=True)))
+        yield Claim(f"softmax, {outcomes} outcomes", sampled(pi, ref, d) - exact)
+
+
+def stepped(ref: Values, q: Values, step: Values) -> Values:
+    """The policy (1-e) ref + e q, at the step e from the reference towards q."""
+    return (1 - trailing(step, 1)) * ref + trailing(step, 1) * q
+
+
+def concavity_of_hits() -> Claims:
+    """1 - (1-q)^k is strictly concave in q for k = m + 2 >= 2."""
+    r = sympy.Symbol("r", positive=True)
+    m = sympy.Symbol("m", nonnegative=True)
+    yield Claim("-d^2/dq^2 [1 - (1-q)^(m+2)] at r = 1-q", sympy.factor(sympy.diff(r ** (m + 2), r, 2)), ">0")
+
+
+def reward_rises() -> Claims:
+    """d/dg of the mean of w under q_g ~ q e^{gw} is its variance, a sum over pairs of strategies."""
+    g, *rewards = sympy.symbols("g w1 w2 w3", real=True)
+    masses = [
+        q * sympy.exp(g * w) for q, w in zip(sympy.symbols("q1 q2 q3", positive=True), rewards, strict=True)
+    ]
+    total = sum(masses)
+    mean = sum(m * w for m, w in zip(masses, rewards, strict=True)) / total
+    pairs = sum(masses[i] * masses[j] * (rewards[i] - rewards[j]) ** 2 for i in range(3) for j in range(i))
+    yield Claim(
+        "three strategies: d/dg E w = sum over pairs of q q' (w - w')^2",
+        sympy.together(sympy.diff(mean, g) * total**2 - pairs),
+    )
+    yield Claim("which is non-negative", pairs, ">=0")
+
+
+def solving(also: Values) -> Values:
+    """A 0/1 success matrix, from free entries: strategy s solves type s but not the next type.
+
+    So every type is solved by some strategy, and no strategy solves all types.
+    """
+    types = np.arange(also.shape[-1])
+    own, next_one = types[:, None] == types, types[:, None] == (types + 1) % len(types)
+    return np.where(own, 1 + 0 * also, np.where(next_one, 0 * also, also))
+
+
+def hits_rise() -> Claims:
+    """pass@k = 1 - r^k decreases in the failure rate r = 1 - p, and depends on nothing else."""
+    r, k = sympy.symbols("r k", positive=True)
+    yield Claim("-d/dr (1 - r^k) > 0", sympy.diff(r**k, r), ">0")

@@ -1,0 +1,140 @@
+"""Charts of MDPs, the policies on them, and the scaled gains and losses that several statements compare."""
+
+import numpy as np
+
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, each
+from ..improvement import (
+    anchor_gain,
+    pinsker_constant,
+    stated_bound,
+    surrogate,
+    trpo_penalty,
+    worst_advantage,
+)
+from ..mdp import TabularMDP
+from ..numeric.balls import Values, highest, trailing
+from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
+
+WORST_CHAINS = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.001, 0.5), eps=log_uniform(0.01, 1))
+"""Discount, total variation and largest advantage of a `worst_chain`."""
+
+
+def worst_chain(gamma: Values, tv: Values, eps: Values) -> Values:
+    """The parts (P, r, gamma, rho0, pi, pi_old) of the MDP in which the sharp bound is attained.
+
+    In state 0 the new policy gains 2 TV eps over the old one, but its third action, which the old policy
+    never takes, leads to state 1, from which there is no return and in which it loses 2 TV eps. The
+    rewards are the advantages of the old policy, whose value is zero.
+    """
+    zero, one = 0 * tv, 1 + 0 * tv
+    # The second action balances the first: no larger an advantage than eps while TV <= 1/2.
+    gains = np.stack([-one, tv / (1 - tv), one], axis=-1)
+    r = trailing(eps, 2) * np.stack([gains, -gains], axis=-2)
+    stay, leave = np.stack([one, zero], axis=-1), np.stack([zero, one], axis=-1)
+    P = np.stack([np.stack([stay, stay, leave], axis=-2), np.stack([leave] * 3, axis=-2)], axis=-3)
+    old, new = np.stack([tv, 1 - tv, zero], axis=-1), np.stack([zero, 1 - tv, tv], axis=-1)
+    return {
+        "P": P,
+        "r": r,
+        "gamma": gamma,
+        "rho0": stay,
+        "pi": np.stack([new, new], axis=-2),
+        "pi_old": np.stack([old, old], axis=-2),
+    }
+
+
+def scaled_loss(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
+    """(1-gamma)^2 (L_old(pi) - J(pi)): scaled so that discounts near one do not amplify rounding."""
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return (1 - gamma) ** 2 * (surrogate(mdp, pi, pi_old) - mdp.return_(pi))
+
+
+def loss_of_worst_chain(gamma: Values, tv: Values, eps: Values) -> Values:
+    """The scaled loss on the worst chain."""
+    return scaled_loss(**worst_chain(gamma, tv, eps))
+
+
+STEPS = chart(
+    P=simplex(2, 2, 2),
+    r=uniform(-1, 1, 2, 2),
+    gamma=discounts(nearest=1e-3),
+    rho0=simplex(2),
+    pi=simplex(2, 2),
+    pi_old=simplex(2, 2),
+)
+"""A step from an old to a new policy in an MDP of two states and two actions."""
+
+
+STEP = example(
+    P=[["1 0", "0 1"], ["1 0", "0 1"]],
+    r=["-1 1", "1 -1"],
+    gamma=".5",
+    rho0=".5 .5",
+    pi=[".4 .6", ".4 .6"],
+    pi_old=[".5 .5", ".5 .5"],
+)
+"""The action chooses the next state; the new policy moves towards the one that pays in state 0."""
+
+
+def scaled_trpo_penalty(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values
+) -> Values:
+    """4 eps gamma max_s TV_s^2, TRPO's penalty in the scale of `scaled_loss`."""
+    return (1 - gamma) ** 2 * trpo_penalty(TabularMDP(P, r, gamma, rho0), pi, pi_old)
+
+
+STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
+"""The divergences of the stated bound."""
+
+
+TRIPLES = chart(**STEPS.parts, pi_pef=simplex(2, 2))
+"""A new, an old and a reference policy in an MDP of two states and two actions."""
+
+
+COUNTEREXAMPLE = example(
+    P=[["1 ", "1 "]],
+    r=["1 0"],
+    gamma=".9",
+    rho0="1 ",
+    pi=[".5 .5"],
+    pi_old=[".5 .5"],
+    pi_pef=[".54 .46"],
+)
+"""One state, two actions, nothing learnt yet, and a reference policy that is 0.04 better."""
+
+
+def stated_bounds(
+    mdp: Values, pi: Values, pi_old: Values, pi_pef: Values, reading: Values, constant: Values = 1
+) -> Values:
+    """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
+    forward = stated_bound(mdp, pi, pi_old, pi_pef, FORWARD_KL, reading)
+    # Only the last term depends on the divergence.
+    eps, gamma = worst_advantage(mdp, pi_pef), mdp.gamma
+    terms = each(lambda d: pinsker_constant(d) * highest(d(pi, pi_pef)), STATED)
+    gain = terms[..., :1] - constant * terms
+    return trailing((1 - gamma) * forward, 1) + trailing(eps * gamma / (1 - gamma), 1) * gain
+
+
+def normalised_return(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values) -> Values:
+    """(1-gamma) J(pi)."""
+    return (1 - gamma) * TabularMDP(P, r, gamma, rho0).return_(pi)
+
+
+TRIPLE = example(
+    P=[["1 0", "0 1"], ["1 0", "0 1"]],
+    r=["0 1", "0 1"],
+    gamma=".9",
+    rho0=".5 .5",
+    pi=[".2 .8", ".15 .85"],
+    pi_old=[".5 .5", ".5 .5"],
+    pi_pef=[".1 .9", ".1 .9"],
+)
+"""The second action is the better one; the new policy is close to a reference that mostly takes it."""
+
+
+def shortfall(
+    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
+) -> Values:
+    """By how much the new policy's gain over the old one falls short of delta, times 1-gamma."""
+    mdp = TabularMDP(P, r, gamma, rho0)
+    return anchor_gain(mdp, pi_old, pi_pef) - (1 - gamma) * (mdp.return_(pi) - mdp.return_(pi_old))
