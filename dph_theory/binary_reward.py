@@ -191,7 +191,8 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
 
 def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted model of each; base_rates (..., prompts) in [0, 1]."""
-    prompts = np.stack([base_rates, 1 - np.asarray(base_rates)], axis=-1)
+    rates = np.asarray(base_rates)
+    prompts = np.stack([rates, 1 - rates], axis=-1)
     return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
 
 

@@ -75,7 +75,7 @@ def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> V
 
 
 def jump_prices(q: Values, base: Values, valid: Values) -> tuple[Values, Values]:
-    """The 1/beta at which the Dirac on the mode of Y1 ties with the law q, and with the best invalid Dirac."""
+    """The 1/beta at which the Dirac on the mode of Y1 ties with the law q, and with the best Dirac on Y0."""
     valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)
     return (least_cost - REVERSE_KL(q, base)) / valid_mass(q, ~valid), least_cost + np.log(invalid_mode)

@@ -78,7 +78,12 @@ def summed_divergences(
 
 
 def filtered_token_loss(
-    loss: RatioLoss, pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+    loss: RatioLoss,
+    pi_first: Values,
+    pi_second: Values,
+    base_first: Values,
+    base_second: Values,
+    valid: Values,
 ) -> Values:
     """E_{p_*} sum_t loss(u_t), u_t = pi(y_t | y_<t)/a(y_t | y_<t): correct sequences, token by token.
 

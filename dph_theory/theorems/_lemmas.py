@@ -1,4 +1,4 @@
-"""Derivations, and the charts and sides they come with, that several statements share."""
+"""Derivatives, and the charts and sides they come with, that several statements share."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -131,11 +131,11 @@ def gilardoni(name: str, f: sympy.Expr) -> Claims:
     yield Claim(f"{name}: third derivative over u - 1", third, ">=0")
 
 
-Derivation: TypeAlias = Callable[[sympy.Expr], sympy.Expr]
+Derivative: TypeAlias = Callable[[sympy.Expr], sympy.Expr]
 """d/d theta_0 of an expression."""
 
 
-def symbolic_softmax(outcomes: int) -> tuple[list[sympy.Expr], list[sympy.Expr], Derivation]:
+def symbolic_softmax(outcomes: int) -> tuple[list[sympy.Expr], list[sympy.Expr], Derivative]:
     """A softmax policy, a reference, and d/d theta_0, symbolically.
 
     The policy is w/sum(w) with w = e^theta, so that d/d theta_0 = w_0 d/d w_0. By the symmetry of the
@@ -148,7 +148,7 @@ def symbolic_softmax(outcomes: int) -> tuple[list[sympy.Expr], list[sympy.Expr],
 
 
 def at_fixed_samples(
-    estimator: Estimator, pi: list[sympy.Expr], ref: list[sympy.Expr], d: Derivation
+    estimator: Estimator, pi: list[sympy.Expr], ref: list[sympy.Expr], d: Derivative
 ) -> sympy.Expr:
     """E_pi[d k]: the estimator differentiated at each outcome, weighted by how often it is sampled."""
     return sum(p * d(estimator.expression.subs(x, sympy.log(p / q))) for p, q in zip(pi, ref, strict=True))

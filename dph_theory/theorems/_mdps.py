@@ -19,7 +19,7 @@ WORST_CHAINS = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.001, 0.5), eps=
 """Discount, total variation and largest advantage of a `worst_chain`."""
 
 
-def worst_chain(gamma: Values, tv: Values, eps: Values) -> Values:
+def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Values]:
     """The parts (P, r, gamma, rho0, pi, pi_old) of the MDP in which the sharp bound is attained.
 
     In state 0 the new policy gains 2 TV eps over the old one, but its third action, which the old policy
@@ -104,7 +104,7 @@ COUNTEREXAMPLE = example(
 
 
 def stated_bounds(
-    mdp: Values, pi: Values, pi_old: Values, pi_pef: Values, reading: Values, constant: Values = 1
+    mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
     """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
     forward = stated_bound(mdp, pi, pi_old, pi_pef, FORWARD_KL, reading)

@@ -10,7 +10,7 @@ from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neigh
 from ._lemmas import logarithm_bound
 
 
-def at_price(base_rates: Values, targets: Values, beta: Values, price: Values) -> Values:
+def at_price(base_rates: Values, targets: Values, beta: Values, price: float) -> Values:
     mu = mu_from_beta(base_rates, trailing(beta, 1))
     return bernoulli_kl(mu, base_rates).mean(axis=-1) + price * (targets - mu).mean(axis=-1) / beta
 

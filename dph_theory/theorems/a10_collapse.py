@@ -12,7 +12,7 @@ def base_mode(base: Values, valid: Values) -> Values:
     return dirac_on_mode(normalised(base), valid)
 
 
-def projected_law(laws: Values, base: Values, valid: Values, fraction: Values) -> Values:
+def projected_law(laws: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
     family, base = with_diracs(normalised(laws)), normalised(base)
     return chosen_law(projection(family, base, valid, fraction * critical_beta(family, base, valid)), family)
 

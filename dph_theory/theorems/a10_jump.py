@@ -17,7 +17,7 @@ def minimiser(q: Values, base: Values, valid: Values, beta: Values) -> Values:
     return chosen_law(projection(family, base, valid, beta), family)
 
 
-def around(q: Values, base: Values, valid: Values, factor: Values) -> Values:
+def around(q: Values, base: Values, valid: Values, factor: float) -> Values:
     q, base = normalised(q), normalised(base)
     beta = jump(q, base, valid) * factor
     return np.stack([minimiser(q, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)

@@ -14,7 +14,7 @@ def family_of(first: Values, second: Values, third: Values) -> Values:
 
 
 def at_fraction(
-    first: Values, second: Values, third: Values, base: Values, valid: Values, fraction: Values
+    first: Values, second: Values, third: Values, base: Values, valid: Values, fraction: Values | float
 ) -> Values:
     family, base = family_of(first, second, third), normalised(base)
     chosen = projection(family, base, valid, fraction * critical_beta(family, base, valid))

@@ -15,7 +15,7 @@ ALPHAS = (0.125, 0.5, 0.875)
 """Binary fractions, which floats and balls hold exactly."""
 
 
-def scaled_lead(q: Values, base: Values, alpha: Values) -> Values:
+def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
     """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
     log_mode = np.log(highest(filtered(normalised(base), TWO_OF_FOUR)))
     distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))

@@ -10,7 +10,9 @@ from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
-def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+def lost_and_saved(
+    family: Values, base: Values, valid: Values, beta: Values
+) -> tuple[Values, Values, Values]:
     """V* - V(pi_b), K* - K(pi_b), and whether pi_b is the most valid member itself."""
     V, K = validity_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)

@@ -13,7 +13,7 @@ CEILING = 60
 """Log odds beyond which validity 1 is reached to 26 digits: runaway iterates stop there."""
 
 
-def with_fixed_points(base_rate: Values, beta: Values) -> Values:
+def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
     """Whether there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
     exist = least_rise(base_rate, beta) < 0
     return (

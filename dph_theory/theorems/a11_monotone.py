@@ -12,7 +12,7 @@ from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neigh
 ROUNDS = 2
 
 
-def iterates(base_rate: Values, rise: Values) -> Values:
+def iterates(base_rate: Values, rise: Values) -> tuple[list[Values], Values]:
     """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
     start = logit(base_rate)
     fixed = start + rise

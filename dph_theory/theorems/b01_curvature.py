@@ -4,11 +4,11 @@ import numpy as np
 import sympy
 
 from ..divergences import ALPHAS, SMOOTH, each
-from ..fdivergence import u
+from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, uniform
-from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import curvatures
 
 STATED = {
@@ -23,12 +23,12 @@ STATED = {
 }
 
 
-def second_difference(h: Values, eps: Values) -> Side:
+def second_difference(h: Values, eps: Values) -> Values:
     # f(1+s) + f(1-s) over s^2; the linear gauge cancels, so the normalised form, exact near 1, serves.
     step = h * eps
     sides = [np.log1p(step), np.log1p(-step)]
 
-    def quotient(divergence: Values) -> Values:
+    def quotient(divergence: FDivergence) -> Values:
         values = [divergence.on_log_ratio(x, gauge="normalised").value for x in sides]
         return (values[0] + values[1]) / step**2
 

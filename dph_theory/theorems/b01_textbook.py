@@ -15,7 +15,7 @@ from ..divergences import (
     alpha_divergence,
     each,
 )
-from ..fdivergence import u
+from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
@@ -70,7 +70,7 @@ def derivation() -> Claims:
     p, q = sympy.symbols("p q", positive=True)
     m = (p + q) / 2
 
-    def declared_term(divergence: Values) -> Values:
+    def declared_term(divergence: FDivergence) -> sympy.Expr:
         return q * divergence.expression.subs(u, p / q)
 
     terms = {

@@ -1,36 +1,32 @@
 """B3: -log u on correct samples, per token or per sequence, is forward KL to the filtered model."""
 
+from functools import partial
+
 import numpy as np
 import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL
-from ..estimators import k3_of_ratio
+from ..estimators import k3_of_ratio, mean_on_filtered
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
-from ..tokens import filtered_token_loss, sequences
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..tokens import RatioLoss, filtered_token_loss, sequences
 from ._tokens import SAMPLED, SAMPLED_PAIR
 
 
-def sequence_loss(
-    loss: Values, pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
+def both(
+    loss: RatioLoss,
+    pi_first: Values,
+    pi_second: Values,
+    base_first: Values,
+    base_second: Values,
+    valid: Values,
 ) -> Values:
-    """E_{p_*} loss(u), u the ratio of whole sequences."""
-    base = sequences(base_first, base_second)
-    return (filtered(base, valid) * loss(sequences(pi_first, pi_second) / base)).sum(axis=-1)
-
-
-def both(loss: Values) -> Side:
-    """The token and the sequence loss, as a side."""
-
-    def side(
-        pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-    ) -> Values:
-        given = (loss, pi_first, pi_second, base_first, base_second, valid)
-        return np.stack([filtered_token_loss(*given), sequence_loss(*given)], axis=-1)
-
-    return side
+    """The loss per token, and of the ratio of whole sequences."""
+    tokens = filtered_token_loss(loss, pi_first, pi_second, base_first, base_second, valid)
+    pi, base = sequences(pi_first, pi_second), sequences(base_first, base_second)
+    return np.stack([tokens, mean_on_filtered(loss, pi, base, valid)], axis=-1)
 
 
 def to_the_filtered_model(
@@ -66,14 +62,14 @@ THEOREM = Theorem(
     statement=r"E_{p_*}\Big[\sum_t -\log u_t\Big] = E_{p_*}[-\log u] = \mathrm{KL}(p_*\|\pi) + \log A_1,"
     r"\quad \text{so its minimiser is } p_*",
     relation=Relation.EQUAL,
-    lhs=both(FORWARD_KL.generator),
+    lhs=partial(both, FORWARD_KL.generator),
     rhs=to_the_filtered_model,
     instances=SAMPLED,
     expected=Verdict.PROVED,
     examples=(SAMPLED_PAIR,),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("k3 on the same samples", lhs=both(k3_of_ratio)),
+        neighbour("k3 on the same samples", lhs=partial(both, k3_of_ratio)),
         neighbour("forward KL to the base", rhs=to_the_base),
     ),
 )

@@ -1,34 +1,36 @@
 """B3, second claim: on filtered samples the gauge decides how much mass is rehearsed."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import sympy
 
 from ..binary_reward import valid_mass, with_validity
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence, each
+from ..divergences import COMPARED, FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, each
 from ..estimators import mean_on_filtered
-from ..fdivergence import u
+from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..tokens import RatioLoss
 
-HALF = alpha_divergence(0.5)
-LOSSES = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, HALF)
+HALF = COMPARED[-1]
 
 
-def in_gauge(f: Values, c: Values) -> Values:
+def in_gauge(f: FDivergence, c: Values) -> RatioLoss:
     return lambda ratio: f.generator(ratio) + trailing(c, 1) * (ratio - 1)
 
 
 def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
     """By how much every loss of pi is below the base policy's own, which is 0."""
-    return -each(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), LOSSES)
+    return -each(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), COMPARED)
 
 
-def stationary_ratios(c: Values) -> Side:
+def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
     """The roots u of f'(u) + c = 0, and where there are any; elsewhere the loss falls for every u."""
 
-    def root(value: Values, exists: Values) -> Values:
+    def root(value: Values, exists: Values) -> tuple[Values, Values]:
         exists = np.asarray(exists).astype(bool)
         return np.where(exists, value, 0 * c + 1), exists
 
@@ -41,7 +43,7 @@ def stationary_ratios(c: Values) -> Side:
         )
 
 
-def target_masses(base: Values, valid: Values, c: Values) -> Claims:
+def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
     """The masses m on Y1 with f'(m/A1) + c = 0, capped at 1, one for every loss."""
     base_rate = valid_mass(base, valid)
     for ratio, exists in stationary_ratios(c):
@@ -49,11 +51,11 @@ def target_masses(base: Values, valid: Values, c: Values) -> Claims:
         yield np.where(inside, ratio * base_rate, 0 * c + 1)
 
 
-def gains_at(masses: Values, base: Values, valid: Values, c: Values) -> Values:
+def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
     """The same, of every loss at its own policy m p_*."""
     policies = [with_validity(mass, base, valid) for mass in masses]
     losses = [
-        mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(LOSSES, policies, strict=True)
+        mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(COMPARED, policies, strict=True)
     ]
     return -np.stack(losses, axis=-1)
 
@@ -67,7 +69,7 @@ def gauge_ignored(base: Values, valid: Values, c: Values) -> Values:
 
 
 def always_the_filtered_model(base: Values, valid: Values, c: Values) -> Values:
-    return gains_at([0 * c + 1] * len(LOSSES), base, valid, c)
+    return gains_at([0 * c + 1] * len(COMPARED), base, valid, c)
 
 
 def derivation() -> Claims:
@@ -79,7 +81,7 @@ def derivation() -> Claims:
     # c written by a positive symbol wherever there is a root; without one f' + c < 0 for every u.
     c_of = {FORWARD_KL: s, REVERSE_KL: sympy.log(s), JENSEN_SHANNON: sympy.log((1 + s) / 2), HALF: s - 2}
     roots = {FORWARD_KL: 1 / s, REVERSE_KL: sympy.exp(-1) / s, JENSEN_SHANNON: 1 / s, HALF: 4 / s**2}
-    for f in LOSSES:
+    for f in COMPARED:
         yield Claim(f"f' + c = 0, {f.name}", f.derivative.subs(u, roots[f]) + c_of[f])
         yield Claim(f"f'' > 0, {f.name}", sympy.simplify(sympy.diff(f.expression, u, 2)), ">0")
     # No root: f' stays below its limit at infinity, which is 0, log 2 and 2 in turn.

@@ -1,5 +1,7 @@
 """B3, third claim: the estimator used on correct samples decides what is rehearsed, p_* or less of it."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import sympy
 
@@ -28,13 +30,13 @@ def gains(pi: Values, base: Values, valid: Values) -> Values:
     return -np.stack([mean_on_filtered(loss, pi, base, valid) for loss in LOSSES], axis=-1)
 
 
-def table(base_rate: Values) -> Values:
+def table(base_rate: Values) -> tuple[Values, ...]:
     """The mass m on Y1 that each loss asks for."""
     whole = 0 * base_rate + 1
     return whole, base_rate, base_rate / np.exp(whole), base_rate, base_rate
 
 
-def gains_at(masses: Values, base: Values, valid: Values) -> Values:
+def gains_at(masses: Iterable[Values], base: Values, valid: Values) -> Values:
     """The same, of every loss at its own policy m p_*."""
     policies = [with_validity(mass, base, valid) for mass in masses]
     pairs = zip(LOSSES, policies, strict=True)
@@ -45,7 +47,7 @@ def at_the_targets(base: Values, valid: Values) -> Values:
     return gains_at(table(valid_mass(base, valid)), base, valid)
 
 
-def with_one_changed(index: Values, mass: Values) -> Side:
+def with_one_changed(index: int, mass: Callable[[Values], Values]) -> Side:
     """The right side with one entry of the table replaced by a function of A1."""
 
     def side(base: Values, valid: Values) -> Values:

@@ -1,16 +1,19 @@
 """B3, token level: any f >= 0 that vanishes only at u = 1 targets the base itself on correct samples."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import sympy
 
 from ..binary_reward import filtered
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence, each
 from ..estimators import k2_of_ratio, k3_of_ratio
 from ..fdivergence import u
 from ..numeric.balls import Values, trailing
 from ..references import Source
-from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
-from ..tokens import filtered_token_loss, sequences
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..tokens import RatioLoss, filtered_token_loss, sequences
 from ._tokens import SAMPLED, SAMPLED_PAIR
 
 HALF = alpha_divergence(0.5)
@@ -18,25 +21,24 @@ LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generator, TO
 """Non-negative, zero at u = 1 only: k3, k2 (not convex), Jensen-Shannon and alpha as printed, |u-1|/2."""
 
 
-def of_the_policy(losses: Values = LOSSES) -> Side:
-    """The token losses of pi, as a side."""
+def of_the_policy(
+    losses: Sequence[RatioLoss],
+    pi_first: Values,
+    pi_second: Values,
+    base_first: Values,
+    base_second: Values,
+    valid: Values,
+) -> Values:
+    """The token losses of pi."""
+    given = (pi_first, pi_second, base_first, base_second, valid)
+    return each(lambda loss: filtered_token_loss(loss, *given), losses)
 
-    def side(
-        pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-    ) -> Values:
-        given = (pi_first, pi_second, base_first, base_second, valid)
-        return np.stack([filtered_token_loss(loss, *given) for loss in losses], axis=-1)
 
-    return side
-
-
-def of_the_base(losses: Values = LOSSES) -> Side:
-    """The token losses at pi = a, as a side."""
-
-    def side(base_first: Values, base_second: Values, valid: Values) -> Values:
-        return of_the_policy(losses)(base_first, base_second, base_first, base_second, valid)
-
-    return side
+def of_the_base(
+    losses: Sequence[RatioLoss], base_first: Values, base_second: Values, valid: Values
+) -> Values:
+    """The token losses at pi = a."""
+    return of_the_policy(losses, base_first, base_second, base_first, base_second, valid)
 
 
 def of_the_filtered_model(base_first: Values, base_second: Values, valid: Values) -> Values:
@@ -45,7 +47,7 @@ def of_the_filtered_model(base_first: Values, base_second: Values, valid: Values
     first = law.sum(axis=-1)
     visited = trailing(np.asarray(first > 0).astype(bool), 1)
     second = np.where(visited, law / np.where(visited, trailing(first, 1), 1 + 0 * law), base_second)
-    return of_the_policy()(first, second, base_first, base_second, valid)
+    return of_the_policy(LOSSES, first, second, base_first, base_second, valid)
 
 
 def derivation() -> Claims:
@@ -74,8 +76,8 @@ THEOREM = Theorem(
     r"\; \pi(Y_1) = A_1,\quad f \ge 0,\; f(u) = 0 \iff u = 1,\quad"
     r" u_t = \tfrac{\pi(y_t|y_{<t})}{a(y_t|y_{<t})}",
     relation=Relation.AT_MOST,
-    lhs=of_the_base(),
-    rhs=of_the_policy(),
+    lhs=partial(of_the_base, LOSSES),
+    rhs=partial(of_the_policy, LOSSES),
     instances=SAMPLED,
     expected=Verdict.PROVED,
     examples=(SAMPLED_PAIR,),
@@ -84,13 +86,13 @@ THEOREM = Theorem(
         neighbour("least at p_*", lhs=of_the_filtered_model),
         neighbour(
             "-log u, which is negative beyond u = 1",
-            lhs=of_the_base((FORWARD_KL.generator,)),
-            rhs=of_the_policy((FORWARD_KL.generator,)),
+            lhs=partial(of_the_base, (FORWARD_KL.generator,)),
+            rhs=partial(of_the_policy, (FORWARD_KL.generator,)),
         ),
         neighbour(
             "u log u, which is negative below u = 1",
-            lhs=of_the_base((REVERSE_KL.generator,)),
-            rhs=of_the_policy((REVERSE_KL.generator,)),
+            lhs=partial(of_the_base, (REVERSE_KL.generator,)),
+            rhs=partial(of_the_policy, (REVERSE_KL.generator,)),
         ),
     ),
 )

@@ -4,14 +4,13 @@ import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K3, x
-from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
-from ._lemmas import same_gradient
+from ._lemmas import Derivative, same_gradient
 
 
-def with_the_ratio(pi: Values, ref: Values, d: Values) -> Values:
+def with_the_ratio(pi: list[sympy.Expr], ref: list[sympy.Expr], d: Derivative) -> sympy.Expr:
     """E_old[grad (pi/pi_old) k3] at pi_old = pi: the ratio's pi_old, a constant, cancels the sampling law."""
     return sum(d(p * K3.expression.subs(x, sympy.log(p / q))) for p, q in zip(pi, ref, strict=True))
 

@@ -4,14 +4,13 @@ import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K1, K2, K3, x
-from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
-from ._lemmas import same_gradient
+from ._lemmas import Derivative, same_gradient
 
 
-def weighted_scores(pi: Values, ref: Values, d: Values) -> Values:
+def weighted_scores(pi: list[sympy.Expr], ref: list[sympy.Expr], d: Derivative) -> sympy.Expr:
     return sum(
         p * K1.expression.subs(x, sympy.log(p / q)) * d(sympy.log(p)) for p, q in zip(pi, ref, strict=True)
     )

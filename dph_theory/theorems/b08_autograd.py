@@ -1,14 +1,16 @@
 """B8: the generator form's loss, through autograd on stored reference samples, descends D_f itself."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..divergences import COMPARED
+from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Side, Theorem, Verdict, neighbour
-
-FAMILY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
 def generator_loss_by_autograd(pi: Values, ref: Values) -> Values:
@@ -19,18 +21,18 @@ def on_policy_samples(pi: Values, ref: Values) -> Values:
     return _by_autograd(pi, ref, law=pi)
 
 
-def _by_autograd(pi: Values, ref: Values, law: Values) -> Side:
+def _by_autograd(pi: Values, ref: Values, law: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
     from ..audit.batched import expected_gradients
 
-    def form(divergence: Values) -> Values:
+    def form(divergence: FDivergence) -> Callable[..., Any]:
         return lambda log_pi, log_ref: divergence.on_log_ratio(log_pi - log_ref).value.sum()
 
-    return expected_gradients({f.name: form(f) for f in FAMILY}, pi, ref, law)
+    return expected_gradients({f.name: form(f) for f in COMPARED}, pi, ref, law)
 
 
 def gradients(pi: Values, ref: Values) -> Values:
-    return np.stack([f.gradient(pi, ref) for f in FAMILY], axis=1)
+    return np.stack([f.gradient(pi, ref) for f in COMPARED], axis=1)
 
 
 THEOREM = Theorem(

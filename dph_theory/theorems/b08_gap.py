@@ -5,6 +5,7 @@ import sympy
 
 from ..divergences import COMPARED, each
 from ..estimators import definition_form, generator_form
+from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
@@ -20,7 +21,7 @@ def definition_side(pi: Values, ref: Values) -> Values:
     return each(lambda d: definition_form(d, pi, ref).variance + squares(d, pi, ref, 0 * pi + 1), COMPARED)
 
 
-def squares(divergence: Values, pi: Values, ref: Values, weight: Values) -> Values:
+def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) -> Values:
     """E_ref[weight f(u)^2] in the gauge f'(1) = 0."""
     u = pi / ref
     normalised = divergence.generator(u) - divergence.generator_derivative(0 * u + 1) * (u - 1)

@@ -23,7 +23,7 @@ def penalties(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_
     return each(lambda d: (1 - gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), COMPARED)
 
 
-def balanced_step(gamma: Values, tv: Values, eps: Values) -> Values:
+def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Values]:
     """A step from the even policy by TV towards the second action, which leads to state 1, the first to 0.
 
     The action pays in state 0 and costs in state 1. As gamma and TV tend to 0 the penalties are attained.

@@ -12,7 +12,7 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import STATED
 
 
-def one_state(r: Values, gamma: Values) -> Values:
+def one_state(r: Values, gamma: Values) -> TabularMDP:
     """The bandit with rewards (1, r, 0)."""
     one = 1 + 0 * r
     rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
@@ -21,14 +21,14 @@ def one_state(r: Values, gamma: Values) -> Values:
     )
 
 
-def step_size(mdp: Values, pi: Values, constant: Values) -> Values:
+def step_size(mdp: TabularMDP, pi: Values, constant: Values) -> Values:
     """T = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
     enough = (1 - mdp.gamma) * mean / (4 * constant * mdp.gamma * worst_advantage(mdp, pi))
     return lowest(np.stack([enough, 0 * enough + 0.5], axis=-1))
 
 
-def anchor(mdp: Values, pi: Values, step: Values) -> Values:
+def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
     """(1-t) pi + t q, where q weighs every action of pi by its reward."""
     better = pi * mdp.r
     return (1 - trailing(step, 2)) * pi + trailing(step, 2) * better / better.sum(axis=-1, keepdims=True)
@@ -41,7 +41,7 @@ def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
     return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
 
 
-def excess_at(mdp: Values, pi: Values, constant: Values, step: Values) -> Values:
+def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Values:
     """(right side - J)(1-g)/t at pi = pi_old, with the constant in place of C_f; three divergences."""
     pef = anchor(mdp, pi, step)
     # With pi = pi_old the first penalty is zero. The second: D_f <= t^2 chi^2(q || pi) for t <= 1/2, where

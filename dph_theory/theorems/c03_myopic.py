@@ -9,7 +9,7 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import TRIPLE
 
 
-def discounted(P: Values, r: Values, rho0: Values, gamma: Values) -> Values:
+def discounted(P: Values, r: Values, rho0: Values, gamma: Values | float) -> TabularMDP:
     return TabularMDP(P, r, gamma + 0 * rho0[..., 0], rho0)
 
 

@@ -17,7 +17,7 @@ BINOMIALS = np.array([[math.comb(n, k) for k in range(MOST_K + 1)] for n in rang
 """C(n, k), zero for k > n."""
 
 
-def samples(k: Values, spare: Values, correct: Values) -> Values:
+def samples(k: Values, spare: Values, correct: Values) -> tuple[Values, Values]:
     """The number n = k + spare of samples, and of correct ones, cut to n."""
     n = k + spare
     return n, np.where(correct > n, n, correct)

@@ -1,6 +1,7 @@
 """D1, first claim: the pass@k estimator from n samples is unbiased."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +16,7 @@ MOST_K, MOST_SPARE = 5, 4
 BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
 
 
-def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Values) -> Values:
+def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Callable[..., Values]) -> Values:
     """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
     p, k, n = p[:, None], whole("k", k, at_least=1)[:, None], whole("n", k + spare, at_least=1)[:, None]
     counts = np.arange(MOST_K + MOST_SPARE + 1)

@@ -9,7 +9,7 @@ from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
-def distinct(q: Values, valid: Values, k: Values) -> Values:
+def distinct(q: Values, valid: Values, k: Values | float) -> Values:
     """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
     return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
 

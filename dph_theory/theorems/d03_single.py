@@ -4,13 +4,13 @@ import numpy as np
 
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.charts import chart, example, integers, simplex, uniform
+from ..statement.charts import Chart, chart, example, integers, simplex, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import shared_pass_at_k
 from ._lemmas import hits_rise
 
 
-def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
+def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> tuple[Values, Values]:
     """pass@k of both policies, the one of lower pass@1 first."""
     ones = [shared_pass_at_k(policy, rho, success, 1 + 0 * k) for policy in (q, other)]
     first, second = (shared_pass_at_k(policy, rho, success, k) for policy in (q, other))
@@ -26,7 +26,7 @@ def of_better(q: Values, other: Values, rho: Values, success: Values, k: Values)
     return by_pass_at_1(q, other, rho, success, k)[1]
 
 
-def instances(types: Values) -> Values:
+def instances(types: int) -> Chart:
     """Two policies over three strategies, on that many types of prompts."""
     return chart(
         q=simplex(3),

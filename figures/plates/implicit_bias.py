@@ -9,9 +9,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from dph_theory import filtered, tilted, valid_mass
-from dph_theory.theorems.a02_conserved import integrate, plain_gradient, softmax
-from dph_theory.theorems.a02_limit import uniform_on_richest
-from dph_theory.theorems.a02_orbit import orbit
+from dph_theory.flows import integrate, orbit, plain_gradient, softmax, uniform_on_likeliest
 
 from ..figure import Figure
 from ..look import theme
@@ -56,7 +54,7 @@ def _in_time(config: Mapping[str, Any]) -> dict[str, Any]:
         "times": times.tolist(),
         "base": base.tolist(),
         "valid": valid.tolist(),
-        "limit": uniform_on_richest(base[None], valid[None])[0].tolist(),
+        "limit": uniform_on_likeliest(base[None], valid[None])[0].tolist(),
         **{
             name: {
                 # Summed on its own: 1 - q(Y1) would lose its digits.

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dph_theory.binary_reward import valid_mass
-from dph_theory.estimators import reward_gradient
-from dph_theory.theorems import a02_conserved, a02_limit, a02_orbit, a02_ratios, a02_richer
+from dph_theory import flows
+from dph_theory.theorems import a02_limit, a02_ratios, a02_richer
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
 VALID = np.array([[True, True, True, False]])
@@ -14,7 +13,7 @@ AT_TEN = [0.550324414695, 0.264193832982, 0.103209092539, 0.082272659784]
 def exact_flow(time):
     """Logits from a solver of high order, to about 13 digits."""
     solution = solve_ivp(
-        lambda _, theta: a02_conserved.plain_gradient(theta[None], VALID)[0],
+        lambda _, theta: flows.plain_gradient(theta[None], VALID)[0],
         (0, time),
         np.log(BASE[0]),
         method="DOP853",
@@ -24,58 +23,15 @@ def exact_flow(time):
     return solution.y[:, -1][None]
 
 
-def test_the_policy_at_time_ten():
-    assert a02_conserved.softmax(exact_flow(10.0))[0] == pytest.approx(AT_TEN, abs=1e-12)
-    theta = a02_conserved.integrate(a02_conserved.plain_gradient, BASE, VALID, np.array([10.0]), steps=800)
-    assert a02_conserved.softmax(theta)[0] == pytest.approx(AT_TEN, abs=1e-12)
-
-
-def test_the_closed_orbit_passes_through_the_policy_at_time_ten():
-    left = np.exp(-(exact_flow(10.0) - np.log(BASE))[:, 0])
-    assert a02_orbit.orbit(BASE, VALID, left)[0] == pytest.approx(AT_TEN, abs=1e-12)
-
-
-def test_the_orbit_starts_at_the_base():
-    assert a02_orbit.orbit(BASE, VALID, np.array([1.0]))[0] == pytest.approx(BASE[0], rel=1e-14)
-
-
-def test_the_coarse_steps_of_the_checks_are_accurate_enough():
-    theta = a02_conserved.integrate(a02_conserved.plain_gradient, BASE, VALID, np.array([10.0]))
-    assert theta[0] == pytest.approx(exact_flow(10.0)[0], abs=1e-6)
-
-
-def test_the_field_is_the_policy_gradient():
-    theta = np.log(BASE)
-    field = a02_conserved.plain_gradient(theta, VALID)[0]
-    assert field == pytest.approx(reward_gradient(BASE, VALID)[0], rel=1e-13)
-    for outcome, step in enumerate(1e-6 * np.eye(4)):
-        up, down = (valid_mass(a02_conserved.softmax(theta + s), VALID)[0] for s in (step, -step))
-        assert field[outcome] == pytest.approx((up - down) / 2e-6, rel=1e-7)
-
-
-def test_the_conserved_quantities_to_twelve_digits():
-    theta = exact_flow(10.0)[0]
-    assert theta.sum() == pytest.approx(np.log(BASE).sum(), abs=1e-12)
-    assert np.exp(-theta[1]) - np.exp(-theta[0]) == pytest.approx(5 - 10 / 3, rel=1e-12)
-    assert np.exp(-theta[2]) - np.exp(-theta[0]) == pytest.approx(10 - 10 / 3, rel=1e-12)
-
-
 def test_the_limit_is_uniform_on_the_richest_and_is_not_the_filtered_model():
     weights = np.array([[3.0, 2.0, 1.0, 4.0], [2.0, 2.0, 1.0, 4.0], [2.0, 2.0, 2.0, 4.0]])
     valid = np.repeat(VALID, 3, axis=0)
     limits = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0]])
-    assert a02_limit.uniform_on_richest(weights, valid) == pytest.approx(limits)
+    assert flows.uniform_on_likeliest(weights, valid) == pytest.approx(limits)
     assert a02_limit.near_the_end(weights, valid, 1e-8) == pytest.approx(limits, abs=1e-6)
     apart = np.abs(a02_limit.filtered_model(weights, valid) - limits).max(axis=-1)
     # Only where a is constant on Y1 is the limit p_*.
     assert apart == pytest.approx([1 / 2, 1 / 5, 0], abs=1e-15)
-
-
-def test_the_flow_itself_comes_near_the_limit():
-    policy = a02_conserved.softmax(exact_flow(1e6))[0]
-    # The rest falls only like t^(-1/2): .0032 of it is left.
-    assert policy[0] > 0.996
-    assert policy[3] < 1e-6
 
 
 def test_the_ratio_of_two_poorer_outputs_converges():
@@ -83,7 +39,7 @@ def test_the_ratio_of_two_poorer_outputs_converges():
     # (5 - 10/3)/(10 - 10/3), from 1/2 at the start; both ratios to the richest vanish.
     assert ratios[1, 2] == pytest.approx(0.25, rel=1e-15)
     assert ratios[0, 1] == ratios[0, 2] == 0
-    policy = a02_conserved.softmax(exact_flow(1e6))[0]
+    policy = flows.softmax(exact_flow(1e6))[0]
     assert policy[2] / policy[1] == pytest.approx(0.25, abs=1e-3)
 
 

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from dph_theory import binary_reward
+from dph_theory.numeric import balls
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import a09_dual, a09_ends, a09_optimal, a09_range, a09_root
+from dph_theory.theorems import a09_dual, a09_ends, a09_optimal, a09_root
 
 EXAMPLE = {"base_rates": np.array([[0.1, 0.3, 0.6]]), "targets": np.array([[0.8, 0.8, 0.8]])}
 
@@ -38,6 +40,6 @@ def test_the_root_of_the_example():
 
 def test_a_never_solved_prompt_caps_the_mean_validity():
     rates, solvable = np.array([[0.1, 0.3, 0.6]]), np.array([[True, True, False]])
-    A1 = a09_range.with_unsolvable(rates, solvable)
-    assert a09_range.mean_validity(A1, np.array([0.01])) == pytest.approx(2 / 3, rel=1e-12)
+    A1 = balls.only(rates, solvable)
+    assert binary_reward.mean_validity(A1, np.array([0.01])) == pytest.approx(2 / 3, rel=1e-12)
     assert (a09_ends.distances(rates, solvable, np.array([0.1])) > 0).all()

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import sympy
 
-from dph_theory.divergences import DIVERGENCES, JENSEN_SHANNON, alpha_divergence
+from dph_theory.divergences import DIVERGENCES, JENSEN_SHANNON, alpha_divergence, alpha_generator
+from dph_theory.estimators import k2_of_ratio
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b01_curvature, b01_limits, b01_processing, b01_reversal, b01_textbook
-from dph_theory.theorems.b01_convex import family, half_squared_log
 
 EXAMPLE = as_floats(b01_textbook.THEOREM.examples[0])
 STATED = {
@@ -38,7 +38,7 @@ def test_library_curvature_is_the_stated_one(divergence):
 def test_alpha_is_the_family_with_curvature_one(alpha):
     declared = alpha_divergence(alpha)
     assert declared.curvature == 1
-    assert sympy.simplify(declared.expression - family(sympy.Rational(str(alpha)))) == 0
+    assert sympy.simplify(declared.expression - alpha_generator(sympy.Rational(str(alpha)))) == 0
 
 
 def test_alpha_reaches_both_kls_at_the_stated_rate():
@@ -66,5 +66,5 @@ def test_merging_can_raise_a_non_convex_generator():
 
 
 def test_k2_is_concave_beyond_e():
-    low, middle, high = half_squared_log(np.array([3.0, 6.0, 9.0]))
+    low, middle, high = k2_of_ratio(np.array([3.0, 6.0, 9.0]))
     assert middle > (low + high) / 2

@@ -4,31 +4,31 @@ import sympy
 
 from dph_theory.fdivergence import u
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b02_misprint, b02_value
+from dph_theory.theorems import _lemmas, b02_misprint, b02_value
 
 EXAMPLE = as_floats(b02_misprint.THEOREM.examples[0])
 
 
 def test_the_stated_negative_value():
-    assert b02_misprint.misprinted(**EXAMPLE) == pytest.approx([-0.422550110287], abs=5e-13)
+    assert _lemmas.misprinted(**EXAMPLE) == pytest.approx([-0.422550110287], abs=5e-13)
     assert b02_value.difference_of_kls(**EXAMPLE) == pytest.approx([-0.422550110287], abs=5e-13)
 
 
 def test_the_misprint_is_minus_log_two_at_one():
-    assert b02_misprint.MISPRINT.subs(u, 1) + sympy.log(2) == 0
+    assert _lemmas.MISPRINT.subs(u, 1) + sympy.log(2) == 0
     ref = EXAMPLE["ref"]
-    assert b02_misprint.misprinted(ref, ref) == pytest.approx([-np.log(2)], rel=1e-14)
+    assert _lemmas.misprinted(ref, ref) == pytest.approx([-np.log(2)], rel=1e-14)
 
 
 def test_the_written_out_form_is_the_expression():
     pi, ref = EXAMPLE["pi"], EXAMPLE["ref"]
-    values = sympy.lambdify(u, b02_misprint.MISPRINT)(pi / ref)
-    assert b02_misprint.misprinted(pi, ref) == pytest.approx((ref * values).sum(axis=-1), rel=1e-14)
+    values = sympy.lambdify(u, _lemmas.MISPRINT)(pi / ref)
+    assert _lemmas.misprinted(pi, ref) == pytest.approx((ref * values).sum(axis=-1), rel=1e-14)
 
 
 def test_the_misprint_is_not_always_negative():
     pi, ref = np.array([[0.999, 0.001]]), np.array([[0.001, 0.999]])
-    assert b02_misprint.misprinted(pi, ref) > 0
+    assert _lemmas.misprinted(pi, ref) > 0
 
 
 def test_only_the_first_term_misprinted_is_the_divergence_less_log_two():

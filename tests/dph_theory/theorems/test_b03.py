@@ -2,11 +2,20 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from dph_theory import estimators
 from dph_theory.binary_reward import filtered, valid_mass
-from dph_theory.divergences import FORWARD_KL
+from dph_theory.divergences import COMPARED, FORWARD_KL
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b03_filtered, b03_gauge, b03_mass, b03_minimiser, b03_targets, b03_tokens
-from dph_theory.theorems.b05_chain import sequences
+from dph_theory.theorems import (
+    _tokens,
+    b03_filtered,
+    b03_gauge,
+    b03_mass,
+    b03_minimiser,
+    b03_targets,
+    b03_tokens,
+)
+from dph_theory.tokens import sequences
 
 BASE, VALID = np.array([[0.15, 0.1, 0.45, 0.3]]), np.array([[True, True, False, False]])
 A1 = 0.25
@@ -22,7 +31,7 @@ def test_gradient_descent_ends_at_the_table(index):
     loss = b03_targets.LOSSES[index]
     stated = (1, A1, A1 / np.e, A1, A1)[index]
     found = optimize.minimize(
-        lambda logits: float(b03_minimiser.on_filtered(loss, softmax(logits), BASE, VALID)[0]),
+        lambda logits: float(estimators.mean_on_filtered(loss, softmax(logits), BASE, VALID)[0]),
         np.zeros(4),
         options={"gtol": 1e-10},
     )
@@ -39,7 +48,7 @@ def test_the_table_in_numbers():
 @pytest.mark.parametrize("c", [-2.5, -0.5, 0.0, 0.3, 1.0, 2.5])
 def test_masses_solve_their_equation_or_are_capped(c):
     masses = list(b03_minimiser.target_masses(BASE, VALID, np.array([c])))
-    for loss, mass in zip(b03_minimiser.LOSSES, masses, strict=True):
+    for loss, mass in zip(COMPARED, masses, strict=True):
         slope = loss.generator_derivative(mass / A1) + c
         assert 0 < mass <= 1
         assert slope == pytest.approx([0], abs=1e-13) if mass < 1 else slope <= 1e-13
@@ -64,8 +73,8 @@ def test_gauge_is_free_under_ref_and_not_on_filtered_samples():
 
 
 def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
-    given = as_floats(b03_filtered.EXAMPLE)
-    token, sequence = b03_filtered.both(FORWARD_KL.generator)(**given)[0]
+    given = as_floats(_tokens.SAMPLED_PAIR)
+    token, sequence = b03_filtered.both(FORWARD_KL.generator, **given)[0]
     assert token == pytest.approx(sequence, rel=1e-14)
     target = (0.06 / 0.48, 0.42 / 0.48)
     by_hand = -target[0] * np.log(0.3 / 0.06) - target[1] * np.log(0.28 / 0.42)
@@ -73,7 +82,7 @@ def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
 
 
 def test_token_losses_vanish_only_at_the_base():
-    given = as_floats(b03_filtered.EXAMPLE)
+    given = as_floats(_tokens.SAMPLED_PAIR)
     base = {name: given[name] for name in ("base_first", "base_second", "valid")}
     np.testing.assert_allclose(b03_tokens.THEOREM.lhs(**base), 0, atol=1e-15)
     assert (b03_tokens.of_the_filtered_model(**base) > 0.05).all()

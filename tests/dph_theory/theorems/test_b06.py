@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dph_theory.estimators import K2
-from dph_theory.theorems import b06_corrected, b06_forward, b06_nothing, b06_reward, b06_squared, b06_values
+from dph_theory.estimators import K1, K2, K3
+from dph_theory.theorems import b06_values
 
 PI, REF = np.array([[0.5, 0.3, 0.2]]), np.array([[0.2, 0.2, 0.6]])
 STEP = 1e-30
@@ -33,16 +33,16 @@ def test_values():
 
 
 def test_k1_as_a_loss_does_nothing():
-    assert b06_nothing.gradient_of_k1(PI, REF) == pytest.approx(np.zeros((1, 3)), abs=1e-16)
+    assert K1.loss_gradient(PI, REF) == pytest.approx(np.zeros((1, 3)), abs=1e-16)
 
 
 @pytest.mark.parametrize(
     ("gradient", "descended", "not_descended"),
     [
-        (b06_squared.gradient_of_k2, reverse_kl, forward_kl),
-        (b06_forward.gradient_of_k3, forward_kl, reverse_kl),
-        (b06_corrected.gradient_of_corrected_k3, reverse_kl, forward_kl),
-        (b06_reward.gradient_of_k1_reward, reverse_kl, forward_kl),
+        (K2.loss_gradient, reverse_kl, forward_kl),
+        (K3.loss_gradient, forward_kl, reverse_kl),
+        (K3.corrected_loss_gradient, reverse_kl, forward_kl),
+        (K1.reward_gradient, reverse_kl, forward_kl),
     ],
 )
 def test_the_gradient_is_that_of(gradient, descended, not_descended):
@@ -51,4 +51,4 @@ def test_the_gradient_is_that_of(gradient, descended, not_descended):
 
 
 def test_the_forward_kl_gradient_is_policy_minus_reference():
-    assert b06_forward.gradient_of_k3(PI, REF) == pytest.approx(PI - REF, rel=1e-13)
+    assert K3.loss_gradient(PI, REF) == pytest.approx(PI - REF, rel=1e-13)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dph_theory import divergences
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b08_gap, b08_mean, b08_variance
 
@@ -9,7 +10,12 @@ GIVEN = as_floats(b08_mean.THEOREM.examples[0])
 
 def test_both_means_are_the_stated_divergences():
     stated = [0.394816205204, 0.360062440636, 0.181131699911, 0.369652392764]
-    assert [d.name for d in b08_mean.FAMILY] == ["forward_kl", "reverse_kl", "jensen_shannon", "alpha_0.5"]
+    assert [d.name for d in divergences.COMPARED] == [
+        "forward_kl",
+        "reverse_kl",
+        "jensen_shannon",
+        "alpha_0.5",
+    ]
     means = b08_mean.both_means(**GIVEN)[0]
     assert means[:, 0] == pytest.approx(stated, abs=5e-13)
     assert means[:, 1] == pytest.approx(stated, abs=5e-13)
@@ -38,5 +44,5 @@ def test_the_gap_explains_the_sign():
     pi, ref = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
     gap = b08_gap.generator_variance(pi, ref) - b08_gap.definition_variance(pi, ref)
     one, weight = 1 + 0 * pi, ref / pi
-    expected = [(b08_gap.squares(d, pi, ref, one - weight)).item() for d in b08_mean.FAMILY]
+    expected = [(b08_gap.squares(d, pi, ref, one - weight)).item() for d in divergences.COMPARED]
     assert gap[0] == pytest.approx(expected, rel=1e-11)

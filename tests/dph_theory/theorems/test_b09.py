@@ -1,18 +1,19 @@
 import numpy as np
 import pytest
 
+from dph_theory import binary_reward
 from dph_theory.binary_reward import mu_from_beta
-from dph_theory.divergences import CHI_SQUARED, JENSEN_SHANNON
+from dph_theory.divergences import CHI_SQUARED, COMPARED, JENSEN_SHANNON
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b09_coefficients, b09_curvature, b09_strong, b09_weak
+from dph_theory.theorems import _lemmas, b09_coefficients, b09_curvature, b09_strong, b09_weak
 
 GIVEN = as_floats(b09_curvature.THEOREM.examples[0])
 
 
 def test_local_ratios_tend_to_the_curvature():
-    pi = b09_curvature.mixture(GIVEN["ref"], GIVEN["q"], np.array([1e-6]))
+    pi = _lemmas.stepped(GIVEN["ref"], GIVEN["q"], np.array([1e-6]))
     chi = CHI_SQUARED(pi, GIVEN["ref"])
-    ratios = [(d(pi, GIVEN["ref"]) / (d.curvature / 2 * chi)).item() for d in b09_curvature.FAMILY]
+    ratios = [(d(pi, GIVEN["ref"]) / (d.curvature / 2 * chi)).item() for d in COMPARED]
     assert ratios == pytest.approx([1] * 4, abs=1e-5)
     assert JENSEN_SHANNON.curvature == 0.5
 
@@ -27,7 +28,7 @@ def test_jensen_shannon_needs_twice_the_coefficient():
 
 def test_forward_validity_is_stationary_and_reverse_known():
     A1, eta = np.array([0.25, 0.25, 0.001]), np.array([10.0, 0.5, 0.5])
-    mu = b09_strong.forward_validity(A1, eta)
+    mu = binary_reward.mu_by_forward_kl(A1, eta)
     assert 1 + eta * (A1 / mu - (1 - A1) / (1 - mu)) == pytest.approx(np.zeros(3), abs=1e-11)
     assert mu_from_beta(0.25, 0.5) == pytest.approx(0.7112345942276, abs=5e-14)
 

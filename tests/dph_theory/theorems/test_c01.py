@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import c01_attained, c01_divergence, c01_sharp, c01_span, c01_trpo
+from dph_theory.theorems import _mdps, c01_divergence, c01_sharp, c01_span
 
-STEP = as_floats(c01_trpo.STEP)
+STEP = as_floats(_mdps.STEP)
 
 
 def test_one_step_in_numbers():
     # gamma = 1/2, TV = .1 in both states, eps = 1: all sides times (1-gamma)^2 = 1/4. The new visitation is
     # (.45, .55), the gains (.2, -.2), so that L - J = 2 * .05 * .4 = .04.
-    assert c01_attained.scaled_loss(**STEP).item() == pytest.approx(0.01, rel=1e-12)
-    assert c01_trpo.penalty(**STEP).item() == pytest.approx(0.02, rel=1e-12)
+    assert _mdps.scaled_loss(**STEP).item() == pytest.approx(0.01, rel=1e-12)
+    assert _mdps.scaled_trpo_penalty(**STEP).item() == pytest.approx(0.02, rel=1e-12)
     assert c01_sharp.sharp_penalty(**STEP).item() == pytest.approx(0.02 * 0.5 / 0.55, rel=1e-12)
     assert c01_span.span_penalty(**STEP).item() == pytest.approx(0.02, rel=1e-12)
 
@@ -29,9 +29,9 @@ def test_the_family_in_numbers():
 
 @pytest.mark.parametrize(("gamma", "tv", "eps"), [(0.9, 0.5, 1.0), (0.5, 0.1, 0.2), (0.999, 0.01, 1.0)])
 def test_the_sharp_form_is_attained(gamma, tv, eps):
-    parts = c01_attained.worst_case(*(np.array([x]) for x in (gamma, tv, eps)))
+    parts = _mdps.worst_chain(*(np.array([x]) for x in (gamma, tv, eps)))
     exact = 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
-    assert c01_attained.scaled_loss(**parts).item() == pytest.approx(exact, rel=1e-10)
+    assert _mdps.scaled_loss(**parts).item() == pytest.approx(exact, rel=1e-10)
     assert c01_sharp.sharp_penalty(**parts).item() == pytest.approx(exact, rel=1e-11)
 
 

@@ -4,9 +4,9 @@ import pytest
 from dph_theory.improvement import anchor_bound, best_bound, trpo_bound
 from dph_theory.mdp import TabularMDP
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import c03_anchor, c03_beats, c03_divergence, c03_maximum, c03_myopic
+from dph_theory.theorems import _mdps, c03_anchor, c03_beats, c03_divergence, c03_maximum, c03_myopic
 
-GIVEN = as_floats(c03_anchor.TRIPLE)
+GIVEN = as_floats(_mdps.TRIPLE)
 MDP = TabularMDP(GIVEN["P"], GIVEN["r"], GIVEN["gamma"], GIVEN["rho0"])
 NEW, OLD, PEF = GIVEN["pi"], GIVEN["pi_old"], GIVEN["pi_pef"]
 

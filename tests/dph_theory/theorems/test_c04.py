@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from dph_theory.binary_reward import bernoulli_kl
+from dph_theory.divergences import FORWARD_KL
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import c04_equality, c04_filtered, c04_inverted, c04_reference
+from dph_theory.theorems import _tokens, c04_equality, c04_filtered, c04_inverted, c04_reference
+from dph_theory.tokens import token_divergence
 
-GIVEN = as_floats(c04_reference.REHEARSAL)
+GIVEN = as_floats(_tokens.REWARDED_PAIR)
 LAWS = {name: value for name, value in GIVEN.items() if name != "reward"}
 
 
@@ -36,5 +38,5 @@ def test_returns_and_divergences_of_two_tokens():
 def test_the_inverted_guarantee_solves_the_bound():
     guarantee = c04_inverted.guarantee(**GIVEN).item()
     assert guarantee < 0.705
-    kl = c04_reference.kl_of_tokens(**LAWS).item()
+    kl = token_divergence(FORWARD_KL, **LAWS).item()
     assert bernoulli_kl(0.815, guarantee).item() == pytest.approx(kl, rel=1e-11)

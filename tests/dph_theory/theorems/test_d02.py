@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dph_theory import coverage
 from dph_theory.theorems import d02_distinct, d02_once, d02_schur, d02_uniform
 
 Q, K = np.array([[0.48, 0.32, 0.2]]), np.array([4])
@@ -15,7 +16,7 @@ def test_the_law_the_uniform_one_and_the_dirac():
 
 
 def test_the_t_transform_keeps_the_mass_and_half_of_it_is_uniform():
-    half = d02_schur.averaged(Q, np.array([0.5]), 0, 1)
+    half = coverage.averaged(Q, np.array([0.5]), 0, 1)
     assert half[0] == pytest.approx([0.4, 0.4, 0.2], rel=1e-15)
     assert d02_schur.distinct(half, VALID, K) == pytest.approx(1.7408, rel=1e-13)
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from dph_theory import strategies
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import d03_conditioned, d03_coverage, d03_limit, d03_rising, d03_shared
+from dph_theory.theorems import _lemmas, d03_conditioned, d03_coverage, d03_limit, d03_rising, d03_shared
 
 WITNESS = as_floats(d03_shared.THEOREM.examples[0])
 MODEL = {name: WITNESS[name] for name in ("q", "rho", "success")}
@@ -13,7 +14,7 @@ def trained_for(gain):
     gain = np.array([float(gain)])
     return (
         d03_rising.pass_at_1(**MODEL, gain=gain).item(),
-        d03_shared.after_training(**MODEL, k=TWO, gain=gain).item(),
+        strategies.trained_pass_at_k(**MODEL, k=TWO, gain=gain).item(),
     )
 
 
@@ -31,7 +32,7 @@ def test_the_limit_is_the_best_strategy_for_every_number_of_draws():
     also, gain = np.zeros((1, 2, 2)), np.array([500.0])
     assert d03_limit.best_reward(MODEL["rho"], also) == pytest.approx(0.6, rel=1e-15)
     for k in (1, 10, 100):
-        after = d03_shared.after_training(**MODEL, k=np.array([k]), gain=gain)
+        after = strategies.trained_pass_at_k(**MODEL, k=np.array([k]), gain=gain)
         assert after == pytest.approx(0.6, rel=1e-12)
     base = d03_coverage.base_pass_at_k(MODEL["q"], MODEL["rho"], also, np.array([60]))
     assert base == pytest.approx(1, rel=1e-15)
@@ -45,6 +46,6 @@ def test_a_policy_per_type_solves_both():
 
 def test_each_type_is_solved_by_some_strategy_and_none_solves_all():
     for also in (np.zeros((1, 3, 3)), np.ones((1, 3, 3))):
-        success = d03_limit.solving(also)[0]
+        success = _lemmas.solving(also)[0]
         assert (success.max(axis=1) == 1).all()
         assert (success.min(axis=0) == 0).all()

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from dph_theory import flows
+from dph_theory.binary_reward import valid_mass
+from dph_theory.estimators import reward_gradient
+
+BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
+VALID = np.array([[True, True, True, False]])
+AT_TEN = [0.550324414695, 0.264193832982, 0.103209092539, 0.082272659784]
+
+
+def exact_flow(time):
+    """Logits from a solver of high order, to about 13 digits."""
+    solution = solve_ivp(
+        lambda _, theta: flows.plain_gradient(theta[None], VALID)[0],
+        (0, time),
+        np.log(BASE[0]),
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-14,
+    )
+    return solution.y[:, -1][None]
+
+
+def test_the_policy_at_time_ten():
+    assert flows.softmax(exact_flow(10.0))[0] == pytest.approx(AT_TEN, abs=1e-12)
+    theta = flows.integrate(flows.plain_gradient, BASE, VALID, np.array([10.0]), steps=800)
+    assert flows.softmax(theta)[0] == pytest.approx(AT_TEN, abs=1e-12)
+
+
+def test_the_closed_orbit_passes_through_the_policy_at_time_ten():
+    left = np.exp(-(exact_flow(10.0) - np.log(BASE))[:, 0])
+    assert flows.orbit(BASE, VALID, left)[0] == pytest.approx(AT_TEN, abs=1e-12)
+
+
+def test_the_orbit_starts_at_the_base():
+    assert flows.orbit(BASE, VALID, np.array([1.0]))[0] == pytest.approx(BASE[0], rel=1e-14)
+
+
+def test_the_coarse_steps_of_the_checks_are_accurate_enough():
+    theta = flows.integrate(flows.plain_gradient, BASE, VALID, np.array([10.0]))
+    assert theta[0] == pytest.approx(exact_flow(10.0)[0], abs=1e-6)
+
+
+def test_the_field_is_the_policy_gradient():
+    theta = np.log(BASE)
+    field = flows.plain_gradient(theta, VALID)[0]
+    assert field == pytest.approx(reward_gradient(BASE, VALID)[0], rel=1e-13)
+    for outcome, step in enumerate(1e-6 * np.eye(4)):
+        up, down = (valid_mass(flows.softmax(theta + s), VALID)[0] for s in (step, -step))
+        assert field[outcome] == pytest.approx((up - down) / 2e-6, rel=1e-7)
+
+
+def test_the_conserved_quantities_to_twelve_digits():
+    theta = exact_flow(10.0)[0]
+    assert theta.sum() == pytest.approx(np.log(BASE).sum(), abs=1e-12)
+    assert np.exp(-theta[1]) - np.exp(-theta[0]) == pytest.approx(5 - 10 / 3, rel=1e-12)
+    assert np.exp(-theta[2]) - np.exp(-theta[0]) == pytest.approx(10 - 10 / 3, rel=1e-12)
+
+
+def test_the_flow_itself_comes_near_the_limit():
+    policy = flows.softmax(exact_flow(1e6))[0]
+    # The rest falls only like t^(-1/2): .0032 of it is left.
+    assert policy[0] > 0.996
+    assert policy[3] < 1e-6
