@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from dph_theory.support import terminal
@@ -20,29 +18,10 @@ _seed = click.option(
 )
 
 
-class _Bars:
-    """Bars on a terminal's standard error, one for each thing that is being done."""
-
-    def __init__(self) -> None:
-        console = Console(stderr=True)
-        hidden = not console.is_terminal
-        self.shown = Progress(*terminal.columns(), console=console, transient=True, disable=hidden)
-        self._tasks: dict[str, TaskID] = {}
-
-    def started(self, stage: str) -> None:
-        """Show a bar that does not know its length yet."""
-        self._tasks[stage] = self.shown.add_task(stage, total=None)
-
-    def progressed(self, stage: str, done: int, total: int) -> None:
-        """Move a bar."""
-        if stage not in self._tasks:
-            self.started(stage)
-        self.shown.update(self._tasks[stage], completed=done, total=total)
-
-    def removed(self, stage: str) -> None:
-        """Take a bar away, if there is one."""
-        if stage in self._tasks:
-            self.shown.remove_task(self._tasks.pop(stage))
+def _bars() -> terminal.Bars:
+    """Bars that leave nothing behind, and are shown only on a terminal."""
+    console = terminal.console(stderr=True)
+    return terminal.Bars(on=console, hidden=not console.is_terminal, transient=True)
 
 
 @click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
@@ -107,9 +86,8 @@ def _listing(needs: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) ->
 def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]:
     from .results import drawings
 
-    bars = _Bars()
-    with bars.shown:
-        return drawings.recompute(names, seed=seed, folder=kept, progress=bars.progressed)
+    with _bars() as bars:
+        return drawings.recompute(names, seed=seed, folder=kept, progress=bars)
 
 
 @click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
@@ -134,20 +112,20 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
 
     if not folder.absolute().parent.is_dir():
         raise click.UsageError(f"--folder {folder}: the folder {folder.absolute().parent} does not exist")
-    bars, console = _Bars(), terminal.console(highlight=False)
+    bars, console = _bars(), terminal.console(highlight=False)
 
     class Shown(Watch):
-        started = bars.started
-        progressed = bars.progressed
+        started = bars.start
+        progressed = bars.__call__
 
         def ended(self, outcome: Outcome) -> None:
-            bars.removed(outcome.stage)
-            target = bars.shown.console if not bars.shown.disable else console
+            bars.remove(outcome.stage)
+            target = console if bars.hidden else bars.console
             target.print(_line(outcome.stage, outcome.state, outcome.seconds, outcome.words), soft_wrap=True)
 
     start = time.perf_counter()
     try:
-        with bars.shown:
+        with bars:
             outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, watch=Shown())
     except KeyboardInterrupt:
         console.print("interrupted: the same command goes on from the stages that are finished")

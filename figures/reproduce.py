@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from dph_theory.support.files import write_json
+from dph_theory.support.files import write_json, write_text
 from dph_theory.support.processes import run_jobs
+from dph_theory.support.progress import StageProgress
 
 from .catalogue import NAMES, figure
 from .report import page, results
 from .report.contents import Contents, Outcome
-from .report.results import Plan, Progress
+from .report.results import Plan
 from .results.experiments import EXPERIMENTS, RESUMABLE, stored_name
 
 _JOURNAL = "finished.json"
@@ -32,7 +32,7 @@ class Stage:
     """
 
     name: str
-    make: Callable[[Plan, Progress], str]
+    make: Callable[[Plan, StageProgress], str]
     files: tuple[str, ...]
     alone: bool = False
     needs: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def reproduce(
             journal.add(stage, outcome)
             watch.ended(outcome)
     outcomes = [ended[stage.name] for stage in chosen]
-    _write(plan.folder / "index.html", page(Contents.load(plan, outcomes)))
+    write_text(plan.folder / "index.html", page(Contents.load(plan, outcomes)))
     if not any(outcome.failed for outcome in outcomes):
         journal.close()
     return outcomes
@@ -138,7 +138,7 @@ def _side_by_side(todo: Sequence[Stage], plan: Plan, watch: Watch) -> Iterable[t
     return run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
 
 
-def attempt(stage: Stage, plan: Plan, progress: Progress = lambda done, total: None) -> Outcome:
+def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, total: None) -> Outcome:
     """Make one stage, from nothing; what goes wrong is its outcome."""
     for name in stage.files:
         (plan.results / name).unlink(missing_ok=True)
@@ -186,10 +186,3 @@ class Journal:
     def close(self) -> None:
         """Forget all, since all is done: the next run begins anew."""
         self._path.unlink(missing_ok=True)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole: a reader finds the old one until the new one is there."""
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

@@ -3,18 +3,18 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress
 
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe
@@ -121,13 +121,13 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 
 @contextmanager
-def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]]]:
+def _stage(kept: str) -> Iterator[tuple[Console, Progress]]:
     """A console and a progress callable; errors in words. Of several processes only the first one prints."""
     first = os.environ.get("RANK", "0") == "0"
     console, errors = (terminal.console(stderr=stderr, quiet=not first) for stderr in (False, True))
-    with Progress(*terminal.columns(), console=errors, disable=not errors.is_terminal or not first) as shown:
+    with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
-            yield console, _bars(shown) if errors.is_terminal else _lines(errors)
+            yield console, bars if errors.is_terminal else _lines(errors)
         except KeyboardInterrupt:
             _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
             sys.exit(terminal.INTERRUPTED)
@@ -136,19 +136,7 @@ def _stage(kept: str) -> Iterator[tuple[Console, Callable[[str, int, int], None]
             sys.exit(WRONG)
 
 
-def _bars(shown: Progress) -> Callable[[str, int, int], None]:
-    """A bar a stage."""
-    bars: dict[str, Any] = {}
-
-    def progress(stage: str, done: int, total: int) -> None:
-        if stage not in bars:
-            bars[stage] = shown.add_task(stage, total=total)
-        shown.update(bars[stage], completed=done, total=total)
-
-    return progress
-
-
-def _lines(console: Console) -> Callable[[str, int, int], None]:
+def _lines(console: Console) -> Progress:
     """A line a stage when it ends, for a log file: how much was done, and in how many seconds."""
     begun: dict[str, float] = {}
 

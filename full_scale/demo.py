@@ -1,12 +1,13 @@
 """The whole pipeline on the built-in task: build, pre-sample, train, evaluate, compare, and one table."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import checked, record
 
 from .comparison.outcome import COLUMNS, findings, outcomes
@@ -38,8 +39,6 @@ QUICK = (
     "sampling.max_new_tokens=24",
 )
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-
 
 def demo(
     folder: Path, *, quick: bool = False, seeds: int | None = None, progress: Progress | None = None
@@ -49,7 +48,7 @@ def demo(
     Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length.
     ValueError for a folder that holds a demo of another length.
     """
-    tell = progress or (lambda stage, done, total: None)
+    tell = progress or silent
     chosen = range(seeds or (QUICK_SEEDS if quick else SEEDS))
     folder.mkdir(parents=True, exist_ok=True)
     _same_length(folder, quick)

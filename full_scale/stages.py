@@ -2,16 +2,17 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import Progress
 
 from .comparison.measurements import read_record
 from .evaluation.stage import evaluate
@@ -22,8 +23,6 @@ from .recipe.schema import ModelConfig, Recipe
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.stage import KIND, train
-
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()

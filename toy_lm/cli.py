@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import Progress, TaskID
 
 from dph_theory.support import terminal
 from dph_theory.support.files import write_json
@@ -127,18 +126,11 @@ def _run_one(
 
 def _with_progress(run: Callable[..., Any], name: str, config: Any, seed: int, folder: Path | None) -> Any:
     """What the experiment returns, its stages shown as bars while it works."""
-    with Progress(*terminal.columns(), console=terminal.console(stderr=True)) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(f"{name}: {stage}", total=total)
-            bars.update(tasks[stage], completed=done, total=total)
-
+    with terminal.Bars(prefix=f"{name}: ") as bars:
         if folder is None:
-            return run(config, seed=seed, progress=progress)
+            return run(config, seed=seed, progress=bars)
         try:
-            return run(config, seed=seed, progress=progress, folder=folder)
+            return run(config, seed=seed, progress=bars, folder=folder)
         except ValueError as error:
             # What lies in the folder may belong to another configuration.
             raise click.UsageError(str(error)) from error

@@ -3,17 +3,17 @@
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress, TextColumn
 from rich.table import Table
 
 from ..support import terminal
-from ..support.files import write_json
+from ..support.files import write_json, write_text
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .page import dead_zone_words, match_words, minimiser_words, page, variance_words
@@ -72,13 +72,13 @@ def _check_usage(
 
 def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> int:
     loss = load(target)
-    with _progress() as progress:
-        task = progress.add_task(target, total=1)
+    with terminal.Bars() as bars:
+        bars("auditing", 0, 1, target)
         try:
             report = audit(loss, samples=samples, seed=seed)
         except ValueError as error:
             raise click.UsageError(f"{target}: {error}") from error
-        progress.update(task, advance=1)
+        bars("auditing", 1, 1, target)
     if json_path is not None:
         write_json(json_path, report.as_json())
     console = terminal.console()
@@ -88,15 +88,16 @@ def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> 
 
 
 def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int:
-    with _progress() as progress:
-        task = progress.add_task("", total=len(CATALOGUE))
+    done, total = count(1), len(CATALOGUE)
+    with terminal.Bars() as bars:
+        bars("auditing", 0, total)
         reports = audit_catalogue(
-            seed=seed, on_report=lambda r: progress.update(task, advance=1, description=r.loss)
+            seed=seed, on_report=lambda report: bars("auditing", next(done), total, report.loss)
         )
     if json_path is not None:
         write_json(json_path, [_with_form(report) for report in reports])
     if page_path is not None:
-        page_path.write_text(page(reports), encoding="utf-8")
+        write_text(page_path, page(reports))
     console = terminal.console()
     for report in reports:
         _print_verdict(console, report)
@@ -151,11 +152,6 @@ def _failed(report: AuditReport) -> bool:
 def _with_form(report: AuditReport) -> dict[str, Any]:
     form = form_of(report)
     return {"source": form.source, "formula": form.formula, **report.as_json()}
-
-
-def _progress() -> Progress:
-    columns = (*terminal.columns("auditing"), TextColumn("{task.description}", markup=False))
-    return Progress(*columns, console=terminal.console(stderr=True))
 
 
 def _print_verdict(console: Console, report: AuditReport) -> None:

@@ -3,7 +3,9 @@
 import json
 import math
 import os
-import tempfile
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +13,41 @@ SHORT, PLAIN = 240, 4000
 """The most characters of a line with an object or nested lists, and of one with a list of plain values."""
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path`, for a file that takes its place once it is whole and on the disk.
+
+    If the block raises, the temporary file is removed, and what was at `path` stays.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write the bytes; the old file stays until the new one is whole."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the text as UTF-8; the old file stays until the new one is whole."""
+    write_bytes(path, text.encode())
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write the value as JSON atomically: the old file stays until the new one is whole.
+    """Write the value as JSON; the old file stays until the new one is whole.
 
     Infinite numbers become the strings "inf" and "-inf", since JSON has none. Lists of numbers or words and
     all that is short take one line each, so that files are small and their differences can be read.
     """
-    text = compact_json(_finite(value)) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        # A temporary file is private; give it the mode an ordinary new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_text(path, compact_json(_finite(value)) + "\n")
 
 
 def compact_json(value: Any, depth: int = 0) -> str:

@@ -3,11 +3,11 @@
 import sys
 from collections import Counter
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import Progress, TextColumn
 from rich.table import Table
 
 from ..references import REFERENCES
@@ -85,14 +85,14 @@ def verify(
 
 
 def _run_with_progress(theorems: list[Theorem], settings: Settings) -> list[Report]:
-    columns = (*terminal.columns("verifying"), TextColumn("{task.description}"))
-    with Progress(*columns, console=terminal.console(stderr=True)) as progress:
-        task = progress.add_task("", total=len(theorems))
+    done = count(1)
+    with terminal.Bars() as bars:
+        bars("verifying", 0, len(theorems))
         return run(
             theorems,
             settings,
-            on_report=lambda report: progress.update(
-                task, advance=1, description=f"{report.theorem} {report.verdict}"
+            on_report=lambda report: bars(
+                "verifying", next(done), len(theorems), f"{report.theorem} {report.verdict}"
             ),
         )
 

@@ -1,11 +1,12 @@
 """What the report is made from: how each result of a reproduction is computed, and under which name kept."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import record
 from dph_theory.verification.run import INSTANCES, QUICK_INSTANCES, Settings
 
@@ -17,8 +18,6 @@ from .words import count
 VERDICTS, AUDIT = "verdicts", "audit"
 EXPERIMENT_PACKAGES = ("dph_theory", "toy_lm")
 """The packages that the experiments are made by."""
-Progress = Callable[[int, int], None]
-"""(done, total)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class UnexpectedError(Exception):
     """A stage ran to its end, and found what should not be."""
 
 
-def verdicts(plan: Plan, progress: Progress) -> str:
+def verdicts(plan: Plan, progress: StageProgress) -> str:
     """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.run import verify
@@ -75,7 +74,7 @@ def verdicts(plan: Plan, progress: Progress) -> str:
     return words
 
 
-def audit(plan: Plan, progress: Progress) -> str:
+def audit(plan: Plan, progress: StageProgress) -> str:
     """Audit the catalogue of KL terms in circulation."""
     from dph_theory.audit.catalogue import CATALOGUE, audit_catalogue
 
@@ -122,7 +121,7 @@ def _audit_line(report: Any) -> dict[str, Any]:
     }
 
 
-def experiment(name: str, plan: Plan, progress: Progress) -> str:
+def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
     """Run one of the toy experiments; its own finished runs, if it keeps them, outlive an interruption."""
     kept = plan.results / f"{name}_runs"
     made = experiments.run(
@@ -137,7 +136,7 @@ def experiment(name: str, plan: Plan, progress: Progress) -> str:
     return count(len(made["findings"]), "finding")
 
 
-def drawing(name: str, plan: Plan, progress: Progress) -> str:
+def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
     made = figure(name).numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
     store.save(name, made, plan.results)

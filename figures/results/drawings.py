@@ -1,13 +1,15 @@
 """Numbers computed anew, and drawings as files: the same numbers give the same bytes, whatever the day."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_bytes
+from dph_theory.support.progress import Progress, silent
 
 from ..catalogue import figure
 from ..look.theme import FORMATS, look
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 OUT = Path(__file__).parents[1] / "out"
 """Where drawings go if nothing else is said."""
 
-Progress = Callable[[str, int, int], None]
-"""(what, done, total)."""
 
 _UNDATED = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 
@@ -49,7 +49,7 @@ def save(name: str, drawing: "Drawing", chosen: tuple[str, ...], folder: Path = 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{form}" for form in chosen]
     for path, form in zip(paths, chosen, strict=True):
-        path.write_bytes(rendered(drawing, form))
+        write_bytes(path, rendered(drawing, form))
     return paths
 
 
@@ -58,7 +58,7 @@ def recompute(
     *,
     seed: int = 0,
     folder: Path = store.NUMBERS,
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = silent,
 ) -> dict[str, str]:
     """Run the experiments that these figures need, compute the figures' numbers, and store them all.
 

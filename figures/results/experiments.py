@@ -1,11 +1,12 @@
 """The records that figures read: the toy experiments, run and stored here, and runs of `full_scale`."""
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import Progress
 
 from . import store
 
@@ -30,7 +31,7 @@ def run(
     seed: int = 0,
     quick: bool = False,
     folder: Path = store.NUMBERS,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     resume: Path | None = None,
 ) -> dict[str, Any]:
     """Run an experiment of `toy_lm` and store its record.

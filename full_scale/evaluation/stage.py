@@ -1,11 +1,12 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress
 from dph_theory.support.record import checked, record
 
 from ..models.generation import derived_seed
@@ -23,7 +24,6 @@ KIND = "full_scale.evaluation"
 JOURNAL = "evaluation.jsonl"
 PACKAGES = ("torch", "transformers")
 REHEARSED, EXPLORED = "rehearsed", "explored"
-Progress = Callable[[str, int, int], None]
 
 
 def evaluate(

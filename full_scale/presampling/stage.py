@@ -2,13 +2,14 @@
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
 from ..models.generation import Completion, derived_seed, prompt_tokens, sample, sequence_logps
@@ -22,7 +23,6 @@ from .buffer import RehearsalBuffer, RehearsalRow
 from .result import BUFFER, JOURNAL, KIND, RECORD, Presampling, Rate, findings
 
 PACKAGES = ("torch", "transformers")
-Progress = Callable[[str, int, int], None]
 
 
 def presample(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_bytes
 
 
 def write_tensors(
@@ -25,14 +25,7 @@ def write_tensors(
     data = save(
         {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}, dict(metadata or {})
     )
-    # Not tempfile's, whose files are private: this one has the mode that the umask gives any new file.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_bytes(path, data)
 
 
 @contextmanager

@@ -2,14 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, get_type_hints
+from collections.abc import Mapping, Sequence
+from typing import Any, get_type_hints
 
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress
 from dph_theory.support.record import checked, record
 
 from ..models.adapter import adapter
@@ -31,7 +32,6 @@ from .trainer import DPHConfig, DPHTrainer
 KIND = "full_scale.training"
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 _DEFAULTS = {
     "save_strategy": "steps",

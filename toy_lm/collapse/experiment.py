@@ -1,6 +1,5 @@
 """The experiment: collapse under misspecification, on a reference case and on random bases (theory A10)."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,6 +8,7 @@ from jaxtyping import Float
 
 from dph_theory import beta_from_mu
 from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
 from ..threads import one_thread
@@ -20,8 +20,6 @@ from .problem import HIGHEST_RATE, Problem, random_brackets, random_counts, refe
 from .rates import rates
 
 KIND = "toy.collapse"
-Progress = Callable[[str, int, int], None]
-"""(STAGE, families done, families in all), called as each begins and once at the end."""
 STAGE = "families fitted"
 
 

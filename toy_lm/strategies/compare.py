@@ -1,6 +1,6 @@
 """The methods side by side: their whole training on the task, and their ends on random tasks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.intervals import mean_interval
 from dph_theory.numeric.balls import Values
+from dph_theory.support.progress import StageProgress
 
 from ..meter import lead_time
 from .config import Config
@@ -39,7 +40,7 @@ def methods(config: Config) -> Iterator[Named]:
             yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
 
 
-def compare(config: Config, done: Callable[[int, int], None]) -> dict[str, Any]:
+def compare(config: Config, done: StageProgress) -> dict[str, Any]:
     """The base's pass@k, and of each method the curves over k and along training, and its lead times."""
     task, ks, jobs = config.task, np.array(config.draws), list(methods(config))
     rows = []

@@ -1,6 +1,5 @@
 """The experiment from its configuration to its record."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dph_theory.numeric.arrays import whole
+from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
 
 from .compare import compare, on_random_tasks, where_direction_matters
@@ -18,8 +18,6 @@ from .sweep import sweep
 from .target import targets
 
 KIND = "toy.strategies"
-Progress = Callable[[str, int, int], None]
-"""(stage, done, total), called before and after every part of a stage."""
 
 
 def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
@@ -29,7 +27,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     how far it is. Source: ours, theory D3, A5, A8, A9, B9, C4.
     """
     whole("seed", seed, at_least=0)
-    tell: Progress = progress or (lambda stage, done, total: None)
+    tell = progress or silent
     results = compare(config, partial(tell, "methods"))
     results["sweep"] = sweep(config, partial(tell, "sweep"))
     results["directions"] = directions(config, results["sweep"])

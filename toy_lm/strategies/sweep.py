@@ -1,12 +1,12 @@
 """Where and how the policy is anchored: every divergence, place, strength and conditioning, in batches."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from dph_theory import FDivergence, alpha_divergence
+from dph_theory.support.progress import StageProgress
 
 from ..meter import LeadTime, lead_time
 from .config import Config
@@ -19,7 +19,7 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
 
 
-def sweep(config: Config, done: Callable[[int, int], None]) -> list[dict[str, Any]]:
+def sweep(config: Config, done: StageProgress) -> list[dict[str, Any]]:
     """One block without an anchor, and one for each divergence and place.
 
     Matrices are [conditioning][strength]; the strengths are eta f''(1). Alphas other than the configured one

@@ -1,12 +1,13 @@
 """The experiment: every method from the same bases, over strengths, places, lengths and seeds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dph_theory.numeric.arrays import positive, rate, whole
 from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
 from .evaluate import KS
@@ -110,7 +111,7 @@ def run(
     config: Config,
     *,
     seed: int = 0,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     folder: str | Path | None = None,
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.

@@ -1,7 +1,7 @@
 """The initial model: a small Llama, trained from scratch to answer in every style, and not always rightly."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,11 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import Progress
 
 from .questions import Question, slip
 from .styles import STYLES, written
 
-Progress = Callable[[str, int, int], None]
 IGNORED = -100
 """The label of tokens that are not learnt, as transformers has it."""
 

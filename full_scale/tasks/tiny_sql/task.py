@@ -11,13 +11,14 @@ import numpy as np
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress, silent
 
 from ...recipe.checking import arguments
 from ...recipe.schema import TaskConfig
 from ..protocol import Example, Task
 from ..verifiers.sql import SqlVerifier
 from .databases import STATES, states, write_database
-from .model import Architecture, Habits, Progress, learn, llama
+from .model import Architecture, Habits, learn, llama
 from .questions import FAMILIES, OTHER_FAMILY, Question, questions
 from .schema import Domain, domains
 from .styles import STYLES, style_of, written
@@ -59,7 +60,7 @@ def build(folder: Path, size: Size | None = None, *, seed: int = 0, progress: Pr
     Deterministic in size and seed. A folder that holds this very task already is left as it is; ValueError
     for one that holds anything else.
     """
-    size, tell = size or Size(), progress or _silent
+    size, tell = size or Size(), progress or silent
     identity = {"size": json.loads(json.dumps(asdict(size))), "seed": seed}
     if folder.exists():
         if _identity(folder) != identity:
@@ -192,7 +193,3 @@ def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float
 def _identity(folder: Path) -> Any:
     path = folder / TASK
     return json.loads(path.read_text(encoding="utf-8")).get("identity") if path.is_file() else None
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """No progress is told."""

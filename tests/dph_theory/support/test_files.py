@@ -1,8 +1,10 @@
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from dph_theory.support.files import write_json
+from dph_theory.support.files import replacing, write_json, write_text
 
 
 def test_infinities_become_strings(tmp_path):
@@ -46,3 +48,29 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_debris(tmp_path, monkey
         write_json(path, {"new": 2})
     assert json.loads(path.read_text()) == {"good": 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    calls, sync, replace = [], os.fsync, Path.replace
+    monkeypatch.setattr("os.fsync", lambda handle: (calls.append("sync"), sync(handle)))
+    monkeypatch.setattr("pathlib.Path.replace", lambda *paths: (calls.append("replace"), replace(*paths)))
+    write_text(tmp_path / "a.txt", "β\n")
+    assert (tmp_path / "a.txt").read_bytes() == "β\n".encode()
+    assert calls == ["sync", "replace"]
+
+
+def test_it_has_the_mode_of_any_new_file(tmp_path):
+    (tmp_path / "ordinary").touch()
+    write_text(tmp_path / "a.txt", "")
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
+
+def test_a_block_that_raises_leaves_nothing(tmp_path):
+    def half_written():
+        with replacing(tmp_path / "a.bin") as part:
+            part.write_bytes(b"half")
+            raise RuntimeError("full")
+
+    with pytest.raises(RuntimeError, match="full"):
+        half_written()
+    assert list(tmp_path.iterdir()) == []

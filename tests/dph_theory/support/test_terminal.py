@@ -1,8 +1,6 @@
 import io
 
-from rich.progress import Progress
-
-from dph_theory.support.terminal import PIPED_WIDTH, columns, console
+from dph_theory.support.terminal import PIPED_WIDTH, Bars, console
 
 
 def test_piped_output_is_wide_enough_for_the_tables():
@@ -20,8 +18,24 @@ def test_errors_go_to_their_own_stream():
 
 def test_bars_say_what_is_done_and_how_far():
     stream = io.StringIO()
-    with Progress(*columns(), console=console(file=stream)) as shown:
-        shown.add_task("fitting", total=5, completed=2)
+    with Bars(on=console(file=stream), prefix="toy: ") as bars:
+        bars.start("fitting")
+        bars("fitting", 2, 5, "loss [nats] 0.3")
+        bars("drawing", 1, 1)
+        bars("reading", 1, 9)
+        bars.remove("reading")
+        bars.remove("never begun")
     said = stream.getvalue()
-    assert "fitting" in said
+    assert "toy: fitting" in said
     assert "2/5" in said
+    assert "loss [nats] 0.3" in said
+    assert "1/1" in said
+    assert "reading" not in said
+
+
+def test_hidden_bars_say_nothing():
+    stream = io.StringIO()
+    with Bars(on=console(file=stream), hidden=True) as bars:
+        bars("fitting", 2, 5)
+        bars.remove("fitting")
+    assert stream.getvalue() == ""

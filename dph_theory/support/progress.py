@@ -1,0 +1,13 @@
+"""What a long computation tells its caller while it works."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told (stage, done, total)."""
+StageProgress: TypeAlias = Callable[[int, int], None]
+"""Told (done, total) of the one stage there is."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """The Progress that nobody watches."""
