@@ -16,6 +16,7 @@ from .inputs import REDUCTIONS as REDUCTIONS
 from .meter import ExcessKLEstimate as ExcessKLEstimate
 from .meter import excess_kl_estimate as excess_kl_estimate
 from .methods import METHODS as METHODS
+from .methods import TARGETED as TARGETED
 from .methods import Exploration as Exploration
 from .methods import Method as Method
 from .methods import Penalty as Penalty

@@ -100,3 +100,36 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 """The methods by name. What a paper leaves open is said, with its reason, beside the value."""
+
+# Their optimum depends on the reward's scale, so advantages are not divided by the group's deviation: that
+# would change beta from prompt to prompt (theory A11).
+_UNSCALED = replace(_DAPO, normalise=False, dynamic_sampling=False)
+_A4 = Source("dymetman2026binary", "A4")
+_DPG = Source("kruszewski2026whatever")
+
+TARGETED: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            # The reverse KL by the estimator whose gradient is right (theory B6).
+            Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
+            # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
+            Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
+            # The KL of the whole completion, in the reward.
+            Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
+            Method("alpha-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG),
+            # alpha-DPG at alpha = 1.
+            Method("KL-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG),
+        )
+    }
+)
+"""By name, the methods whose optimum the theory knows: the tilted or the filtered model, or near it."""
+
+
+def in_the_toy(method: Method, name: str) -> Method:
+    """A method of TARGETED as the toy trains it: PPO's clip, 0.2 to both sides, and leave-one-out advantages.
+
+    TRL subtracts the mean of the whole group instead, which multiplies the expected gradient by (G-1)/G.
+    """
+    exploration = replace(method.exploration, clip_high=_GRPO.clip_high, leave_one_out=True)
+    return replace(method, name=name, exploration=exploration)

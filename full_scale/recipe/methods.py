@@ -7,8 +7,7 @@ from typing import Any
 
 from dph_theory import DIVERGENCES, beta_for_mean_validity
 from dph_theory.losses import METHODS as LOSSES
-from dph_theory.losses import Exploration, Method, Penalty, Rehearsal
-from dph_theory.references import Source
+from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.support.errors import argument_error
 
 from .schema import MethodConfig
@@ -48,20 +47,6 @@ class TrainedMethod:
     """Whether beta may be given as a target mean validity mu."""
 
 
-def _control(name: str, estimator: str, form: str) -> Method:
-    # Theory A4 holds for E v - beta KL: advantages are not divided by the deviation, which would change beta
-    # from prompt to prompt (theory A11).
-    exploration = replace(LOSSES["DAPO"].exploration, normalise=False, dynamic_sampling=False)
-    return Method(name, exploration, Penalty(estimator, 0.04, form), None, Source("dymetman2026binary", "A4"))
-
-
-def _alpha_dpg(name: str) -> Method:
-    exploration = replace(
-        LOSSES["DAPO"].exploration, normalise=False, leave_one_out=True, dynamic_sampling=False
-    )
-    return Method(name, exploration, None, None, Source("kruszewski2026whatever"))
-
-
 METHODS: Mapping[str, TrainedMethod] = MappingProxyType(
     {
         trained.method.name: trained
@@ -69,17 +54,14 @@ METHODS: Mapping[str, TrainedMethod] = MappingProxyType(
             TrainedMethod(replace(LOSSES["GRPO"], penalty=None)),
             TrainedMethod(replace(LOSSES["GRPO"], name="GRPO-KL")),
             *(TrainedMethod(LOSSES[name]) for name in ("DAPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha")),
-            TrainedMethod(_control("KL-control", "k3_corrected", "loss"), targets=True),
-            TrainedMethod(
-                _control("KL-control-sequence", "k1", "reward"), online="sequence_kl", targets=True
-            ),
-            TrainedMethod(_alpha_dpg("alpha-DPG"), online="alpha_dpg", alpha=0.5),
-            TrainedMethod(_alpha_dpg("KL-DPG"), online="alpha_dpg", alpha=1.0),
+            TrainedMethod(TARGETED["KL-control"], targets=True),
+            TrainedMethod(TARGETED["KL-control-sequence"], online="sequence_kl", targets=True),
+            TrainedMethod(TARGETED["alpha-DPG"], online="alpha_dpg", alpha=0.5),
+            TrainedMethod(TARGETED["KL-DPG"], online="alpha_dpg", alpha=1.0),
         )
     }
 )
-"""By name. KL-control penalises token by token with the corrected k3, whose gradient leaves out how a token
-moves the KL of the tokens after it; KL-control-sequence has the KL of the whole completion in the reward."""
+"""By name; in recipes GRPO has no KL penalty, and GRPO-KL is GRPO as published."""
 
 
 def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:

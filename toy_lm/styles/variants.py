@@ -6,30 +6,21 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dph_theory import beta_for_mean_validity
-from dph_theory.losses import METHODS, Exploration, Method, Penalty
+from dph_theory.losses import METHODS, TARGETED, Method
+from dph_theory.losses.methods import in_the_toy
 from dph_theory.numeric.arrays import Scalars
-from dph_theory.references import Source
 from dph_theory.support.errors import argument_error
 
 PLACES = ("explored", "rehearsed", "all")
 """Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
 
-# The objectives below fix their optimum by the reward's own scale, so the advantage is the plain
-# difference to the group's other members, which leaves the expected gradient as it is.
-_UNSCALED = Exploration(
-    clip_low=0.2, clip_high=0.2, reduction="token_mean", normalise=False, leave_one_out=True
-)
-KL_CONTROL = Method("KL control", _UNSCALED, Penalty("k1", 0.0, "reward"), None, Source("dymetman2026binary"))
-ALPHA_DPG = Method("alpha-DPG", _UNSCALED, None, None, Source("kruszewski2026whatever"))
-# Reverse KL at its best: the estimator whose gradient is right (theory B6), on samples of the policy.
-REVERSE = replace(
-    METHODS["DAPO"], name="reverse", penalty=Penalty("k3_corrected", 0.0), source=Source("ours")
-)
+KL_CONTROL = in_the_toy(TARGETED["KL-control-sequence"], "KL control")
+ALPHA_DPG = in_the_toy(TARGETED["alpha-DPG"], "alpha-DPG")
 
 TRAINABLE: Mapping[str, Method] = MappingProxyType(
-    {method.name: method for method in (*METHODS.values(), REVERSE, KL_CONTROL, ALPHA_DPG)}
+    {method.name: method for method in (*METHODS.values(), TARGETED["reverse"], KL_CONTROL, ALPHA_DPG)}
 )
-"""All methods that can be trained, by name; coefficients as published where they are, else 0 until set."""
+"""All methods that can be trained, by name, with the coefficients that a variant may replace."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import torch
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.losses import (
     METHODS,
+    TARGETED,
     dph_loss,
     generator_loss,
     group_advantages,
@@ -43,7 +44,14 @@ def test_methods_are_frozen():
         METHODS["GRPO"] = METHODS["DAPO"]
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=lambda m: m.name)
+def test_those_with_a_known_optimum_leave_the_scale_of_the_reward():
+    assert all(name == method.name for name, method in TARGETED.items())
+    for name in ("KL-control", "KL-control-sequence", "alpha-DPG", "KL-DPG"):
+        assert not TARGETED[name].exploration.normalise
+        assert TARGETED[name].exploration.leave_one_out == ("DPG" in name)
+
+
+@pytest.mark.parametrize("method", [*METHODS.values(), *TARGETED.values()], ids=lambda method: method.name)
 def test_every_value_is_an_argument_of_a_loss(method):
     log_pi = torch.randn(4, 3).sub(3).requires_grad_()
     log_ref, mask = log_pi.detach() + 0.1, torch.ones(4, 3)
@@ -54,9 +62,9 @@ def test_every_value_is_an_argument_of_a_loss(method):
     assert not filtered or informative_groups(rewards).all()
     loss = ppo_clip_loss(log_pi, log_pi.detach(), advantages[0], mask, **arguments)
     if method.penalty:
-        loss = loss + method.penalty.coefficient * kl_penalty(
-            method.penalty.estimator, log_pi, log_ref, mask, form=method.penalty.form
-        )
+        how, old = method.penalty, log_pi.detach() if method.penalty.estimator == "k3_corrected" else None
+        cost = kl_penalty(how.estimator, log_pi, log_ref, mask, log_old=old, form=how.form)
+        loss = loss + how.coefficient * cost.sum()
     if method.rehearsal:
         part = method.rehearsal
         rehearsal = generator_loss(
