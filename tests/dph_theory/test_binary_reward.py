@@ -13,9 +13,13 @@ from dph_theory.binary_reward import (
     filtered,
     kappa,
     log_partition,
+    mean_validity,
+    mu_by_forward_kl,
     mu_from_beta,
+    solvable_share,
     tilted,
     valid_mass,
+    with_validity,
 )
 
 POLICY, BASE, VALID = (0.3, 0.25, 0.25, 0.2), (0.15, 0.1, 0.45, 0.3), (1, 1, 0, 0)
@@ -136,6 +140,21 @@ def test_mean_validity_is_reached(base_rates, share):
 def test_prompts_that_are_never_or_always_solved_stay_so():
     beta = beta_for_mean_validity([0.0, 1.0, 0.2, 0.4], 0.6)
     assert (1 + mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
+    assert mean_validity([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
+    assert solvable_share(np.array([0.0, 1.0, 0.2, 0.4])) == 0.75
+
+
+@given(base=laws(), valid=verifiers(), beta=betas)
+def test_the_tilted_model_is_the_cheapest_policy_of_its_validity(base, valid, beta):
+    tilt = tilted(base, valid, beta)
+    np.testing.assert_allclose(with_validity(valid_mass(tilt, valid), base, valid), tilt, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.5, 1.0, 30.0])
+def test_forward_kl_balances_the_reward(eta):
+    mu = mu_by_forward_kl(0.2, eta)
+    # The slope of mu + eta (A1 log mu + A0 log(1-mu)).
+    assert 1 + eta * (0.2 / mu - 0.8 / (1 - mu)) == pytest.approx(0, abs=1e-12)
 
 
 def test_batches_agree_with_single_instances():

@@ -12,6 +12,9 @@ from dph_theory.estimators import (
     alpha_dpg_reward,
     definition_form,
     generator_form,
+    k2_of_ratio,
+    k3_of_ratio,
+    mean_on_filtered,
     reward_gradient,
 )
 
@@ -49,6 +52,15 @@ def test_what_each_gradient_descends(pi, ref):
 def test_k3_keeps_its_digits_near_equality():
     assert K3.on_samples(1e-9) == pytest.approx(5e-19, rel=1e-8)
     assert all(e.on_samples(0.0) == 0 for e in ESTIMATORS.values())
+
+
+def test_losses_of_the_ratio_are_the_estimators_with_the_roles_exchanged():
+    ratio = np.array([0.2, 1.0, 3.0])
+    assert k2_of_ratio(ratio) == pytest.approx(K2.on_samples(-np.log(ratio)), rel=1e-14)
+    assert k3_of_ratio(ratio) == pytest.approx(ratio - 1 - np.log(ratio), abs=1e-15)
+    # Only the correct outcomes count, and one of them has a ratio of 2.
+    mean = mean_on_filtered(np.log, [0.4, 0.2, 0.4], [0.2, 0.2, 0.6], [True, True, False])
+    assert mean == pytest.approx(np.log(2) / 2, rel=1e-14)
 
 
 @given(pi=laws(), ref=laws())

@@ -13,6 +13,7 @@ from dph_theory.numeric.balls import (
     log_ratio,
     logit,
     lowest,
+    minimisers,
     precision,
     solve,
     xlogy,
@@ -84,3 +85,12 @@ def test_precision_is_restored():
         inside = float((arb(1) / 3).rad())
     assert inside < 1e-85
     assert float((arb(1) / 3).rad()) > 1e-30
+
+
+def test_minimisers_keep_ties_and_leave_out_what_is_not_allowed():
+    values = np.array([[2.0, 1.0, 1.0], [0.0, 3.0, 4.0]])
+    assert minimisers(values).tolist() == [[False, True, True], [True, False, False]]
+    among = np.array([True, False, True])
+    assert minimisers(values, among).tolist() == [[False, False, True], [True, False, False]]
+    wide = np.array([arb("1 +/- 0.1"), arb("1.05 +/- 0.1"), arb(2)])
+    assert minimisers(wide).tolist() == [True, True, False]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL, LIMIT, PINSKER
 
-from dph_theory.statement.theorem import Verdict
+from dph_theory.statement.theorem import Verdict, neighbour, scaled
 
 
 def at(**values):
@@ -48,3 +48,9 @@ def test_a_limit_must_end_near_and_come_nearer():
 def test_a_false_neighbour_keeps_the_name_and_expects_refutation():
     false = PINSKER.changed(PINSKER.false_neighbours[0])
     assert (false.name, false.expected, false.symbolic) == (PINSKER.name, Verdict.REFUTED, None)
+
+
+def test_a_scaled_side_takes_the_same_parts_by_name():
+    scaled_by = PINSKER.changed(neighbour("doubled", rhs=scaled(PINSKER.rhs, 2)))
+    instance = PINSKER.instances(np.full((3, PINSKER.instances.dimension), 0.3))
+    assert scaled_by.sides(instance)[1] == pytest.approx(2 * PINSKER.sides(instance)[1], rel=1e-15)
