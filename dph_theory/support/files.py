@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-SHORT, PLAIN = 240, 4000
-"""The most characters of a line with an object or nested lists, and of one with a list of plain values."""
+SHORT, PLAIN = 800, 4000
+"""The most characters of a line with something nested, and of one with plain values alone."""
 
 
 @contextmanager
@@ -51,9 +51,10 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def compact_json(value: Any, depth: int = 0) -> str:
-    """The value as JSON; what is short stands on one line, and so do lists of numbers or words."""
+    """The value as JSON; what is short stands on one line, and so do numbers and words alone."""
     line = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    plain = isinstance(value, list) and not any(isinstance(entry, dict | list) for entry in value)
+    entries = list(value.values()) if isinstance(value, dict) else value
+    plain = isinstance(entries, list) and not any(isinstance(entry, dict | list) for entry in entries)
     if len(line) <= (PLAIN if plain else SHORT) or not isinstance(value, dict | list):
         return line
     if isinstance(value, dict):

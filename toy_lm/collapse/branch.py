@@ -39,10 +39,6 @@ class Jump(NamedTuple):
     high_from: float
     low_until: float
 
-    def as_json(self) -> dict[str, float]:
-        """Its numbers, without the two policies."""
-        return {name: getattr(self, name) for name in ("strength", "value", "high_from", "low_until")}
-
 
 def follow(
     problem: Problem,

@@ -1,5 +1,6 @@
 """The experiment: collapse under misspecification, on a reference case and on random bases (theory A10)."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from jaxtyping import Float
 
 from dph_theory import beta_from_mu
 from dph_theory.support.errors import argument_error
+from dph_theory.support.frozen import as_json
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
@@ -15,11 +17,11 @@ from ..threads import one_thread
 from .family import Bigrams
 from .findings import findings
 from .fits import Fits
-from .measure import target_lines
+from .measure import targets
 from .problem import HIGHEST_RATE, Problem, random_brackets, random_counts, reference
 from .rates import rates
+from .results import KIND, Fit, Leap, RandomBases, Reference, Results, aimed
 
-KIND = "toy.collapse"
 STAGE = "families fitted"
 
 
@@ -27,10 +29,10 @@ STAGE = "families fitted"
 class Config:
     """What is run. `starts` are random starts at each of four scales; `cases` random bases make a problem.
 
-    strengths are the lambdas = 1/beta of the reverse KL, and targets the validities mu whose beta (theory A5)
+    strengths are the 1/beta of the reverse KL, and targets the validities mu whose beta (theory A5)
     is tried too, in the reference case; those with `random_` are for the random problems. Optima that few
     starts agree on are searched for again, at most `rounds` times. Gradient ascent takes at most
-    `ascent_steps`, and annealing `stages` from one lambda to the next. Raises ValueError naming the field.
+    `ascent_steps`, and annealing `stages` from one 1/beta to the next. Raises ValueError naming the field.
     """
 
     strengths: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
@@ -78,13 +80,7 @@ class Config:
 
 
 def run(config: Config | None = None, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
-    """Fit everything, and return the record of it, ready for JSON.
-
-    results: "reference", a problem, and "random", several, hold "targets" (what each base has to lose) and
-    "fits" (a line a fit). The reference also holds "paths" of gradient ascent, "branches" followed along
-    lambda, and "leaps", the pairs of lambdas between which validity leaps, with the jump if it is one; the
-    random ones hold "rates" of collapse.
-    """
+    """Fit everything, and return the record of it, whose results `toy_lm.collapse.results.read` reads."""
     config = config or Config()
     with one_thread():
         results = _results(config, np.random.default_rng(seed), progress)
@@ -92,72 +88,73 @@ def run(config: Config | None = None, *, seed: int = 0, progress: Progress | Non
         KIND,
         seed=seed,
         config=asdict(config),
-        results=results,
+        results=as_json(results),
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
 
 
-def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> dict[str, Any]:
-    problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]
-    found = [_shell(problem) for problem in problems]
-    runs = [
-        (*pair, homogeneous) for pair in zip(problems, found, strict=True) for homogeneous in (True, False)
-    ]
-    for done, (problem, shell, homogeneous) in enumerate(runs):
-        family = problem.family(homogeneous=homogeneous)
-        if progress is not None:
-            progress(STAGE, done, len(runs))
-        add = _add_reference if shell is found[0] else _add_random
-        add(shell, problem, family, config, rng)
+def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> Results:
+    first, *others = reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)
+    done = 0
+
+    def families(problem: Problem) -> Iterator[Bigrams]:
+        nonlocal done
+        for homogeneous in (True, False):
+            if progress is not None:
+                progress(STAGE, done, 2 * (1 + len(others)))
+            yield problem.family(homogeneous=homogeneous)
+            done += 1
+
+    found = Results(
+        reference=_reference(first, families(first), config, rng),
+        random=tuple(_random(problem, families(problem), config, rng) for problem in others),
+    )
     if progress is not None:
-        progress(STAGE, len(runs), len(runs))
-    for shell in found[1:]:
-        shell["rates"] = rates(shell["fits"], shell["targets"])
-    return {"reference": found[0], "random": found[1:]}
+        progress(STAGE, done, done)
+    return found
 
 
-def _shell(problem: Problem) -> dict[str, Any]:
+def _reference(
+    problem: Problem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
+) -> Reference:
+    aims = 1 / beta_from_mu(problem.base_rates[0], np.array(config.targets))
+    strengths = np.unique([*config.strengths, *aims])
+    mus = dict(zip(aims.tolist(), config.targets, strict=True))
+    lines: list[Fit] = []
+    leaps: list[Leap] = []
+    for family in families:
+        fits = _fits(problem, family, strengths[None], config.starts, config, rng)
+        reverse = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
+        lines += aimed(reverse, [mus.get(fit.inverse_beta or 0.0) for fit in reverse])
+        lines += [*fits.covering_lines(config.alphas), *fits.reward_lines()]
+        leaps += fits.leaps()
+    (target,) = targets(problem)
+    return Reference(**_described(problem), target=target, fits=tuple(lines), leaps=tuple(leaps))
+
+
+def _random(
+    problem: Problem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
+) -> RandomBases:
+    # One target is a different 1/beta for every base.
+    mus = sorted(config.random_targets)
+    strengths = 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus))
+    lines: list[Fit] = []
+    for family in families:
+        fits = _fits(problem, family, strengths, config.random_starts, config, rng)
+        reverse = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
+        lines += aimed(reverse, mus * (3 * problem.cases))
+        lines += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()]
+    return RandomBases(**_described(problem), rates=rates(lines, targets(problem)))
+
+
+def _described(problem: Problem) -> dict[str, Any]:
     return {
         "name": problem.name,
         "length": problem.length,
         "words": problem.automaton.symbols**problem.length,
         "valid_words": len(problem.valid_words),
-        "targets": target_lines(problem),
-        "fits": [],
     }
-
-
-def _add_reference(
-    results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
-) -> None:
-    aimed = 1 / beta_from_mu(problem.base_rates[0], np.array(config.targets))
-    strengths = np.unique([*config.strengths, *aimed])
-    fits = _fits(problem, family, strengths[None], config.starts, config, rng)
-    aims = dict(zip(aimed.tolist(), config.targets, strict=True))
-    lines = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
-    results["fits"] += [line | {"mu": aims.get(line["lambda"])} for line in lines]
-    results["fits"] += [*fits.covering_lines(config.alphas), *fits.reward_lines()]
-    leaps = [
-        {"family": family.name, "between": [low, high], "jump": None if jump is None else jump.as_json()}
-        for low, high, jump in fits.leaps()
-    ]
-    paths = fits.ascent_paths() + fits.reward_paths()
-    for name, lines in (("paths", paths), ("branches", fits.branch_lines()), ("leaps", leaps)):
-        results[name] = results.get(name, []) + lines
-
-
-def _add_random(
-    results: dict[str, Any], problem: Problem, family: Bigrams, config: Config, rng: np.random.Generator
-) -> None:
-    # One target is a different lambda for every base.
-    targets = np.array(sorted(config.random_targets))
-    strengths = 1 / beta_from_mu(problem.base_rates[:, None], targets)
-    fits = _fits(problem, family, strengths, config.random_starts, config, rng)
-    lines = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
-    mus = np.tile(targets, 3 * problem.cases).tolist()
-    results["fits"] += [line | {"mu": mu} for line, mu in zip(lines, mus, strict=True)]
-    results["fits"] += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()]
 
 
 def _fits(

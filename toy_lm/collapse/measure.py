@@ -1,7 +1,5 @@
 """What a fitted policy is worth: validity, diversity among the valid words, and what was paid for it."""
 
-from typing import Any, TypeAlias
-
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -13,9 +11,8 @@ from ..engine.markov import MarkovLM
 from ..engine.product import filtered_lm
 from .family import Bigrams
 from .problem import Problem
+from .results import Measured, Target
 
-Row: TypeAlias = dict[str, Any]
-"""One line of results, ready for JSON."""
 DUE = 0.5
 """The share of its due from which on a word counts as covered, as in `toy_lm.engine.reach.coverage`."""
 COLLAPSED = 0.9
@@ -24,15 +21,8 @@ COLLAPSED = 0.9
 
 def measure(
     problem: Problem, family: Bigrams, theta: Float[Tensor, "rows size"], case: Int[np.ndarray, " rows"]
-) -> list[Row]:
-    """One line for each policy (row of theta, number of its base).
-
-    validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
-    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has on words
-    which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
-    forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess (theory A8)
-    with the parts from valid and invalid words; collapsed, see COLLAPSED. Nats throughout.
-    """
+) -> list[Measured]:
+    """What each policy (row of theta, number of its base) is worth."""
     live, base = family.policy(theta.detach()), problem.base(case)
     policy = MarkovLM(live.log_initial, live.log_transition)
     log_words = policy.log_prob(problem.valid_words)
@@ -57,25 +47,29 @@ def measure(
     }
     words = [problem.automaton.decode(problem.valid_words[word]) for word in likeliest]
     return [
-        {"case": int(number), "family": family.name, "top_word": word}
-        | {name: column[row].item() for name, column in columns.items()}
+        Measured(
+            case=int(number),
+            family=family.name,
+            top_word=word,
+            **{name: column[row].item() for name, column in columns.items()},
+        )
         for row, (number, word) in enumerate(zip(case, words, strict=True))
     ]
 
 
-def target_lines(problem: Problem) -> list[Row]:
-    """What there is to keep: each base's pass rate; entropy, effective number and top word of its p_*."""
+def targets(problem: Problem) -> list[Target]:
+    """What there is to keep, base by base."""
     effective = effective_number(problem.targets)
     return [
-        {
-            "case": number,
-            "base_rate": float(problem.base_rates[number]),
-            "entropy": float(np.log(effective[number])),
-            "effective": float(effective[number]),
-            "top_share": float(target.max()),
-            "top_word": problem.automaton.decode(problem.valid_words[target.argmax()]),
-            "initial": problem.bases.log_initial[0][number, 0].exp().tolist(),
-            "transition": problem.bases.log_transition[number].exp().tolist(),
-        }
+        Target(
+            case=number,
+            base_rate=float(problem.base_rates[number]),
+            entropy=float(np.log(effective[number])),
+            effective=float(effective[number]),
+            top_share=float(target.max()),
+            top_word=problem.automaton.decode(problem.valid_words[target.argmax()]),
+            initial=tuple(problem.bases.log_initial[0][number, 0].exp().tolist()),
+            transition=tuple(map(tuple, problem.bases.log_transition[number].exp().tolist())),
+        )
         for number, target in enumerate(problem.targets)
     ]

@@ -1,7 +1,7 @@
 """Global minima by many starts, with what speaks for each of them: agreement, gap, curvature, Diracs."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from ..engine.projection import m_projection
 from .family import Bigrams
 from .newton import Objective, minimise
 from .problem import Problem
+from .results import Certificate
 
 SAME = 1e-8
 """Values that differ by less than this times 1 + |value| count as one optimum."""
@@ -48,12 +49,12 @@ class Optimum(NamedTuple):
     dirac: Float[Tensor, " rows"]
     boundary: Bool[Tensor, " rows"]
 
-    def certificates(self) -> list[dict[str, Any]]:
-        """Everything but theta, one dictionary a row."""
-        columns = self._asdict()
-        del columns["theta"]
+    def certificates(self) -> list[Certificate]:
+        """Everything but theta and the value, a certificate a row."""
+        columns = {name: column for name, column in self._asdict().items() if name not in ("theta", "value")}
         return [
-            {name: column[row].item() for name, column in columns.items()} for row in range(len(self.value))
+            Certificate(**{name: column[row].item() for name, column in columns.items()})
+            for row in range(len(self.value))
         ]
 
     def joined(self, other: "Optimum") -> "Optimum":

@@ -13,12 +13,12 @@ def test_infinities_become_strings(tmp_path):
 
 
 def test_lists_of_numbers_and_short_objects_take_one_line(tmp_path):
-    value = {"a": list(range(1000)), "b": [{"c": [1, 2], "d": None}] * 30, "e": [], "f": list(range(9000))}
+    value = {"a": list(range(1000)), "b": [{"c": [1, 2], "d": None}] * 60, "e": [], "f": list(range(9000))}
     write_json(tmp_path / "a.json", value)
     text = (tmp_path / "a.json").read_text()
     assert json.loads(text) == value
     lines = text.splitlines()
-    assert len(lines) == 1 + 1 + 32 + 1 + 13 + 1
+    assert len(lines) == 1 + 1 + 62 + 1 + 13 + 1
     assert max(map(len, lines)) < 4500
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dph_theory import excess_kl
-from toy_lm.collapse.measure import measure, target_lines
+from toy_lm.collapse.measure import measure, targets
 from toy_lm.collapse.optimum import best_dirac, projected
 from toy_lm.collapse.problem import random_brackets, reference
 from toy_lm.engine.enumeration import all_words
@@ -27,35 +27,35 @@ def line_of(problem, theta, homogeneous=True):
 
 def test_the_base_has_lost_nothing(problem):
     line = line_of(problem, problem.family(homogeneous=True).tables(problem.bases).flatten(-2))
-    assert line["validity"] == pytest.approx(problem.base_rates[0], rel=1e-12)
-    assert line["coverage"] == pytest.approx(1)
-    assert line["overlap"] == pytest.approx(1)
-    assert line["kl"] == line["excess_kl"] == 0
-    assert line["forward_kl"] == pytest.approx(-np.log(problem.base_rates[0]))
-    assert line["top_word"] == "()()()()"
-    assert not line["collapsed"]
+    assert line.validity == pytest.approx(problem.base_rates[0], rel=1e-12)
+    assert line.coverage == pytest.approx(1)
+    assert line.overlap == pytest.approx(1)
+    assert line.kl == line.excess_kl == 0
+    assert line.forward_kl == pytest.approx(-np.log(problem.base_rates[0]))
+    assert line.top_word == "()()()()"
+    assert not line.collapsed
 
 
 @pytest.mark.parametrize("homogeneous", [True, False])
 def test_a_dirac_has_lost_all_but_its_word(problem, homogeneous):
     line = line_of(problem, best_dirac(problem, problem.family(homogeneous=homogeneous)), homogeneous)
     top = problem.targets[0].max()
-    assert line["validity"] == line["top"] == line["top_share"] == 1
-    assert line["collapsed"]
-    assert line["effective"] == pytest.approx(1)
-    assert line["coverage"] == line["overlap"] == pytest.approx(top)
-    assert line["forward_kl"] == np.inf
-    assert line["kl"] == pytest.approx(-np.log(top * problem.base_rates[0]))
-    assert line["excess_kl"] == line["excess_valid"] == pytest.approx(-np.log(top))
+    assert line.validity == line.top == line.top_share == 1
+    assert line.collapsed
+    assert line.effective == pytest.approx(1)
+    assert line.coverage == line.overlap == pytest.approx(top)
+    assert line.forward_kl == np.inf
+    assert line.kl == pytest.approx(-np.log(top * problem.base_rates[0]))
+    assert line.excess_kl == line.excess_valid == pytest.approx(-np.log(top))
 
 
 def test_the_m_projection_covers_p_star_at_a_low_validity(problem):
     line = line_of(problem, projected(problem, problem.family(homogeneous=True)).flatten(-2))
-    assert line["coverage"] == pytest.approx(0.888, abs=5e-4)
-    assert line["validity"] == pytest.approx(0.283, abs=5e-4)
+    assert line.coverage == pytest.approx(0.888, abs=5e-4)
+    assert line.validity == pytest.approx(0.283, abs=5e-4)
     line = line_of(problem, projected(problem, problem.family(homogeneous=False)).flatten(-2), False)
-    assert line["coverage"] == pytest.approx(0.906, abs=5e-4)
-    assert line["validity"] == pytest.approx(0.831, abs=5e-4)
+    assert line.coverage == pytest.approx(0.906, abs=5e-4)
+    assert line.validity == pytest.approx(0.831, abs=5e-4)
 
 
 @settings(max_examples=8, deadline=None)
@@ -85,22 +85,22 @@ def test_every_measure_against_enumeration(homogeneous, seed):
             "excess_invalid": parts.invalid[row],
             "coverage": coverage(policy.member(row), problem.bases.member(row), problem.automaton, 8),
         }
-        assert line == line | {name: pytest.approx(value, rel=1e-9) for name, value in wanted.items()}
-        assert line["case"] == row
-        assert line["family"] == family.name
+        assert {name: getattr(line, name) for name in wanted} == pytest.approx(wanted, rel=1e-9)
+        assert line.case == row
+        assert line.family == family.name
 
 
 def test_a_target_that_is_one_word_cannot_collapse(problem):
     bases = MarkovLM.from_probabilities(np.array([[0.99, 0.01]]), np.array([[[0.01, 0.99], [0.99, 0.01]]]))
     sharp = type(problem)("sharp", bases, problem.automaton, 8)
     assert sharp.targets.max() > 0.9
-    assert not line_of(sharp, best_dirac(sharp, sharp.family(homogeneous=True)))["collapsed"]
+    assert not line_of(sharp, best_dirac(sharp, sharp.family(homogeneous=True))).collapsed
 
 
 def test_what_there_is_to_keep(problem):
-    (line,) = target_lines(problem)
-    assert line["effective"] == pytest.approx(np.exp(line["entropy"])) == pytest.approx(7.9, abs=5e-4)
-    assert line["initial"] == pytest.approx([0.7, 0.3])
-    assert line["transition"] == [pytest.approx([0.55, 0.45]), pytest.approx([0.85, 0.15])]
-    assert line["top_share"] == problem.targets.max()
-    assert line["top_word"] == "()()()()"
+    (line,) = targets(problem)
+    assert line.effective == pytest.approx(np.exp(line.entropy)) == pytest.approx(7.9, abs=5e-4)
+    assert line.initial == pytest.approx((0.7, 0.3))
+    assert line.transition == (pytest.approx((0.55, 0.45)), pytest.approx((0.85, 0.15)))
+    assert line.top_share == problem.targets.max()
+    assert line.top_word == "()()()()"

@@ -111,7 +111,7 @@ def test_a_planted_second_minimum_is_found_and_its_gap_measured():
     assert (found.agree.item(), found.starts.item()) == (3, 7)
     assert found.value.item() == pytest.approx(value(left), abs=1e-10)
     assert found.gap.item() == pytest.approx(value(right) - value(left), abs=1e-9)
-    assert found.certificates()[0]["agree"] == 3
+    assert found.certificates()[0].agree == 3
     # From the right alone the lower one is missed, and nothing betrays it: a certificate is no proof.
     missed = global_minimum(two_wells, family, starts[:, 3:], torch.full((1, family.size), 9.0).double())
     assert missed.agree.item() == 4
