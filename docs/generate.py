@@ -9,7 +9,6 @@ from pathlib import Path
 from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.report import claims, guide
-from figures.results import store
 from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
@@ -36,7 +35,7 @@ def generated() -> dict[Path, str]:
 def picture(name: str) -> str:
     """A figure as SVG, drawn from its stored numbers."""
     drawn = figure(name)
-    return rendered(drawn.drawing(store.load(name, drawn.kind)), "svg").decode()
+    return rendered(drawn.drawing(drawn.stored()), "svg").decode()
 
 
 def main() -> None:

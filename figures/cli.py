@@ -62,7 +62,7 @@ def figures_command(
         failed = _recomputed(names, kept, seed) if recompute else {}
         for name in (name for name in names if name not in failed):
             try:
-                drawing = figure(name).drawing(store.load(name, figure(name).kind, kept))
+                drawing = figure(name).drawing(figure(name).stored(kept))
             except ValueError as error:
                 failed[name] = str(error)
                 continue

@@ -18,7 +18,8 @@ class Figure:
     """A figure by name: `compute(config, records)` makes its results, `draw(record)` its picture.
 
     `config` is what the stored numbers are computed from, `quick` what differs in a reduced run; compute is
-    told `seed` and `quick` too. `needs` names the records (`figures.results.experiments`) that compute gets.
+    told `seed` and `quick` too. `needs` names the records (`figures.results.experiments`) that compute gets;
+    a figure that needs some keeps no numbers of its own.
     `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
     computed.
     """
@@ -48,6 +49,10 @@ class Figure:
         return record(
             self.kind, seed=seed, config=config, results=results, findings=said, packages=self.packages
         )
+
+    def stored(self, folder: Path = store.NUMBERS) -> dict[str, Any]:
+        """Its record as it is kept in the folder; of a figure that needs records, computed from these."""
+        return self.numbers(folder=folder) if self.needs else store.load(self.name, self.kind, folder)
 
     def drawing(self, numbers: Any) -> "Drawing":
         """The picture of a stored record; ValueError if it is another figure's."""

@@ -7,6 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from toy_lm.collapse.results import FAMILIES, Fit, Reference, read, select
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
@@ -26,75 +28,54 @@ _ASCENT: dict[str, Any] = {
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """By family: the measures along 1/beta of reverse KL and along alpha, the jumps, and what p_* has."""
-    reference = records["collapse"]["results"]["reference"]
-    target = reference["targets"][0]
-    families = sorted({line["family"] for line in reference["fits"]})
+    reference = read(records["collapse"]).reference
+    target = reference.target
     return {
         "target": {
-            "top_share": target["top_share"], "entropy": target["entropy"], "coverage": 1.0, "validity": 1.0,
+            "top_share": target.top_share, "entropy": target.entropy, "coverage": 1.0, "validity": 1.0,
         },
-        "base_rate": target["base_rate"],
-        "families": [_family(reference, name) for name in families],
+        "families": [_family(reference, name) for name in FAMILIES],
     }  # fmt: skip
 
 
-def _family(reference: Mapping[str, Any], name: str) -> dict[str, Any]:
-    fits = [line for line in reference["fits"] if line["family"] == name]
-    reverse = [line for line in fits if line["objective"] == "reverse_kl"]
+def _family(reference: Reference, name: str) -> dict[str, Any]:
+    ascent = select(reference.fits, family=name, method="ascent", objective="reverse_kl")
     # The forward KL is the alpha-divergence of alpha = 1.
-    dial = [
-        line | {"alpha": line.get("alpha", 1.0)}
-        for line in fits
-        if line["objective"] in ("alpha", "forward_kl")
-    ]
+    dial = [*select(reference.fits, family=name, objective="alpha"), reference.forward_kl(name)]
+    leaps = select(reference.leaps, family=name)
     return {
         "name": name,
-        **{
-            method: _columns([f for f in reverse if f["method"] == method], "lambda")
-            for method in ("global", "ascent")
-        },
-        "missed": [f["lambda"] for f in reverse if f["method"] == "ascent" and not f["is_global"]],
-        "alpha": _columns(dial, "alpha"),
-        "jumps": [
-            leap["jump"]["strength"] for leap in reference["leaps"] if leap["family"] == name and leap["jump"]
-        ],
+        "global": _columns({fit.inverse_beta: fit for fit in reference.optima(name)}),
+        "ascent": _columns({fit.inverse_beta: fit for fit in ascent}),
+        "missed": [fit.inverse_beta for fit in ascent if not fit.is_global],
+        "alpha": _columns({fit.alpha or 1.0: fit for fit in dial}),
+        "jumps": [leap.jump for leap in leaps if leap.jump is not None],
     }
 
 
-def _columns(lines: Sequence[Mapping[str, Any]], along: str) -> dict[str, list[float]]:
-    lines = sorted(lines, key=lambda line: line[along])
+def _columns(fits: Mapping[float | None, Fit]) -> dict[str, list[float]]:
+    """The measures along the setting, which is the column "at"."""
+    known = {setting: fit for setting, fit in fits.items() if setting is not None}
+    rows = [known[setting] for setting in sorted(known)]
     return {
-        along: [line[along] for line in lines],
-        **{name: [line[name] for line in lines] for name in ("top_share", "coverage", "validity")},
-        "entropy": [float(np.log(line["effective"])) for line in lines],
+        "at": sorted(known),
+        **{name: [getattr(fit, name) for fit in rows] for name in ("top_share", "coverage", "validity")},
+        "entropy": [float(np.log(fit.effective)) for fit in rows],
     }
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
-    """Where the optimum of the reverse KL jumps, what it ends as, and where ascent does not reach it."""
-    said = []
-    for family in results["families"]:
-        best, jumps, missed = family["global"], family["jumps"], family["missed"]
-        how = (
-            f"jumps at 1/beta = {', '.join(f'{at:.3f}' for at in jumps)}" if jumps else "moves without a jump"
-        )
-        fails = (
-            f"misses it at 1/beta = {', '.join(f'{at:.3g}' for at in missed)}"
-            if missed
-            else "always reaches it"
-        )
-        what = f"{family['name'].capitalize()} bigrams: the global optimum of the reverse KL {how}"
-        said.append(
-            f"{what}, and at 1/beta = {best['lambda'][-1]:g} it has {_last(best)}; ascent from the base "
-            f"{fails}. The forward KL has {_last(family['alpha'])}, the filtered model entropy "
-            f"{results['target']['entropy']:.3f}."
-        )
-    return said
+    """Where the optimum of the reverse KL jumps, and where gradient ascent does not reach it."""
+    return [
+        f"{family['name'].capitalize()} bigrams: jumps of the reverse-KL optimum at 1/beta = "
+        f"{_listed(family['jumps'])}; ascent from the base misses the optimum at 1/beta = "
+        f"{_listed(family['missed'])}."
+        for family in results["families"]
+    ]
 
 
-def _last(columns: Mapping[str, list[float]]) -> str:
-    words = (f"{name} {columns[name][-1]:.3f}" for name in ("validity", "coverage", "entropy"))
-    return ", ".join(words)
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.4g}" for value in values) or "(none)"
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:
@@ -128,7 +109,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         left.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL to $p_\beta$")
         left.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         left.minorticks_off()
-        left.set_xlim(family["global"]["lambda"][0] / 1.1, family["global"]["lambda"][-1] * 1.1)
+        left.set_xlim(family["global"]["at"][0] / 1.1, family["global"]["at"][-1] * 1.1)
         right.set(
             xlabel=r"$\alpha$ of $D_\alpha$ to $p_*$",
             xlim=(-0.05, 1.08),
@@ -143,17 +124,17 @@ def draw(record: Mapping[str, Any]) -> Drawing:
 def _along_strength(ax: Axes, family: Mapping[str, Any], measure: str) -> None:
     best, ascent = family["global"], family["ascent"]
     # No line is drawn through a jump.
-    cuts = np.searchsorted(best["lambda"], family["jumps"])
-    for number, part in enumerate(np.split(np.arange(len(best["lambda"])), cuts)):
-        x, y = np.array(best["lambda"])[part], np.array(best[measure])[part]
+    cuts = np.searchsorted(best["at"], family["jumps"])
+    for number, part in enumerate(np.split(np.arange(len(best["at"])), cuts)):
+        x, y = np.array(best["at"])[part], np.array(best[measure])[part]
         ax.plot(x, y, label="global optimum" if number == 0 else None, **_GLOBAL)
-    ax.plot(ascent["lambda"], ascent[measure], label="reached by ascent from the base", **_ASCENT)
+    ax.plot(ascent["at"], ascent[measure], label="reached by ascent from the base", **_ASCENT)
     for at in family["jumps"]:
         ax.axvline(at, color=theme.VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
 
 
 def _along_alpha(ax: Axes, family: Mapping[str, Any], measure: str) -> None:
-    alpha, values = family["alpha"]["alpha"], family["alpha"][measure]
+    alpha, values = family["alpha"]["at"], family["alpha"][measure]
     ax.plot(alpha, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
     ax.plot(alpha[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=r"forward KL ($\alpha = 1$)")
 
@@ -162,14 +143,13 @@ FIGURE = Figure(
     name="collapse",
     title="Collapse under misspecification",
     caption=(
-        "Bigram models fitted to balanced brackets of length 8, which they cannot represent; homogeneous "
-        "models have one transition law for all positions. For each family, left: the global optimum of "
-        "reverse KL to the tilted model along 1/beta (the lowest minimum from many starts), and what "
-        "gradient ascent from the base reaches (crosses, apart from the circles where it misses it). Right: "
-        "the global optima of alpha-divergences to the filtered model, up to forward KL in closed form. "
-        "Dotted: p_* itself. The likeliest valid word's share, the entropy of the valid words and the "
-        "coverage of p_* (its mass on words with at least half their due among the fit's valid ones) tell "
-        "collapse, validity what was gained for it (A10). No value has sampling noise."
+        "What each divergence selects when the model family is too small. Bigram models are fitted to "
+        "balanced brackets of length 8, which they cannot represent; homogeneous ones use one transition law "
+        "at all positions. For each family, left: the global optimum of the reverse KL to the tilted model "
+        "p_beta along 1/beta (the lowest minimum from many starts), and what gradient ascent from the base "
+        "reaches (crosses). Right: the global optima of alpha-divergences to the filtered model p_*, up to "
+        "the forward KL at alpha = 1. Dotted: p_* itself. Coverage is the mass of p_* on the words that the "
+        "fit, among its valid words, says at least half as often as p_*. Every value is exact (A10)."
     ),
     compute=compute,
     draw=draw,

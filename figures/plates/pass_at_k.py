@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from dph_theory.intervals import probability_interval
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
@@ -32,7 +34,8 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
             "seeds": len(tiny["bases"]),
             "curves": {
                 split: {
-                    name: seeds.over_seeds([end[split]["pass@k"] for end in of]) for name, of in ends.items()
+                    name: seeds.over_seeds([end[split]["pass@k"] for end in of], probability_interval)
+                    for name, of in ends.items()
                 }
                 for split in SPLITS
             },

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from scipy.stats import spearmanr
 
+from dph_theory.intervals import probability_interval
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
@@ -49,9 +51,15 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
     for split, percents in solved.items():
         gains = {name: (values - percents["base"])[:, -1] for name, values in percents.items()}
         changes[split] = {name: seeds.over_seeds(gain) for name, gain in gains.items() if name != "base"}
-    curves = {name: seeds.over_seeds(values) for name, values in solved["train"].items()}
+    curves = {name: _percent(values) for name, values in solved["train"].items()}
     measured = {"k": ks, "seeds": len(tiny["bases"]), "curves": curves}
     return {"published": table, "measured": measured, "changes": changes}
+
+
+def _percent(values: np.ndarray) -> dict[str, Any]:
+    """Means of percentages over seeds, with intervals inside [0, 100]."""
+    found = seeds.over_seeds(values / 100, probability_interval)
+    return {name: [None if p is None else 100 * p for p in bound] for name, bound in found.items()}
 
 
 def _solved(tiny: Mapping[str, Any], split: str, ks: list[int]) -> dict[str, np.ndarray]:

@@ -6,6 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from dph_theory.intervals import probability_interval
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
@@ -44,8 +46,10 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
 
 
 def _over_seeds(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    names = {"pass_at_k": "pass@8", "excess_kl": "excess"}
-    return {name: seeds.over_seeds([curve[key] for curve in curves]) for name, key in names.items()}
+    return {
+        "pass_at_k": seeds.over_seeds([curve["pass@8"] for curve in curves], probability_interval),
+        "excess_kl": seeds.over_seeds([curve["excess"] for curve in curves]),
+    }
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:

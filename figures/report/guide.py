@@ -1,8 +1,10 @@
 """Which divergence should I use? Answered in Markdown from the stored results; no number is typed in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from toy_lm.collapse.results import FAMILIES, Reference, read, select
 
 from ..results import store
 
@@ -160,37 +162,34 @@ def _place(record: Record) -> str:
 
 
 def _misspecified(record: Record) -> str:
-    """The reference problem, family by family: reverse KL at the largest lambda, forward KL."""
-    fits = record["results"]["reference"]["fits"]
-    return " ".join(_family(fits, name) for name in dict.fromkeys(fit["family"] for fit in fits))
+    """The reference problem, family by family: reverse KL at the largest 1/beta, forward KL."""
+    reference = read(record).reference
+    return " ".join(_family(reference, family) for family in FAMILIES)
 
 
-def _family(fits: Sequence[Record], family: str) -> str:
-    those = [fit for fit in fits if fit["family"] == family]
-    minima = [fit for fit in those if fit["objective"] == "reverse_kl" and fit["method"] == "global"]
-    reverse = max(minima, key=lambda fit: fit["lambda"])
-    forward = next(fit for fit in those if fit["objective"] == "forward_kl")
-    fate = "collapses onto one answer" if reverse["collapsed"] else "does not collapse"
-    more = forward["coverage"] - reverse["coverage"]
+def _family(reference: Reference, family: str) -> str:
+    reverse, forward = reference.optima(family)[-1], reference.forward_kl(family)
+    fate = "collapses onto one answer" if reverse.collapsed else "does not collapse"
+    more = forward.coverage - reverse.coverage
     trade = "keeps more of the answers" if more > FADED else "keeps no more of the answers"
     return (
-        f"Among {family} bigram models the best fit in reverse KL at 1/beta = {reverse['lambda']:g} {fate} "
-        f"(coverage {reverse['coverage']:.3f}, pass rate {reverse['validity']:.3f}); the forward KL {trade} "
-        f"(coverage {forward['coverage']:.3f}), at a pass rate of {forward['validity']:.3f}."
+        f"Among {family} bigram models the best fit in reverse KL at {reverse.label} {fate} "
+        f"(coverage {reverse.coverage:.3f}, pass rate {reverse.validity:.3f}); the forward KL {trade} "
+        f"(coverage {forward.coverage:.3f}), at a pass rate of {forward.validity:.3f}."
     )
 
 
 def _kept(record: Record) -> str:
     """On random problems: the share of the effective number that each fit keeps, and its pass rate."""
     rows = []
-    for problem in record["results"]["random"]:
-        for family in dict.fromkeys(rate["family"] for rate in problem["rates"]):
-            rates = [rate for rate in problem["rates"] if rate["family"] == family]
-            minima = [r for r in rates if (r["objective"], r["method"]) == ("reverse_kl", "global")]
-            reverse = max(minima, key=lambda rate: rate["mu"])
-            others = (next(r for r in rates if r["objective"] == name) for name in ("forward_kl", "reward"))
-            cells = (f"{fit['effective_kept']:.2f} at {fit['validity']:.2f}" for fit in (reverse, *others))
-            rows.append([f"{problem['name']}, {family}", *cells])
+    for problem in read(record).random:
+        for family in FAMILIES:
+            rates = select(problem.rates, family=family)
+            minima = select(rates, objective="reverse_kl", method="global")
+            reverse = max(minima, key=lambda rate: rate.mu or 0.0)
+            others = (select(rates, objective=name)[0] for name in ("forward_kl", "reward"))
+            cells = (f"{fit.effective_kept:.2f} at {fit.validity:.2f}" for fit in (reverse, *others))
+            rows.append([f"{problem.name}, {family}", *cells])
     head = ("Share of the effective number of answers kept, at a pass rate of", "reverse KL", "forward KL")
     return _table((*head, "reward alone"), rows)
 

@@ -78,7 +78,9 @@ def recompute(
             failed[name] = f"it needs {', '.join(missing)}, which failed"
             continue
         try:
-            store.save(name, figure(name).numbers(seed=seed, folder=folder), folder)
+            made = figure(name).numbers(seed=seed, folder=folder)
+            if not figure(name).needs:
+                store.save(name, made, folder)
         except Exception as error:
             failed[name] = f"{type(error).__name__}: {error}"
     progress("numbers", len(names), len(names))

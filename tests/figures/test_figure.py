@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import matplotlib as mpl
 import pytest
 
 from figures.figure import Figure
 from figures.look import theme
+from figures.results import store
 
 
 def drawn(record):
@@ -39,6 +42,16 @@ def test_a_quick_run_changes_only_what_it_says():
     record = FIGURE.numbers(quick=True)
     assert record["config"] == {"end": 2, "other": 1, "quick": True}
     assert record["findings"] == ["It ends at 2."]
+
+
+def test_numbers_are_kept_unless_they_are_an_experiment_s(tmp_path):
+    with pytest.raises(ValueError, match=r"line\.json"):
+        FIGURE.stored(tmp_path)
+    store.save("line", FIGURE.numbers(seed=4), tmp_path)
+    assert FIGURE.stored(tmp_path)["seed"] == 4
+    store.save("toy_styles", FIGURE.numbers(seed=4) | {"kind": "toy.styles"}, tmp_path)
+    needy = replace(FIGURE, needs=("styles",), compute=lambda config, records: {"y": [len(records)]})
+    assert needy.stored(tmp_path)["results"] == {"y": [1]}
 
 
 def test_it_draws_its_own_numbers_only():

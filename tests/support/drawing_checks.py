@@ -12,7 +12,6 @@ from matplotlib.text import Text
 
 import figures
 from figures.look import theme
-from figures.results import store
 
 SLACK = 1.5
 """Pixels, at the drawing's own 100 dots an inch, by which words may touch what they should not."""
@@ -46,7 +45,7 @@ def assert_figure_draws(name: str, numbers: dict | None = None) -> None:
 
 def stored(name: str) -> dict:
     """The committed numbers of a figure."""
-    return store.load(name, figures.figure(name).kind)
+    return figures.figure(name).stored()
 
 
 def assert_recomputed(name: str, tolerance: float = 1e-9) -> None:

@@ -11,7 +11,7 @@ from figures.report import Contents
 from figures.report.contents import Outcome, Plate
 from figures.report.environment import environment
 from figures.report.results import Plan
-from figures.results import drawings, store
+from figures.results import drawings
 
 FORM = {
     "form": "k9",
@@ -57,14 +57,9 @@ def verdicts(*reports: dict[str, Any]) -> dict[str, Any]:
 
 
 def plate(name: str) -> Plate:
-    """A figure from its committed numbers; from new ones where there are none and they need no experiment."""
+    """A figure from its committed numbers."""
     found = figure(name)
-    if (store.NUMBERS / f"{name}.json").is_file():
-        made = store.load(name, found.kind)
-    elif not found.needs:
-        made = found.numbers(quick=True)
-    else:
-        return Plate(name, found, None, None)
+    made = found.stored()
     return Plate(name, found, made, drawings.rendered(found.drawing(made), "svg"))
 
 

