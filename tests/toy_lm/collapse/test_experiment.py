@@ -1,10 +1,8 @@
-import json
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from dph_theory.support.files import write_json
 from toy_lm.collapse import Config, read
 from toy_lm.collapse.problem import random_brackets
 from toy_lm.collapse.results import select
@@ -52,9 +50,7 @@ def test_targets_are_tried_at_the_beta_that_theory_gives_them(small_record):
         assert odds / (1 + odds) == pytest.approx(fit.mu)
 
 
-def test_the_record_is_json_and_says_what_was_run(small_record, small_progress, tmp_path):
-    write_json(tmp_path / "record.json", small_record)
-    assert read(json.loads((tmp_path / "record.json").read_text())) == read(small_record)
+def test_the_record_says_what_was_run(small_record, small_progress):
     assert small_record["config"]["strengths"] == (4.0, 4.5, 10.0)
     reference, (brackets, counts) = read(small_record).reference, read(small_record).random
     assert (reference.words, reference.valid_words) == (256, 14)
@@ -68,11 +64,6 @@ def test_the_seed_decides(small_record):
     rates = [random_brackets(1, np.random.default_rng(seed)).base_rates[0] for seed in (0, 1)]
     assert small_record["seed"] == 0
     assert rates[0] != rates[1]
-
-
-def test_other_records_are_refused(small_record):
-    with pytest.raises(ValueError, match="kind"):
-        read(small_record | {"kind": "toy.styles"})
 
 
 def test_the_quick_run_is_a_part_of_the_full_one():
