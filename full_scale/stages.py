@@ -4,22 +4,22 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
 from .comparison.measurements import read_record
 from .evaluation.stage import evaluate
+from .models.hashes import ModelHashes
+from .models.load import load, load_trained
 from .presampling.result import Presampling
 from .presampling.stage import presample
 from .recipe.folders import Folders
-from .recipe.schema import ModelConfig, Recipe
+from .recipe.schema import Recipe
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.stage import KIND, train
@@ -33,14 +33,14 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     _one_process("presample")
     with _task(recipe) as task:
-        model, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
-        return presample(recipe, task, model, tokenizer, progress=progress)
+        return presample(recipe, task, load(recipe.model), progress=progress)
 
 
 def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
     with _task(recipe) as task:
-        found = train(recipe, task, _presampling(recipe), progress=progress)
+        hashes = ModelHashes.of(recipe.model.path)
+        found = train(recipe, task, _presampling(recipe, hashes), hashes, progress=progress)
     if torch.distributed.is_initialized():
         # A process that ends with the group alive may abort, and torchrun then ends the others.
         torch.distributed.destroy_process_group()
@@ -54,49 +54,21 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
     if not base_only:
         read_record(folders.training, KIND)
     with _task(recipe) as task:
-        initial, tokenizer = load_model(recipe.model), load_tokenizer(recipe.model)
-        shared: Any = {"initial": initial, "presampling": _presampling(recipe)}
-        shared |= {"progress": progress}
+        initial = load(recipe.model)
+        presampling = _presampling(recipe, initial.hashes)
+        shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
         base = folders.base()
         if base_only or not base.evaluation.is_file():
-            found = evaluate(recipe, task, initial, tokenizer, folders=base, **shared)
+            found = evaluate(recipe, task, initial, folders=base, **shared)
         if not base_only:
-            trained = load_model(recipe.model, folders.model)
-            found = evaluate(recipe, task, trained, tokenizer, folders=folders, **shared)
+            trained = load_trained(recipe.model, folders.model, initial)
+            found = evaluate(recipe, task, trained, folders=folders, **shared)
     return found
 
 
-def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
-    """The initial model, or the one in a folder, ready to sample on the device at hand; safetensors only."""
-    path = config.path if folder is None else str(folder)
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            path,
-            dtype=config.dtype,
-            attn_implementation=config.attention,
-            use_safetensors=True,
-            trust_remote_code=False,
-        )
-    except OSError as error:
-        raise argument_error(
-            "model.path", path, f"a folder or hub name with safetensors weights ({error})"
-        ) from error
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-
-
-def load_tokenizer(config: ModelConfig) -> Any:
-    """The initial model's tokenizer, which trained models share."""
-    try:
-        return AutoTokenizer.from_pretrained(config.path, padding_side="left", trust_remote_code=False)
-    except OSError as error:
-        raise argument_error(
-            "model.path", config.path, f"a folder or hub name with a tokenizer ({error})"
-        ) from error
-
-
-def _presampling(recipe: Recipe) -> Presampling:
+def _presampling(recipe: Recipe, hashes: ModelHashes) -> Presampling:
     found = Presampling.load(Folders.of(recipe).presample)
-    found.check(recipe)
+    found.check(recipe, hashes)
     return found
 
 

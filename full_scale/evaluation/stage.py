@@ -10,7 +10,7 @@ from dph_theory.support.progress import Progress
 from dph_theory.support.record import checked, record
 
 from ..models.generation import derived_seed
-from ..models.hashes import model_hash, tokenizer_hash
+from ..models.load import LoadedModel
 from ..presampling.result import Presampling
 from ..presampling.stage import prompts_hash
 from ..recipe.folders import Folders
@@ -29,17 +29,16 @@ REHEARSED, EXPLORED = "rehearsed", "explored"
 def evaluate(
     recipe: Recipe,
     task: Task,
-    model: Any,
-    tokenizer: Any,
+    trained: LoadedModel,
     *,
-    initial: Any,
+    initial: LoadedModel,
     presampling: Presampling,
     folders: Folders | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The record of a model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
 
-    `model` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
+    `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
     model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
     answers, with sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both
     at the sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
@@ -49,12 +48,14 @@ def evaluate(
     folders = folders or Folders.of(recipe)
     base = _base_sets(recipe, folders)
     sets = evaluation_sets(recipe, task, presampling)
-    journal = Journal(folders.here / JOURNAL, _identity(recipe, presampling, folders, sets))
-    answers = Answers(recipe, task, model, initial, tokenizer)
+    journal = Journal(
+        folders.here / JOURNAL, _identity(recipe, presampling, folders.run, trained, initial, sets)
+    )
+    answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
     found = _answered(answers, sets, journal, folders.run, progress)
     results = {
         "run": folders.run,
-        "model": {"hash": model_hash(_path(recipe, folders))},
+        "model": {"hash": trained.hashes.model},
         "sets": {name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
         "rehearsed": {"rows": answers.rehearsed(presampling.buffer.rows())},
     }
@@ -114,19 +115,19 @@ def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dic
     return {name: available[name][: recipe.evaluate.limit] for name in names if name in available}
 
 
-def _path(recipe: Recipe, folders: Folders) -> str:
-    """Where the evaluated model lies."""
-    return recipe.model.path if folders.run == folders.base().run else str(folders.model)
-
-
 def _identity(
-    recipe: Recipe, presampling: Presampling, folders: Folders, sets: Mapping[str, Sequence[Example]]
+    recipe: Recipe,
+    presampling: Presampling,
+    run: str,
+    trained: LoadedModel,
+    initial: LoadedModel,
+    sets: Mapping[str, Sequence[Example]],
 ) -> dict[str, Any]:
     return {
-        "run": folders.run,
-        "model_hash": model_hash(_path(recipe, folders)),
-        "initial_hash": model_hash(recipe.model.path),
-        "tokenizer_hash": tokenizer_hash(recipe.model.path),
+        "run": run,
+        "model_hash": trained.hashes.model,
+        "initial_hash": initial.hashes.model,
+        "tokenizer_hash": initial.hashes.tokenizer,
         "chat": recipe.model.chat,
         "seed": recipe.seed,
         "sampling": vars(recipe.sampling),

@@ -1,6 +1,8 @@
 """Which weights and which tokenizer: hashes that a rehearsal buffer is bound to."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import snapshot_download
@@ -19,11 +21,28 @@ _TOKENIZER = (
 )
 
 
-def model_hash(name: str | Path) -> str:
+@dataclass(frozen=True)
+class ModelHashes:
+    """Which weights and which tokenizer: computed once and passed on, for weights may be large."""
+
+    model: str
+    tokenizer: str
+
+    @classmethod
+    def of(cls, name: str | Path) -> "ModelHashes":
+        """Those of a folder or of a hub name; errors as `model_hash` and `tokenizer_hash`."""
+        return cls(model_hash(name), tokenizer_hash(name))
+
+    def as_dict(self) -> dict[str, str]:
+        """Under the names of the stored records: model_hash, tokenizer_hash."""
+        return {"model_hash": self.model, "tokenizer_hash": self.tokenizer}
+
+
+def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
     """The sha256 of a model's safetensors weights; an adapter's includes that of its base.
 
-    `name` is a folder, or a hub name whose snapshot is on this machine already. Raises ValueError where
-    there is neither, or no safetensors weights.
+    `name` is a folder, or a hub name whose snapshot is on this machine already; `known` are hashes by name,
+    where a base's may be found. Raises ValueError where there is neither, or no safetensors weights.
     """
     folder = _snapshot(name)
     weights = sorted(folder.glob("*.safetensors"))
@@ -33,7 +52,7 @@ def model_hash(name: str | Path) -> str:
     adapter = folder / "adapter_config.json"
     if adapter.is_file():
         base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"]
-        return f"{model_hash(base)}+{found}"
+        return f"{(known or {}).get(base) or model_hash(base)}+{found}"
     return found
 
 

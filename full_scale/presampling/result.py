@@ -12,7 +12,7 @@ from scipy.stats import beta
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked
 
-from ..models.hashes import model_hash, tokenizer_hash
+from ..models.hashes import ModelHashes
 from ..recipe.schema import Recipe
 from .buffer import RehearsalBuffer
 
@@ -81,7 +81,7 @@ class Presampling:
         buffer = RehearsalBuffer.load(folder / BUFFER)
         return cls(rates, tuple(results["pef"]), tuple(results["exp"]), buffer, found)
 
-    def check(self, recipe: Recipe) -> None:
+    def check(self, recipe: Recipe, hashes: ModelHashes) -> None:
         """ValueError unless it was made with the recipe's model, tokenizer, sampling and presample settings.
 
         The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
@@ -89,8 +89,7 @@ class Presampling:
         stored = self.record["results"]
         law = ("temperature", "top_p", "max_new_tokens")
         wanted = {
-            "model_hash": model_hash(recipe.model.path),
-            "tokenizer_hash": tokenizer_hash(recipe.model.path),
+            **hashes.as_dict(),
             **{f"sampling.{name}": getattr(recipe.sampling, name) for name in law},
             **{f"presample.{name}": value for name, value in vars(recipe.presample).items()},
         }

@@ -13,7 +13,7 @@ from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
 from ..models.generation import Completion, derived_seed, prompt_tokens, sample, sequence_logps
-from ..models.hashes import model_hash, tokenizer_hash
+from ..models.load import LoadedModel
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import Journal
@@ -26,7 +26,7 @@ PACKAGES = ("torch", "transformers")
 
 
 def presample(
-    recipe: Recipe, task: Task, model: Any, tokenizer: Any, *, progress: Progress | None = None
+    recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress | None = None
 ) -> Presampling:
     """Measure the initial model on the training prompts, from where an earlier start was stopped.
 
@@ -38,7 +38,7 @@ def presample(
     pre-sampling. `progress` is called with ("presample", prompts done, prompts). Source: li2025choice.
     """
     folder = Folders.of(recipe).presample
-    identity = _identity(recipe, task, str(model.dtype))
+    identity = _identity(recipe, task, initial)
     journal = Journal(folder / JOURNAL, identity)
     if (folder / RECORD).is_file():
         return Presampling.load(folder)
@@ -46,19 +46,20 @@ def presample(
     entries = list(journal.entries)
     for batch in range(len(entries), -(-total // size)):
         examples = task.train[batch * size : (batch + 1) * size]
-        entries.append(_measured(recipe, task, model, tokenizer, examples, batch))
+        entries.append(_measured(recipe, task, initial, examples, batch))
         journal.append(entries[-1])
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
-    return _finish(recipe, task, tokenizer, identity, [entry for batch in entries for entry in batch], folder)
+    return _finish(
+        recipe, task, initial.tokenizer, identity, [entry for batch in entries for entry in batch], folder
+    )
 
 
-def _identity(recipe: Recipe, task: Task, dtype: str) -> dict[str, Any]:
+def _identity(recipe: Recipe, task: Task, initial: LoadedModel) -> dict[str, Any]:
     """What the pre-sampling depends on."""
     return {
-        "model_hash": model_hash(recipe.model.path),
-        "tokenizer_hash": tokenizer_hash(recipe.model.path),
-        "dtype": dtype.removeprefix("torch."),
+        **initial.hashes.as_dict(),
+        "dtype": str(initial.model.dtype).removeprefix("torch."),
         "chat": recipe.model.chat,
         "seed": recipe.seed,
         "sampling": vars(recipe.sampling),
@@ -76,10 +77,10 @@ def prompts_hash(examples: Sequence[Example]) -> str:
 
 
 def _measured(
-    recipe: Recipe, task: Task, model: Any, tokenizer: Any, examples: Sequence[Example], batch: int
+    recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Example], batch: int
 ) -> list[dict[str, Any]]:
     """The journal's entry of a batch of prompts: verdicts, and the correct rollouts of those of D_pef."""
-    chosen = recipe.presample
+    chosen, model, tokenizer = recipe.presample, initial.model, initial.tokenizer
     prompts = prompt_tokens(tokenizer, task, examples, chat=recipe.model.chat)
 
     def rolled(which: Sequence[int], n: int, stage: str) -> list[list[tuple[Completion, Score]]]:

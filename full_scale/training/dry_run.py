@@ -7,6 +7,7 @@ from typing import Any
 
 from dph_theory.support.errors import argument_error
 
+from ..models.hashes import ModelHashes
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import setup
@@ -70,7 +71,7 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
 def _presampling(recipe: Recipe, missing: list[str]) -> Presampling | None:
     try:
         found = Presampling.load(Folders.of(recipe).presample)
-        found.check(recipe)
+        found.check(recipe, ModelHashes.of(recipe.model.path))
         return found
     except (ValueError, OSError) as error:
         missing.append(f"the pre-sampling ({error})")

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from peft import get_peft_model
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM
 
-from ..models.adapter import adapter
+from ..models.load import load_tokenizer, lora_config
 from ..recipe.schema import ModelConfig
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -57,10 +57,10 @@ def model_shape(config: ModelConfig) -> Shape:
     The parameters are counted on a model without storage. OSError or ValueError if they are not at hand.
     """
     found = AutoConfig.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
-    AutoTokenizer.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
+    load_tokenizer(config, local=True)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
-        lora = adapter(config)
+        lora = lora_config(config)
         if lora is not None:
             model = get_peft_model(model, lora)
     head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads

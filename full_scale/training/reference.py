@@ -4,10 +4,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM
 from trl import GRPOTrainer
 from trl.models import prepare_deepspeed, prepare_fsdp
 from trl.trainer.utils import add_fused_lm_head, use_adapter
+
+from ..models.load import load_model
+from ..recipe.schema import ModelConfig
 
 
 class OnlineReference:
@@ -72,13 +74,10 @@ def sequence_log_probs(samples: dict[str, Any]) -> tuple[Tensor, Tensor]:
 
 
 def _second_model(trainer: GRPOTrainer) -> Any:
-    model = AutoModelForCausalLM.from_pretrained(
-        trainer.model.config._name_or_path,
-        dtype=trainer.model.dtype,
-        attn_implementation=trainer.model.config._attn_implementation,
-        use_safetensors=True,
-    )
-    model.config.pad_token_id = trainer.model.config.pad_token_id
+    trained = trainer.model.config
+    dtype: Any = str(trainer.model.dtype).removeprefix("torch.")
+    model = load_model(ModelConfig(trained._name_or_path, dtype, trained._attn_implementation))
+    model.config.pad_token_id = trained.pad_token_id
     cast = trainer.args.cast_lm_head_to_fp32
     add_fused_lm_head(model, temperature=trainer.temperature, cast_lm_head_to_fp32=cast)
     if trainer.is_deepspeed_enabled:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from datasets import Dataset
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import checked, record
 
-from ..models.adapter import adapter
 from ..models.generation import prompt_of
-from ..models.hashes import model_hash, tokenizer_hash
+from ..models.hashes import ModelHashes
+from ..models.load import load_model, load_tokenizer, lora_config
 from ..presampling.result import Presampling
 from ..recipe.checking import arguments
 from ..recipe.folders import Folders
@@ -81,12 +81,17 @@ def resolved(recipe: Recipe, base_rates: Sequence[float] = ()) -> dict[str, Any]
 
 
 def train(
-    recipe: Recipe, task: Task, presampling: Presampling, *, progress: Progress | None = None
+    recipe: Recipe,
+    task: Task,
+    presampling: Presampling,
+    hashes: ModelHashes,
+    *,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
 
-    `presampling` is the `Presampling` of the recipe's model. The model goes to `Folders.model` and the record
-    to `Folders.training`, each whole or not at all; where the record is there already, it is returned.
+    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
+    the record to `Folders.training`, each whole or not at all; a record that is there already is returned.
     `progress` is called with ("train", step, steps). ValueError for D_exp empty or smaller than a generated
     batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature, a folder that
     holds another recipe's training.
@@ -95,7 +100,7 @@ def train(
     config = recipe.as_dict()
     if folders.training.is_file():
         return _finished(folders, config)
-    trainer = build_trainer(recipe, task, presampling)
+    trainer = build_trainer(recipe, task, presampling, hashes)
     if progress is not None:
         trainer.add_callback(_Progress(progress))
     start = last_checkpoint(folders.checkpoints)
@@ -108,7 +113,7 @@ def train(
     return result
 
 
-def build_trainer(recipe: Recipe, task: Task, presampling: Presampling) -> DPHTrainer:
+def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
     base_rates = presampling.explored_rates
     method, args = setup(recipe.method, base_rates), DPHConfig(**resolved(recipe, base_rates))
@@ -116,23 +121,19 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling) -> DPHTr
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in presampling.exp]
     if method.rehearses:
-        hashes = {
-            "model_hash": model_hash(recipe.model.path),
-            "tokenizer_hash": tokenizer_hash(recipe.model.path),
-        }
-        presampling.buffer.check(**hashes, temperature=recipe.sampling.temperature)
+        presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
     rates = {name: (rate.correct + 0.5) / (rate.n + 1) for name, rate in presampling.rates.items()}
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
-        model=_model(recipe),
+        model=load_model(recipe.model),
         reward_funcs=reward_function(task),
         args=args,
         train_dataset=Dataset.from_list(
             [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]
         ),
-        processing_class=AutoTokenizer.from_pretrained(recipe.model.path, padding_side="left"),
-        peft_config=adapter(recipe.model),
+        processing_class=load_tokenizer(recipe.model),
+        peft_config=lora_config(recipe.model),
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
@@ -156,18 +157,6 @@ def check_sets(method: Setup, prompts: int, presampling: Presampling) -> None:
     if len(explored) < prompts:
         allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
         raise argument_error("D_exp", len(explored), allowed)
-
-
-def _model(recipe: Recipe) -> Any:
-    config = recipe.model
-    try:
-        return AutoModelForCausalLM.from_pretrained(
-            config.path, dtype=config.dtype, attn_implementation=config.attention, use_safetensors=True
-        )
-    except OSError as error:
-        raise argument_error(
-            "model.path", config.path, f"a folder or hub name with safetensors weights ({error})"
-        ) from error
 
 
 def _save_model(trainer: DPHTrainer, folders: Folders) -> None:

@@ -147,7 +147,9 @@ def test_prompts_that_are_never_or_always_solved_stay_so():
 @given(base=laws(), valid=verifiers(), beta=betas)
 def test_the_tilted_model_is_the_cheapest_policy_of_its_validity(base, valid, beta):
     tilt = tilted(base, valid, beta)
-    np.testing.assert_allclose(with_validity(valid_mass(tilt, valid), base, valid), tilt, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(
+        with_validity(valid_mass(tilt, valid), base, valid), tilt, rtol=1e-9, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.5, 1.0, 30.0])

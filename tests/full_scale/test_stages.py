@@ -11,11 +11,10 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
-from full_scale.models.hashes import model_hash
+from full_scale.models.hashes import ModelHashes, model_hash
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import ModelConfig
-from full_scale.stages import evaluate_stage, load_model, load_tokenizer, presample_stage, train_stage
+from full_scale.stages import evaluate_stage, presample_stage, train_stage
 
 
 def silent(stage, done, total):
@@ -96,7 +95,7 @@ def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed
         train_stage(other, silent)
     # Other seeds share it; so does another batch size.
     shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
-    Presampling.load(Folders.of(shared).presample).check(shared)
+    Presampling.load(Folders.of(shared).presample).check(shared, ModelHashes.of(shared.model.path))
 
 
 @pytest.mark.parametrize("stage", [presample_stage, evaluate_stage])
@@ -104,20 +103,6 @@ def test_one_process_only(place, closed, monkeypatch, stage):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match="one process"):
         stage(ruled_recipe(place), silent)
-
-
-@pytest.mark.parametrize("load", [load_model, load_tokenizer])
-def test_no_model_there(tmp_path, load):
-    with pytest.raises(ValueError, match=r"model\.path=.*nowhere"):
-        load(ModelConfig(path=str(tmp_path / "nowhere")))
-
-
-def test_weights_other_than_safetensors_are_refused(tmp_path):
-    folder = tmp_path / "model"
-    ruled_recipe(tmp_path)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="safetensors"):
-        load_model(ModelConfig(path=str(folder)))
 
 
 def kept(recipe):

@@ -4,8 +4,7 @@ known.
 
 from dataclasses import replace
 
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
+from full_scale.models.load import load
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
 from full_scale.tasks.protocol import Example, Score, Task
 from support.tiny_llama import tiny_llama
@@ -70,6 +69,4 @@ def ruled_recipe(folder, **changes):
 
 
 def loaded(path):
-    return AutoModelForCausalLM.from_pretrained(path), AutoTokenizer.from_pretrained(
-        path, padding_side="left"
-    )
+    return load(ModelConfig(path=str(path)))

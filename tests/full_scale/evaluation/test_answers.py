@@ -23,9 +23,9 @@ def sequence_log_prob(model, prompt, completion):
 def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers")
     recipe = ruled_recipe(folder)
-    initial, tokenizer = loaded(recipe.model.path)
-    other, _ = loaded(tiny_llama(folder / "other", hidden=16, scale=2.0, seed=1))
-    return Answers(recipe, ruled_task(), other, initial, tokenizer)
+    initial = loaded(recipe.model.path)
+    other = loaded(tiny_llama(folder / "other", hidden=16, scale=2.0, seed=1))
+    return Answers(recipe, ruled_task(), other.model, initial.model, initial.tokenizer)
 
 
 def test_what_is_stored_of_each_prompt(answers):

@@ -20,17 +20,17 @@ class Bench:
 
     def __init__(self, folder):
         self.recipe, self.task = ruled_recipe(folder), ruled_task()
-        self.initial, self.tokenizer = loaded(self.recipe.model.path)
-        self.presampling = presample(self.recipe, self.task, self.initial, self.tokenizer)
+        self.initial = loaded(self.recipe.model.path)
+        self.presampling = presample(self.recipe, self.task, self.initial)
         tiny_llama(Folders.of(self.recipe).model, hidden=16, scale=2.0, seed=1)
 
     def evaluate(self, *, base=False, recipe=None, **more):
         recipe = recipe or self.recipe
         folders = Folders.of(recipe)
-        model = self.initial if base else loaded(Folders.of(self.recipe).model)[0]
+        model = self.initial if base else loaded(Folders.of(self.recipe).model)
         shared = {"initial": self.initial, "presampling": self.presampling, **more}
         folders = folders.base() if base else folders
-        return evaluate(recipe, self.task, model, self.tokenizer, folders=folders, **shared)
+        return evaluate(recipe, self.task, model, folders=folders, **shared)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,8 @@ EOS = 1
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    return loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0))
+    found = loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0))
+    return found.model, found.tokenizer
 
 
 def drawn(pair, seed=0, n=4, prompts=PROMPTS, **changes):

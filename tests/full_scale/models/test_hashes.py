@@ -32,6 +32,7 @@ def test_an_adapters_hash_holds_its_base(tmp_path):
     save_file({"lora": torch.ones(2)}, adapter / "adapter_model.safetensors")
     (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
     assert model_hash(adapter).startswith(model_hash(base) + "+")
+    assert model_hash(adapter, {str(base): "known"}).startswith("known+")
 
 
 def test_what_is_no_model_is_named(tmp_path):

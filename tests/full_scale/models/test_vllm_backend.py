@@ -42,7 +42,8 @@ def vllm(monkeypatch):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    return loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16))
+    found = loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16))
+    return found.model, found.tokenizer
 
 
 def test_completions_come_back_in_order(pair, vllm):

@@ -14,7 +14,7 @@ from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
-from full_scale.models.hashes import model_hash, tokenizer_hash
+from full_scale.models.hashes import ModelHashes
 from full_scale.presampling.result import Presampling
 from full_scale.presampling.stage import presample, prompts_hash
 from full_scale.recipe.folders import Folders
@@ -32,7 +32,7 @@ def place(tmp_path_factory):
 def whole(place):
     """A recipe and its finished pre-sampling."""
     recipe = ruled_recipe(place)
-    return recipe, presample(recipe, ruled_task(), *loaded(recipe.model.path))
+    return recipe, presample(recipe, ruled_task(), loaded(recipe.model.path))
 
 
 def elsewhere(recipe, folder, **changes):
@@ -62,7 +62,8 @@ def test_every_prompt_is_in_one_of_the_sets(whole):
 
 def test_rates_are_those_of_the_rollouts(whole):
     recipe, found = whole
-    model, tokenizer = loaded(recipe.model.path)
+    initial = loaded(recipe.model.path)
+    model, tokenizer = initial.model, initial.tokenizer
     task = ruled_task()
     examples = task.train[3:6]
     prompts = prompt_tokens(tokenizer, task, examples, chat=False)
@@ -85,7 +86,8 @@ def test_rates_are_those_of_the_rollouts(whole):
 
 def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilities(whole):
     recipe, found = whole
-    model, tokenizer = loaded(recipe.model.path)
+    initial = loaded(recipe.model.path)
+    model, tokenizer = initial.model, initial.tokenizer
     examples = {example.id: example for example in ruled_task().train}
     rows = found.buffer.rows()
     assert rows
@@ -111,9 +113,8 @@ def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilit
 
 def test_the_manifest_binds_the_buffer(whole):
     recipe, found = whole
-    path = recipe.model.path
-    hashes = {"model_hash": model_hash(path), "tokenizer_hash": tokenizer_hash(path)}
-    found.buffer.check(**hashes, temperature=0.9, seed=5, dtype="float32", count=len(found.buffer))
+    hashes = ModelHashes.of(recipe.model.path)
+    found.buffer.check(**hashes.as_dict(), temperature=0.9, seed=5, dtype="float32", count=len(found.buffer))
     with pytest.raises(ValueError, match="temperature"):
         found.buffer.check(temperature=1.0)
 
@@ -133,7 +134,7 @@ class StopError(Exception):
 @pytest.mark.parametrize("torn", [False, True])
 def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
     recipe = elsewhere(whole[0], tmp_path)
-    model, tokenizer = loaded(recipe.model.path)
+    initial = loaded(recipe.model.path)
     told = []
 
     def stop(stage, done, total):
@@ -141,7 +142,7 @@ def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
             raise StopError
 
     with pytest.raises(StopError):
-        presample(recipe, ruled_task(), model, tokenizer, progress=stop)
+        presample(recipe, ruled_task(), initial, progress=stop)
     with pytest.raises(ValueError, match="not finished"):
         Presampling.load(Folders.of(recipe).presample)
     if torn:
@@ -150,8 +151,7 @@ def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
     presample(
         recipe,
         ruled_task(),
-        model,
-        tokenizer,
+        initial,
         progress=lambda stage, done, total: told.append((stage, done, total)),
     )
     begin = finished // 3 - torn
@@ -171,7 +171,7 @@ def kill(stage, done, total):
         os.kill(os.getpid(), signal.SIGKILL)
 
 recipe = replace(ruled_recipe(Path(sys.argv[1])), output=sys.argv[2])
-presample(recipe, ruled_task(), *loaded(recipe.model.path), progress=kill)
+presample(recipe, ruled_task(), loaded(recipe.model.path), progress=kill)
 """
 
 
@@ -188,7 +188,7 @@ def test_killed_and_resumed_it_is_the_same(whole, place, tmp_path):
     )
     assert ended.returncode == -signal.SIGKILL
     assert not (Folders.of(recipe).presample / "presample.json").exists()
-    presample(recipe, ruled_task(), *loaded(recipe.model.path))
+    presample(recipe, ruled_task(), loaded(recipe.model.path))
     assert stored(recipe) == stored(whole[0])
 
 
@@ -210,13 +210,13 @@ def test_another_configuration_is_refused_and_nothing_is_overwritten(whole, tmp_
         change = {"model": replace(recipe.model, path=str(tiny_llama(tmp_path, hidden=16, seed=1)))}
     other = replace(recipe, **change)
     with pytest.raises(ValueError, match=named):
-        presample(other, task, *loaded(other.model.path))
+        presample(other, task, loaded(other.model.path))
     assert stored(recipe) == before
 
 
 def test_no_prompt_is_easy(whole, tmp_path):
     recipe = elsewhere(whole[0], tmp_path)
-    found = presample(recipe, ruled_task((0, 1, 0)), *loaded(recipe.model.path))
+    found = presample(recipe, ruled_task((0, 1, 0)), loaded(recipe.model.path))
     assert found.pef == ()
     assert len(found.buffer) == 0
     assert any("D_pef is empty" in sentence for sentence in found.record["findings"])
@@ -225,7 +225,7 @@ def test_no_prompt_is_easy(whole, tmp_path):
 def test_every_prompt_is_easy(whole, tmp_path):
     config = PresampleConfig(k=4, threshold=1, fresh=False)
     recipe = elsewhere(whole[0], tmp_path, presample=config)
-    found = presample(recipe, ruled_task((100, 100)), *loaded(recipe.model.path))
+    found = presample(recipe, ruled_task((100, 100)), loaded(recipe.model.path))
     assert found.exp == ()
     assert any("D_exp is empty" in sentence for sentence in found.record["findings"])
 

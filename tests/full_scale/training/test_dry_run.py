@@ -32,7 +32,7 @@ def test_steps_of_the_whole_training_set(recipe, task):
 
 def test_after_the_pre_sampling_nothing_is_missing(recipe, task, tmp_path):
     here = replace(recipe, output=str(tmp_path), train={**recipe.train, "gradient_accumulation_steps": 1})
-    sampled = presample(here, ruled_task(), *loaded(here.model.path))
+    sampled = presample(here, ruled_task(), loaded(here.model.path))
     found = dry_run(here)
     assert found.missing == ()
     assert found.steps.prompts == len(sampled.exp)
@@ -82,7 +82,7 @@ def test_a_batch_that_cannot_be_cut_is_refused(recipe, task, change, world, name
 
 def test_what_the_pre_sampling_lacks_is_missing(recipe, task, tmp_path):
     here = replace(recipe, output=str(tmp_path))
-    sampled = presample(here, ruled_task(), *loaded(here.model.path))
+    sampled = presample(here, ruled_task(), loaded(here.model.path))
     too_many = {**here.train, "gradient_accumulation_steps": len(sampled.exp)}
     (few,) = dry_run(replace(here, train=too_many)).missing
     assert few.startswith(f"D_exp={len(sampled.exp)} ")

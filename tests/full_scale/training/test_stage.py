@@ -9,7 +9,7 @@ from support.tiny_training import TRL_WARNS, StopAfter, same
 from transformers import AutoModelForCausalLM
 
 from dph_theory.support.record import checked
-from full_scale.models.hashes import model_hash, tokenizer_hash
+from full_scale.models.hashes import ModelHashes
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.folders import Folders
@@ -31,11 +31,8 @@ def stage(tmp_path):
         )
         recipe = replace(recipe, model=ModelConfig(path=recipe.model.path, **(model or {})))
         task, tokenizer = ruled_task(), tiny_tokenizer()
-        manifest = {
-            "model_hash": model_hash(recipe.model.path),
-            "tokenizer_hash": tokenizer_hash(recipe.model.path),
-            "temperature": 0.9,
-        }
+        hashes = ModelHashes.of(recipe.model.path)
+        manifest = {**hashes.as_dict(), "temperature": 0.9}
         prompts = {example.id: tokenizer(example.prompt)["input_ids"] for example in task.train}
         answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
         made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
@@ -47,16 +44,16 @@ def stage(tmp_path):
             buffer=RehearsalBuffer.from_rows(made, manifest),
             record={},
         )
-        return recipe, task, presampling
+        return recipe, task, presampling, hashes
 
     return make
 
 
 @pytest.mark.slow
 def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage):
-    recipe, task, presampling = stage()
+    recipe, *given = stage()
     seen = []
-    found = train(recipe, task, presampling, progress=lambda *step: seen.append(step))
+    found = train(recipe, *given, progress=lambda *step: seen.append(step))
     assert seen == [("train", step, 3) for step in (1, 2, 3)]
     folders = Folders.of(recipe)
     assert checked(json.loads(folders.training.read_text()), KIND) == json.loads(json.dumps(found))
@@ -72,26 +69,26 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     assert not same(trained.state_dict(), initial.state_dict())
     assert (folders.model / "tokenizer.json").is_file()
     time = folders.training.stat().st_mtime_ns
-    assert train(recipe, task, presampling) == json.loads(folders.training.read_text())
+    assert train(recipe, *given) == json.loads(folders.training.read_text())
     assert folders.training.stat().st_mtime_ns == time
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):
-        train(changed, task, presampling)
+        train(changed, *given)
 
 
 @pytest.mark.slow
 def test_a_stopped_stage_goes_on_to_the_same_model(stage):
-    recipe, task, presampling = stage()
+    recipe, *given = stage()
     whole = replace(recipe, output=recipe.output + "-whole")
-    train(whole, task, presampling)
-    stopped = build_trainer(recipe, task, presampling)
+    train(whole, *given)
+    stopped = build_trainer(recipe, *given)
     stopped.add_callback(StopAfter(2))
     stopped.train()
     folders = Folders.of(recipe)
     assert last_checkpoint(folders.checkpoints).name == "checkpoint-2"
     assert not folders.training.exists()
     seen = []
-    train(recipe, task, presampling, progress=lambda *step: seen.append(step))
+    train(recipe, *given, progress=lambda *step: seen.append(step))
     assert seen == [("train", 3, 3)]
     models = [
         AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
@@ -102,9 +99,9 @@ def test_a_stopped_stage_goes_on_to_the_same_model(stage):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["GRPO", "RKL", "alpha-DPG", "KL-control-sequence"])
 def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
-    recipe, task, presampling = stage(method, rows=0)
-    run = build_trainer(recipe, task, presampling)
-    assert run.train_dataset["example_id"] == list(presampling.exp)
+    recipe, *given = stage(method, rows=0)
+    run = build_trainer(recipe, *given)
+    assert run.train_dataset["example_id"] == list(given[1].exp)
     run.train()
     logs = [log for log in run.state.log_history if "loss" in log]
     assert len(logs) == 3
@@ -116,8 +113,8 @@ def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
 @pytest.mark.slow
 def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
     lora = {"r": 4, "target_modules": ["v_proj", "up_proj"]}
-    recipe, task, presampling = stage(model={"lora": lora}, learning_rate=0.1)
-    train(recipe, task, presampling)
+    recipe, *given = stage(model={"lora": lora}, learning_rate=0.1)
+    train(recipe, *given)
     folders = Folders.of(recipe)
     assert (folders.model / "adapter_config.json").is_file()
     run = [AutoModelForCausalLM.from_pretrained(path) for path in (folders.model, recipe.model.path)]
@@ -127,7 +124,7 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
-    recipe, _, _ = stage("RKL")
+    recipe, *_ = stage("RKL")
     found = resolved(recipe)
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
@@ -150,31 +147,31 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
-    recipe, _, presampling = stage()
+    recipe, _, presampling, _ = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
     beta = resolved(control, presampling.explored_rates)["beta"]
     assert resolved(control, presampling.explored_rates[:3])["beta"] != beta
 
 
 def test_sets_that_cannot_be_trained_on_are_named(stage):
-    for given, named in (
+    for made, named in (
         ({"exp": []}, "D_exp.*every prompt is in D_pef"),
         ({"exp": ["e1"]}, "D_exp=1 .*at least 2 prompts"),
         ({"rows": 0}, "rehearsal rows=0.*presample.threshold"),
     ):
-        recipe, task, presampling = stage(**given)
+        recipe, *given = stage(**made)
         with pytest.raises(ValueError, match=named):
-            build_trainer(recipe, task, presampling)
+            build_trainer(recipe, *given)
 
 
 def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
-    recipe, task, presampling = stage()
+    recipe, *given = stage()
     warmer = replace(recipe, sampling=replace(recipe.sampling, temperature=1.0))
     with pytest.raises(ValueError, match=r"temperature=0\.9.*1\.0"):
-        build_trainer(warmer, task, presampling)
-    presampling.buffer.manifest["model_hash"] = "another"
+        build_trainer(warmer, *given)
+    given[1].buffer.manifest["model_hash"] = "another"
     with pytest.raises(ValueError, match="model_hash='another'"):
-        build_trainer(recipe, task, presampling)
+        build_trainer(recipe, *given)
     nowhere = replace(recipe, model=ModelConfig(path="no/such-model"), method=MethodConfig(name="GRPO"))
     with pytest.raises(ValueError, match=r"model\.path='no/such-model'"):
-        build_trainer(nowhere, task, presampling)
+        build_trainer(nowhere, *given)

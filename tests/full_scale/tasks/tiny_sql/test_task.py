@@ -91,7 +91,8 @@ def test_prompts_of_one_text_want_different_answers(task):
 
 
 def test_the_model_is_an_ordinary_folder(folder):
-    model, tokenizer = loaded(folder / "model")
+    found = loaded(folder / "model")
+    model, tokenizer = found.model, found.tokenizer
     assert model.config.model_type == "llama"
     assert (folder / "model" / "model.safetensors").is_file()
     assert not list((folder / "model").glob("*.bin"))
@@ -156,7 +157,8 @@ def test_the_initial_model_has_several_styles_and_headroom(tmp_path):
     """Without slips P@1 would be .545, the mean over states of the shares of right styles; with them less."""
     architecture = Architecture(hidden=48, steps=200, batch=48, learning_rate=6e-3)
     size = Size(domains=2, tables=1, train=4, evaluation=2, habits=Habits(), architecture=architecture)
-    model, tokenizer = loaded(build(tmp_path / "task", size))
+    found = loaded(build(tmp_path / "task", size))
+    model, tokenizer = found.model, found.tokenizer
     task = load(TaskConfig(data=str(tmp_path / "task")))
     prompts = prompt_tokens(tokenizer, task, task.train, chat=False)
     groups = sample(model, tokenizer, prompts, 16, SamplingConfig(max_new_tokens=40, batch_size=640), 0)
