@@ -110,21 +110,18 @@ def _valleys(x: np.ndarray, target: np.ndarray, means: Sequence[float]) -> list[
 def findings(results: Mapping[str, Any]) -> list[str]:
     """Which modes are kept by which divergence, and how many places ascent in reverse KL can end."""
     kept = results["target_shares"]
-    least = {name: min(np.divide(fit["shares"], kept)) for name, fit in results["fits"].items()}
-    words = ", ".join(f"{name} {share:.2g}" for name, share in least.items())
+    words = ", ".join(
+        f"{min(np.divide(fit['shares'], kept)):.2g} ({name})" for name, fit in results["fits"].items()
+    )
     shares = np.array([line["shares"] for line in results["along_alpha"]])
-    jump = int(np.abs(np.diff(shares, axis=0)).max(axis=1).argmax())
-    low, high = results["alphas"][jump : jump + 2]
-    minima = results["reverse_minima"]
-    values = " and ".join(f"{line['value']:.3g}" for line in minima)
+    moved = np.abs(np.diff(shares, axis=0)).max(axis=1)
+    low, high = results["alphas"][moved.argmax() :][:2]
+    values = ", ".join(f"{line['value']:.3g}" for line in results["reverse_minima"])
     return [
-        f"The worst-kept mode has these shares of its mass left: {words}.",
-        f"Along alpha the fit changes most between {low:.2g} and {high:.2g}, where some mode's mass moves by "
-        f"{np.abs(np.diff(shares, axis=0)).max():.2g}.",
-        f"Reverse KL has {len(minima)} local minima in this family, of values {values}: where "
-        "descent ends depends on where it starts."
-        if len(minima) > 1
-        else f"Reverse KL has one local minimum in this family, of value {values}.",
+        f"Of its mass, the mode that is kept worst retains this share: {words}.",
+        f"Along alpha the fit changes most between {low:.2g} and {high:.2g}, where a mode's mass moves by "
+        f"{moved.max():.2g}.",
+        f"The local minima of reverse KL have the values {values}.",
     ]
 
 
@@ -170,12 +167,13 @@ FIGURE = Figure(
     name="forward_reverse_fits",
     title="Where each divergence puts a family that cannot hold the target",
     caption=(
-        "Left: a target with several modes and, in the family of normal laws, the global minimum of each "
-        "divergence; dotted, the other local minima of reverse KL, where descent can end, too. Reverse KL "
-        "takes a mode, forward KL covers all. Right: the mass that the best fit gives each mode along the "
-        "alpha-divergences, from reverse KL (alpha 0) to forward KL (alpha 1), with JS beside them "
-        "(triangles); dotted lines are the target's own masses. All laws live on a grid; the minima are the "
-        "best of descents from every mode and from all of them together."
+        "A normal law is fitted to a target with several modes by minimising different divergences; no "
+        "normal law has several modes. Left: the target and the best fit for each divergence; dotted, other "
+        "local minima of reverse KL, where a descent can end, too. Reverse KL takes one mode, forward KL "
+        "covers all. Right: the mass that the best fit gives each mode, along the alpha-divergences from "
+        "reverse KL (alpha 0) to forward KL (alpha 1), and for Jensen-Shannon (JS, triangles); dotted lines "
+        "are the target's own masses. All laws live on a grid; each fit is the best of descents from every "
+        "mode and from all modes together."
     ),
     compute=compute,
     draw=draw,

@@ -32,7 +32,7 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
     natural = tilted(bases[:, None, :], valid, 1 / gains)
     return {
         "simplex": [
-            {"base": b.tolist(), "plain": p.tolist(), "natural": n.tolist(), "filtered": f.tolist()}
+            {"base": b.tolist(), "plain": p.T.tolist(), "natural": n.T.tolist(), "filtered": f.tolist()}
             for b, p, n, f in zip(bases, plain, natural, filtered(bases, valid), strict=True)
         ],
         "in_time": _in_time(config),
@@ -69,17 +69,13 @@ def _in_time(config: Mapping[str, Any]) -> dict[str, Any]:
 def findings(results: Mapping[str, Any]) -> list[str]:
     """Where both flows have come to at the last time."""
     flows = results["in_time"]
-    plain, natural = (np.array(flows[name]["shares"]) for name in ("plain", "natural"))
-    reached = flows["plain"]["failure"][-1]
-    when = next(
-        (t for t, rate in zip(flows["times"], flows["natural"]["failure"], strict=True) if rate <= reached),
-        np.inf,
-    )
+    plain, natural = (np.array(flows[name]["shares"]) for name in KINDS)
+    moved = max(np.ptp(natural, axis=1).max(), ROUNDING)
     return [
-        f"At time {flows['times'][-1]:g} the plain gradient fails at a rate of {reached:.2g}, and gives the "
-        f"likeliest valid outcome {plain[:, -1].max():.0%} of the valid mass, of which it had "
-        f"{plain[:, 0].max():.0%}; the natural gradient fails no more often than that from time {when:.2g} "
-        f"on, and never moves a share by more than {max(np.ptp(natural, axis=1).max(), ROUNDING):.1g}."
+        f"At time {flows['times'][-1]:g} the plain gradient's failure rate is "
+        f"{flows['plain']['failure'][-1]:.2g}, and the likeliest valid answer's share of the valid mass has "
+        f"grown from {plain[:, 0].max():.0%} to {plain[:, -1].max():.0%}; the natural gradient moves no "
+        f"share by more than {moved:.1g}."
     ]
 
 
@@ -105,10 +101,10 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         color = theme.VERMILLION if kind == "plain" else theme.BLACK
         right.plot(flows["times"], flows[kind]["failure"], line, color=color, label=kind)
     middle.set(xscale="log", xlabel="time $t$", ylabel=r"share of valid mass $q(y\,|\,Y_1)$")
-    middle.set(ylim=(0, 1), title="Who gets the valid mass")
+    middle.set(ylim=(0, 1), title="Shares of the valid answers")
     middle.legend(handles=[Line2D([], [], ls=ls, color=theme.BLACK, label=n) for n, ls in KINDS.items()])
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"failure rate $1 - q(Y_1)$")
-    right.set(ylim=(1e-6, 1.3), title="How fast failures end")
+    right.set(ylim=(1e-6, 1.3), title="Failure rates")
     right.legend(loc="lower left")
     return drawing
 
@@ -116,7 +112,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
 def _draw_simplex(axes: Axes, flows: list[Mapping[str, Any]]) -> None:
     axes.fill(*CORNERS.T, facecolor="none", edgecolor=theme.GREY, linewidth=0.8)
     for index, flow in enumerate(flows):
-        plain, natural = (np.array(flow[kind]) @ CORNERS for kind in ("plain", "natural"))
+        plain, natural = (np.array(flow[kind]).T @ CORNERS for kind in KINDS)
         first = index == 0
         axes.plot(*plain.T, color=theme.VERMILLION, label="plain gradient" if first else None)
         axes.plot(*natural.T, "--", color=theme.BLACK, label="natural gradient" if first else None)
@@ -135,14 +131,16 @@ def _draw_simplex(axes: Axes, flows: list[Mapping[str, Any]]) -> None:
 
 FIGURE = Figure(
     name="implicit_bias",
-    title="The gradient decides which valid outcomes survive",
+    title="Which valid answers survive depends on the gradient",
     caption=(
-        "Left: the simplex of two valid outcomes and an invalid one. From each base (grey) the plain policy "
-        "gradient of the pass rate runs into the corner of the likelier valid outcome, or to the middle if "
-        "both are equally likely (A2); the natural gradient runs along the tilted models straight to the "
-        "filtered model (A3). Middle: from a base of four outcomes, what share of the valid mass each of its "
-        "three valid ones has. Right: the failure rates of the same two flows. The curves on the left are "
-        "exact; in the other panels the plain flow is integrated by Runge-Kutta steps."
+        "Policy gradient without a KL term, from several base models. The plain gradient is that of the "
+        "logits; the natural one also divides by the Fisher information. Left: policies over two valid "
+        "(correct) answers and an invalid one, as points of a triangle. The plain gradient runs into the "
+        "corner of the likelier valid answer, or to the middle if both are equally likely (A2); the natural "
+        "gradient ends at the filtered model p_*, the base restricted to its valid answers (A3). Middle: "
+        "from a base with three valid answers, the share of the valid mass that each has. Right: the "
+        "failure rates of the same two runs. The left panel is exact; in the others the plain gradient's "
+        "flow is integrated numerically (Runge-Kutta)."
     ),
     compute=compute,
     draw=draw,

@@ -1,4 +1,4 @@
-"""KL control as one dial: pass rate against beta, what it costs, and the frontier nobody beats (A5, A8)."""
+"""KL control: its pass rate by beta, the least KL that a pass rate costs, and policies above it (A5, A8)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -45,10 +45,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     """How far the random policies stay above the frontier."""
     excess = np.asarray(results["policies"]["excess"])
     return [
-        f"Of {excess.size} random policies none lies below the frontier; the closest pays {excess.min():.2g} "
-        f"nats more than its pass rate had to cost, the median {np.median(excess):.2g}."
-        if (excess >= 0).all()
-        else f"{int((excess < 0).sum())} of {excess.size} random policies lie below the frontier."
+        f"The excess KL of {excess.size} random policies is at least {excess.min():.2g} nats, "
+        f"{np.median(excess):.2g} in the median."
     ]
 
 
@@ -65,7 +63,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         middle.plot(curve["grid"], curve["kappa"], line, color=color)
         end = (curve["grid"][-1], curve["kappa"][-1])
         middle.annotate(name, end, (3, 0), textcoords="offset points", va="center", color=color)
-    left.set(xscale="log", xlabel=r"$\beta$", ylabel=r"pass rate $\mu(\beta)$", title="The dial")
+    left.set(xscale="log", xlabel=r"$\beta$", ylabel=r"pass rate $\mu(\beta)$", title=r"Pass rate by $\beta$")
     left.set(ylim=(-0.1, 1.05))
     middle.set(xlabel=r"pass rate $\mu$", ylabel=r"$\kappa(\mu) = \mathrm{kl}(\mu\,\|\,A_1)$ in nats")
     middle.set_title("What a pass rate costs at least")
@@ -92,11 +90,13 @@ FIGURE = Figure(
     name="mu_beta",
     title="Pass rate and cost of KL control",
     caption=(
-        "Left: the pass rate that KL control converges to, logit mu = logit A1 + 1/beta (A5), for several "
-        "base rates A1. Middle: the least KL from the base at which a pass rate can be had (A5). Right: "
-        "random policies on eight outcomes, and the least KL at each pass rate, which the tilted models "
-        "attain (dashed: at negative beta). The height above it is the excess KL, diversity lost beyond what "
-        "the pass rate had to cost (A8). All values are exact."
+        "KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum "
+        "is the tilted model p_beta. Left: the pass rate mu of the tilted model, logit mu = logit A1 + "
+        "1/beta, for four pass rates A1 of the base (A5). Middle: the smallest KL from the base that a "
+        "policy with pass rate mu can have (A5). Right: random policies over eight answers, and that "
+        "smallest KL, which only the tilted models have (dashed: at negative beta). A policy's height above "
+        "the curve is its excess KL: the diversity it lost beyond what its pass rate had to cost (A8). All "
+        "values are exact."
     ),
     compute=compute,
     draw=draw,

@@ -38,7 +38,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     infinite = sum(kl == "inf" for kl in results["reverse"])
     return [
         f"At beta = {results['betas'][0]:g} the total variation is {results['total_variation'][0]:.2g} and "
-        f"KL(p_* || p_b) is {results['forward'][0]:.2g}; KL(p_b || p_*) is infinite at {infinite} of "
+        f"KL(p_* || p_beta) is {results['forward'][0]:.2g}; KL(p_beta || p_*) is infinite at {infinite} of "
         f"{len(results['reverse'])} values of beta."
     ]
 
@@ -87,10 +87,12 @@ FIGURE = Figure(
     name="tilted_to_filtered",
     title="The tilted model approaches the filtered one, but not in reverse KL",
     caption=(
-        "Left: as beta falls, KL control moves the base's mass onto the valid outcomes and keeps their "
-        "proportions. Right: total variation and KL(p_* || p_b) to the filtered model vanish, while "
-        "KL(p_b || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be the target "
-        "of a reverse KL. All values are exact."
+        "A base model a over five answers, three of them valid (correct). The filtered model p_* is the "
+        "base restricted to its valid answers; the tilted model p_beta maximises the pass rate minus beta "
+        "times the KL from the base. Left: as beta falls, p_beta moves mass onto the valid answers and "
+        "keeps their proportions. Right: its total variation and KL(p_* || p_beta) to the filtered model "
+        "vanish, but KL(p_beta || p_*) is infinite for every beta above 0 (A6), so the filtered model "
+        "cannot be a reverse-KL target. All values are exact."
     ),
     compute=compute,
     draw=draw,

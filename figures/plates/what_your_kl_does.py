@@ -81,29 +81,12 @@ def findings(results: Mapping[str, Any]) -> list[str]:
         and row["gradient"]["exact"]
         and row["gradient"]["name"] not in ("zero", row["value"]["name"].removesuffix(" + log A1"))
     ]
-    dead = sum(bool(row["dead_zones"]) for row in rows)
     return [
-        f"Of {len(rows)} forms, {len(zero)} {_has(zero)} no gradient in expectation ({_list(zero)}), and "
-        f"{len(other)} exactly {_estimates(other)} one divergence and {_descends(other)} another "
-        f"({_list(other)}).",
-        f"{dead} of {len(rows)} forms have log ratios at which a sampled token gets no gradient.",
+        f"Of {len(rows)} forms, these have no gradient in expectation: {', '.join(zero) or 'none'}.",
+        f"These estimate one divergence and descend another: {', '.join(other) or 'none'}.",
+        f"{sum(bool(row['dead_zones']) for row in rows)} forms give a sampled token no gradient at some log "
+        "ratios.",
     ]
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _has(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
-
-
-def _estimates(names: Sequence[str]) -> str:
-    return "estimates" if len(names) == 1 else "estimate"
-
-
-def _descends(names: Sequence[str]) -> str:
-    return "descends" if len(names) == 1 else "descend"
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:
@@ -184,14 +167,15 @@ FIGURE = Figure(
     name="what_your_kl_does",
     title="What does your KL do?",
     caption=(
-        "Each row is a published form of a KL term, on the samples it is used with. Filled cells are exact "
-        "matches, to rounding, on every audited problem: what the logged value estimates, what its gradient "
-        "descends for single outcomes and for token sequences (the sum over tokens is of next-token "
-        "divergences), and where the loss on correct samples has its minimum. Outlined cells name the "
-        "nearest quantity, for gradients with the angle to it. Then the variance of the gradient from one "
-        "sample over the squared length of its mean, and the log ratios at which a sampled token gets no "
-        "gradient (searched from -700 to 700), or nan in float32. By exact enumeration of "
-        "small problems, nothing sampled."
+        "Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, "
+        "pi_ref: the reference, p_*: correct samples of the reference). The columns say what its value "
+        "estimates, what its gradient descends for single answers and for token sequences (a sum over t is "
+        "over next-token divergences), and, on correct samples, where the loss has its minimum. A filled "
+        "cell is an exact match on every audited problem; an outlined cell names the nearest quantity, with "
+        "the angle between the gradients. Then: the variance of the gradient from one sample over the "
+        "squared length of its mean; and the log ratios, searched from -700 to 700, at which a sampled "
+        "token gets no gradient, or nan in float32. All by listing every answer of small problems; nothing "
+        "is sampled."
     ),
     compute=compute,
     draw=draw,

@@ -16,6 +16,17 @@ from .results import AUDIT, VERDICTS, Plan
 Record = Mapping[str, Any]
 
 
+def as_expected(report: Record) -> bool:
+    """Whether the verdict is the expected one and every false neighbour fell."""
+    return report["verdict"] == report["expected"] and all(n["refuted"] for n in report["false_neighbours"])
+
+
+def worst(report: Record) -> float | None:
+    """The largest gap by which any check of a theorem missed it; None if no check has one."""
+    found = [float(c["worst_violation"]) for c in report["checks"] if c["worst_violation"] is not None]
+    return max(found, default=None)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a stage ended: "done", "reused" from an interrupted run, or "failed"; its seconds; what it says."""
@@ -53,6 +64,12 @@ class Contents:
     plates: Sequence[Plate]
     outcomes: Sequence[Outcome]
     environment: Mapping[str, str]
+
+    @property
+    def reports(self) -> dict[str, Record]:
+        """The reports by theorem; none where verification left none."""
+        found = self.verdicts["results"]["reports"] if self.verdicts else []
+        return {report["theorem"]: report for report in found}
 
     @property
     def failures(self) -> list[Outcome]:

@@ -138,7 +138,7 @@ def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
 
 def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
-    made = figure(name).numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
+    made = store.rounded(figure(name).numbers(seed=plan.seed, quick=plan.quick, folder=plan.results))
     store.save(name, made, plan.results)
     drawings.save(name, figure(name).drawing(made), ("svg",), plan.results)
     return count(len(made["findings"]), "finding")

@@ -1,12 +1,11 @@
-"""Small pieces that every section uses: links to theorems in running text, verdicts as badges, numbers."""
+"""What templates do with words: theorems as links in running text, families as their members, numbers."""
 
 import re
 from collections.abc import Iterable
-from xml.etree.ElementTree import Element
+
+from markupsafe import Markup
 
 from dph_theory.theorems import THEOREMS
-
-from .markup import Child, tag
 
 FAMILIES: dict[str, str] = {}
 """The first theorem of each family: A5 -> A5.validity."""
@@ -15,16 +14,14 @@ for _name in THEOREMS:
 
 _SYMBOLS = {"A1"}
 """Families whose names alone mean something else: A1 is the base's pass rate."""
-_NAMED = re.compile(r"\b([A-D]\d{1,2}(?:\.\w+)?)\b")
+_NAMED = re.compile(r"\b([A-F]\d{1,2}(?:\.\w+)?)\b")
+_LINK = Markup('<a href="#{}">{}</a>')
 
 
-def linked(text: str) -> list[Child]:
-    """Text in which every theorem or family that is named links to its place."""
-    return [
-        tag("a", part, href=f"#{_target(part)}") if _target(part) else part
-        for part in _NAMED.split(text)
-        if part
-    ]
+def linked(text: str) -> Markup:
+    """Text, escaped, in which every theorem or family that is named links to its place."""
+    targets = ((part, _target(part)) for part in _NAMED.split(text))
+    return Markup("").join(_LINK.format(target, part) if target else part for part, target in targets)
 
 
 def _target(name: str) -> str | None:
@@ -35,11 +32,6 @@ def members(names: Iterable[str]) -> list[str]:
     """The theorems that names or families stand for, in the registry's order."""
     wanted = set(names)
     return [name for name in THEOREMS if name in wanted or name.partition(".")[0] in wanted]
-
-
-def badge(verdict: str) -> Element:
-    """A verdict as a small coloured word."""
-    return tag("span", verdict, class_=f"badge {verdict.lower()}")
 
 
 def number(value: float | str | None, form: str) -> str:

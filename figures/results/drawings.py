@@ -80,7 +80,7 @@ def recompute(
         try:
             made = figure(name).numbers(seed=seed, folder=folder)
             if not figure(name).needs:
-                store.save(name, made, folder)
+                store.save(name, store.rounded(made), folder)
         except Exception as error:
             failed[name] = f"{type(error).__name__}: {error}"
     progress("numbers", len(names), len(names))

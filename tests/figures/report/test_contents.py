@@ -1,8 +1,8 @@
-from support.small_report import supposed, verdicts
+from support.small_report import supposed, verdict, verdicts
 
 from figures.catalogue import NAMES, figure
 from figures.report import contents as module
-from figures.report.contents import Contents, Outcome
+from figures.report.contents import Contents, Outcome, as_expected, worst
 from figures.report.results import Plan
 from figures.results import drawings, store
 
@@ -33,3 +33,19 @@ def test_a_figure_that_cannot_be_imported_is_a_missing_plate(tmp_path, monkeypat
     monkeypatch.setattr(module, "figure", broken)
     found = Contents.load(Plan(folder=tmp_path), [])
     assert {plate.figure for plate in found.plates} == {None}
+
+
+def test_a_report_is_as_expected_if_its_verdict_is_and_all_neighbours_fell():
+    report = verdict("C2.old")
+    standing = report["false_neighbours"][0] | {"refuted": False}
+    fallen = [false | {"refuted": True} for false in report["false_neighbours"]]
+    assert as_expected(report | {"false_neighbours": fallen})
+    assert not as_expected(report | {"false_neighbours": [standing]})
+    assert not as_expected(report | {"false_neighbours": fallen, "verdict": "HOLDS"})
+
+
+def test_the_worst_gap_is_the_largest_of_all_checks():
+    checks = [{"worst_violation": gap} for gap in (None, -0.5, "inf", 2.0)]
+    assert worst({"checks": checks}) == float("inf")
+    assert worst({"checks": checks[:2]}) == -0.5
+    assert worst({"checks": checks[:1]}) is None

@@ -1,17 +1,22 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from support.browser import chromium
-from support.small_report import contents, whole
+from support.small_report import FORM, contents, plate, section, text, verdict, whole
 
+import figures.report
+from dph_theory.references import REFERENCES
 from dph_theory.theorems import THEOREMS
 from figures.catalogue import NAMES
 from figures.report import page
-from figures.report.contents import Outcome
+from figures.report.contents import Outcome, Plate
 from figures.report.results import Plan
 
 DESKTOP, PHONE = 1280, 375
+STYLE = (Path(figures.report.__file__).parent / "templates" / "style.css").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +114,107 @@ def test_the_page_says_what_failed_and_what_is_missing():
 def test_a_quick_run_says_so():
     assert "A quick run" in page(contents("A8.frontier", plan=Plan(quick=True)))
     assert "A quick run" not in page(contents("A8.frontier"))
+
+
+def test_claims_bear_the_verdicts_of_this_run():
+    shown = text(section("claims", "A8.frontier", "D3.shared"))
+    assert "the contrary: D3.shared REFUTED" in shown
+    assert "A4.unique not checked" in shown
+
+
+def test_a_verdict_that_is_not_as_expected_is_marked():
+    found = contents("A6.reverse").verdicts
+    assert "not as expected" not in section("claims", verdicts=found)
+    turned = found | {"results": {"reports": [found["results"]["reports"][0] | {"verdict": "REFUTED"}]}}
+    assert "A6.reverse REFUTED not as expected" in text(section("claims", verdicts=turned))
+
+
+def test_differences_bear_the_registrys_note():
+    shown = text(section("differences", "C2.old"))
+    assert re.sub(r"\s", "", THEOREMS["C2.old"].note) in re.sub(r"\s", "", shown)
+    assert verdict("C2.old")["verdict"] == "REFUTED"
+    assert "C2.old REFUTED" in shown
+
+
+def test_a_figure_has_its_drawing_caption_findings_and_origin():
+    drawn = plate("mu_beta")
+    found = section("figures", plates=[drawn])
+    assert drawn.record["findings"][0] in text(found)
+    assert "Computed with seed 0" in found
+    named = re.search(r'<svg[^>]* aria-labelledby="([\w-]+)" aria-describedby="([\w-]+)"', found)
+    title, caption = (text(re.search(rf'<\w+ id="{key}">(.*?)</', found, re.S)[1]) for key in named.groups())
+    assert title == f"1. {drawn.figure.title}"
+    assert caption.startswith(drawn.figure.caption[:40])
+
+
+def test_a_figure_that_is_not_there_says_why():
+    outcomes = (Outcome("figure.mu_beta", "failed", 1.0, "ValueError: no"),)
+    missing = replace(plate("mu_beta"), svg=None)
+    assert "could not be drawn: ValueError: no" in section("figures", plates=[missing], outcomes=outcomes)
+    unknown = Plate("mu_beta", None, None, None)
+    assert "1. mu_beta" in section("figures", plates=[unknown], outcomes=outcomes)
+
+
+def test_experiments_say_what_they_found():
+    shown = section("experiments")
+    assert "DAPO forgets." in shown
+    assert shown.count("There is no result: it was not run") == 2
+
+
+def test_the_audit_has_a_row_a_form():
+    keys = ("form", "samples", "value", "gradient", "minimiser", "variance", "dead_zones")
+    row = re.search(r"<tbody>(.*?)</tbody>", section("audit"), re.S)[1]
+    assert text(row) == " ".join(FORM[key] for key in keys)
+
+
+def test_the_run_tells_its_stages_and_the_machine():
+    shown = text(section("run", outcomes=(Outcome("audit", "failed", 2.25, "no", "line 7"),)))
+    assert all(words in shown for words in ("2.2", "How audit failed", "line 7", "cores"))
+
+
+def test_sources_are_those_of_the_registry():
+    shown = text(section("sources"))
+    assert all(paper.title in shown for key, paper in REFERENCES.items() if key != "ours")
+
+
+def test_a_theorem_unfolds_into_all_that_is_known():
+    found = section("theorems", "A8.frontier")
+    row = found[found.index("<details>") :]
+    assert THEOREMS["A8.frontier"].title in text(row)
+    assert all(false.name in text(row) for false in THEOREMS["A8.frontier"].false_neighbours)
+    assert "numeric" in row
+    assert "<math" in row
+    # The anchor is inside what unfolds, so that a link to it opens the row.
+    assert re.findall(r'id="([^"]+)"', row) == ["A8.frontier"]
+
+
+def test_a_refuted_statement_shows_its_witness():
+    shown = text(section("theorems", "C2.old"))
+    assert "Witness of the numeric check" in shown
+    assert '"pi_pef"' in shown
+    assert "The largest ratio" not in shown
+
+
+def test_every_colour_that_is_used_is_set_in_light_and_dark():
+    used = set(re.findall(r"var\(--(\w+)\)", STYLE)) - {"width"}
+    for part in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL):
+        assert used <= set(re.findall(r"--(\w+):", part))
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_all_text_is_readable_on_its_ground():
+    for part in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL):
+        colours = dict(re.findall(r"--(\w+): (#\w{6})", part))
+        for name in ("ink", "soft", "link", "proved", "holds", "refuted", "bad"):
+            assert min(contrast(colours[name], colours[ground]) for ground in ("paper", "card")) >= 4.5, name
