@@ -48,6 +48,9 @@ COMMANDS = {
     "demo": _Command(
         "full_scale.cli", "demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
     ),
+    "laws": _Command(
+        "full_scale.cli", "laws_command", "Hold a real Llama under TRL to the laws of training.", "full"
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""`dph presample`, `train`, `evaluate`, `compare`, `demo`: a command a stage, resumed where it stopped."""
+"""`dph presample`, `train`, `evaluate`, `compare`, `demo`, `laws`: each resumed where it stopped."""
 
 import os
 import sys
@@ -113,6 +113,49 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None) -> None:
         )
 
 
+@click.command(name="laws", short_help="Hold a real Llama under TRL to the laws of training.")
+@click.option("--quick", is_flag=True, help="Three forms of the penalty on the two-token task.")
+@click.option("--only", metavar="NAME", help="One experiment of the record.")
+@click.option("--list", "listed", is_flag=True, help="Say how many runs are done; run none.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many runs that are still to do.")
+@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/laws"))
+@click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
+def laws_command(
+    quick: bool,
+    only: str | None,
+    listed: bool,
+    workers: int,
+    limit: int | None,
+    folder: Path,
+    json_path: Path | None,
+) -> None:
+    """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
+    with _stage(f"finished runs are kept in {folder}") as (console, progress):
+        check_versions()
+        from .laws.experiments import EXPERIMENTS, quick_runs, record_runs
+        from .laws.record import HEADERS, table_rows
+        from .laws.stage import Record, run_record, store
+
+        runs = quick_runs() if quick else record_runs(only)
+        kept = Record(folder)
+        if listed:
+            for name in {run.experiment: None for run in runs}:
+                of_name = [run for run in runs if run.experiment == name]
+                done = len(of_name) - len(kept.to_do(of_name))
+                question = EXPERIMENTS[name].question if name in EXPERIMENTS else ""
+                _say(console, [f"{name}: {done} of {len(of_name)} runs done. {question}"])
+            return
+        chosen = {run.id for run in kept.to_do(runs)[:limit]} | {o.run.id for o in kept.done(runs)}
+        runs = [run for run in runs if run.id in chosen]
+        outcomes = run_record(runs, folder, workers=workers, progress=progress)
+        _print_rows(console, HEADERS, table_rows(outcomes))
+        if json_path is not None:
+            _say(console, store(outcomes, json_path)["findings"])
+
+
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
     recipe = load_recipe(config, overrides)
     if not recipe.name:
@@ -155,10 +198,16 @@ def _say(console: Console, sentences: Sequence[str]) -> None:
 
 def _print_tables(console: Console, found: Sequence[Any]) -> None:
     for table in found:
-        shown = Table(*table.headers, title=table.title, pad_edge=False)
-        for row in table.rows:
-            shown.add_row(*(cell.replace("[", r"\[") for cell in row))
-        console.print(shown)
+        _print_rows(console, table.headers, table.rows, title=table.title)
+
+
+def _print_rows(
+    console: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
+) -> None:
+    shown = Table(*headers, title=title, pad_edge=False)
+    for row in rows:
+        shown.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console.print(shown)
 
 
 def _print_dry_run(console: Console, found: Any) -> None:

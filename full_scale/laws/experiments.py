@@ -1,0 +1,142 @@
+"""The experiments as data: which runs each one is, the first seed of every run before the second of any."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from dph_theory.support.errors import argument_error
+
+from .run import Run
+
+LADDER = (1.0, 0.5, 0.3, 0.2, 0.1)
+THREE = ("k3", "k3_corrected", "sequence_kl")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked, and the runs that answer, for one seed."""
+
+    name: str
+    question: str
+    runs: Callable[[int], Sequence[Run]]
+    seeds: int = 3
+
+
+def _which_law(seed: int) -> list[Run]:
+    run = partial(Run, "which_law", seed=seed, learning_rate=2e-3)
+    return [
+        *(run("selection-2", form, beta) for beta in LADDER for form in THREE),
+        *(run("selection-2", form, beta) for beta in (0.5, 0.2) for form in ("future_kl", "k2")),
+        *(run("dial-0", form, beta, group_size=32, steps=400) for beta in (0.5, 0.3, 0.2) for form in THREE),
+        *(run("selection-3", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
+        *(run("brackets-6", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
+        *(run("sums", form, beta, group_size=48, steps=400) for beta in (0.5, 0.2) for form in THREE),
+    ]
+
+
+def _way_back(seed: int) -> list[Run]:
+    run = partial(
+        Run, "way_back", "selection-2", beta=0.2, seed=seed, optimiser="sgd", learning_rate=0.3, constant=True
+    )
+    forms = (
+        partial(run, "rehearsal", rehearsed="log_u", steps=60, every=2),
+        partial(run, "sequence_kl", steps=120, every=4),
+        partial(run, "k3_corrected", steps=120, every=4),
+        partial(run, "alpha_dpg", alpha=1.0, steps=60, every=2),
+    )
+    return [form(lost=share) for share in (0.03, 0.01, 0.003, 0.001) for form in forms]
+
+
+def _normalisation(seed: int) -> list[Run]:
+    run = partial(Run, "normalisation", "selection-2", seed=seed, learning_rate=2e-3)
+    return [
+        run("k3_corrected", beta, scale=scale, group_size=size, groups=128 // size)
+        for size, beta in ((8, 1.0), (2, 0.7), (4, 1.0), (16, 1.0))
+        for scale in ("group", "none")
+    ]
+
+
+def _limits(seed: int) -> list[Run]:
+    run = partial(Run, "limits", "selection-2", seed=seed, learning_rate=2e-3)
+    return [run(form, beta) for beta in (0.05, 0.02) for form in THREE]
+
+
+def _budget(seed: int) -> list[Run]:
+    run = partial(Run, "budget_and_family", "sums", "sequence_kl", seed=seed, group_size=48)
+    return [
+        run(beta, rank=rank, steps=steps, learning_rate=5e-3 if rank else 2e-3, every=steps // 10)
+        for steps in (200, 800)
+        for beta in (0.5, 0.1, 0.05)
+        for rank in (1, 4, None)
+    ]
+
+
+def _degeneracy(seed: int) -> list[Run]:
+    run = partial(Run, "degeneracy", "sums", "none", seed=seed, group_size=48, every=20)
+    return [
+        run(learning_rate=2e-3, steps=400),
+        run(optimiser="sgd", learning_rate=0.3, constant=True, steps=400),
+    ]
+
+
+def _targets(seed: int) -> list[Run]:
+    run = partial(Run, "targets", "selection-2", seed=seed, learning_rate=2e-3, every=50)
+    return [
+        *(run("alpha_dpg", alpha=alpha) for alpha in (1.0, 0.5, 0.25)),
+        *(
+            run("rehearsal", 1.0, rehearsed=what, reward=False, group_size=2)
+            for what in ("log_u", "k3", "js")
+        ),
+    ]
+
+
+def _direction(seed: int) -> list[Run]:
+    run = partial(Run, "direction", "strategies", seed=seed, group_size=12, learning_rate=1e-3, every=25)
+    return [
+        run("none", scale="group"),
+        *(run(form, beta) for beta in (0.05, 0.3) for form in THREE),
+        *(run("rehearsal", eta, rehearsed=what) for eta in (0.05, 0.3) for what in ("log_u", "js")),
+    ]
+
+
+def _iteration(seed: int) -> list[Run]:
+    run = partial(Run, "iteration", "selection-2", seed=seed, learning_rate=2e-3, steps=150)
+    return [run("k3_corrected", 2.0, scale="group", group_size=16, groups=8, rounds=3)]
+
+
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
+    {
+        experiment.name: experiment
+        for experiment in (
+            Experiment("which_law", "Which law does each form of the penalty obey?", _which_law),
+            Experiment("way_back", "How fast does a lost answer come back?", _way_back),
+            Experiment(
+                "normalisation", "What does dividing by the group's deviation change?", _normalisation
+            ),
+            Experiment("limits", "What does each form select as beta falls?", _limits),
+            Experiment("budget_and_family", "Too few steps, or too small a family?", _budget),
+            Experiment("degeneracy", "Which valid answers win without a penalty?", _degeneracy),
+            Experiment("targets", "What do alpha-DPG and rehearsal aim at?", _targets),
+            Experiment("direction", "Which penalty keeps Pass@k where strategies are shared?", _direction, 5),
+            Experiment("iteration", "Where does a reference re-set each round lead?", _iteration),
+        )
+    }
+)
+
+
+def record_runs(only: str | None = None) -> list[Run]:
+    """The record's runs, or one experiment's: the first seed of all, then the second.
+
+    Raises ValueError for another experiment.
+    """
+    if only is not None and only not in EXPERIMENTS:
+        raise argument_error("only", only, f"one of {', '.join(EXPERIMENTS)}")
+    chosen = [EXPERIMENTS[only]] if only else list(EXPERIMENTS.values())
+    most = max(experiment.seeds for experiment in chosen)
+    return [run for seed in range(most) for e in chosen if seed < e.seeds for run in e.runs(seed)]
+
+
+def quick_runs() -> list[Run]:
+    """Three forms of the penalty at one beta on the two-token task: under three minutes on two cores."""
+    return [Run("quick", "selection-2", form, 0.2, learning_rate=2e-3) for form in THREE]

@@ -1,0 +1,77 @@
+"""What theory E says of a run before it starts: its law, and the laws it might have obeyed instead."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.fdivergence import FDivergence
+from dph_theory.laws import (
+    filtered_law,
+    group_weight,
+    locally_filtered,
+    normalised_law,
+    sequence_law,
+    token_forward_limit,
+    token_law,
+)
+
+from ..evaluation.exact import exact
+from ..tasks.glass_box.box import GlassBox
+from .record import Prediction
+from .run import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+
+Law = Callable[..., list[np.ndarray]]
+LAWS: dict[str, tuple[Law, FDivergence]] = {
+    SEQUENCE: (sequence_law, REVERSE_KL),
+    TOKEN_REVERSE: (token_law, REVERSE_KL),
+    TOKEN_FORWARD: (token_law, FORWARD_KL),
+}
+FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
+LIMITS = {FILTERED: filtered_law, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
+UNSCALED = "without normalisation"
+
+
+def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
+    """The run's law first, then its rivals, as tables of each text: the laws that its form might have had.
+
+    With normalised rewards, also the run's law had they not been. Empty for a run of which theory E claims no
+    law, and where rows share a text: there the law is not that of each row (theory E5).
+    """
+    if run.law is None or run.rounds > 1 or box.texts != tuple(range(len(box.texts))):
+        return {}
+    ordered = [run.law, *(name for name in LAWS if name != run.law)]
+    found = {name: _law(name, run.centring, run, box, base) for name in ordered}
+    if run.scale == "group":
+        found[f"{run.law}, {UNSCALED}"] = _law(run.law, "none", run, box, base)
+    return found
+
+
+def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[Prediction, ...]:
+    """The measures of `laws_of`, to be written down before the run."""
+    return tuple(
+        Prediction(name, exact(box, tables, base)) for name, tables in laws_of(run, box, base).items()
+    )
+
+
+def _law(name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:
+    law, divergence = LAWS[name]
+    rows = box.of_rows(base)
+    if centring != "std":
+        # The weight is the same at every validity.
+        beta = run.beta / group_weight(run.group_size, 0.5, centring)
+        return law(rows, box.valid, beta, divergence, end=box.end)
+    solved = [
+        normalised_law(
+            [table[row] for table in rows],
+            valid,
+            run.beta,
+            run.group_size,
+            centring,
+            law=law,
+            divergence=divergence,
+            end=box.end,
+        )
+        for row, valid in enumerate(box.valid)
+    ]
+    return [np.stack(tables) for tables in zip(*solved, strict=True)]

@@ -1,0 +1,187 @@
+"""What is kept of runs: predictions before, measurements after, verdicts; the record that figures read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..evaluation.exact import Exact
+from .run import Run
+
+BAR, SELECTION_BAR = 0.02, 0.01
+"""The largest mean |V - law's V| of a run that obeys its law; the second for selection tasks."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A law's exact measures, computed before the run; the run's own law stands first among its rivals."""
+
+    law: str
+    exact: Exact
+
+
+@dataclass(frozen=True)
+class Point:
+    """The policy after so many steps: its measures, and KL(run || law) of each law predicted, by name."""
+
+    step: int
+    exact: Exact
+    kl: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run with what was predicted of it."""
+
+    run: Run
+    predictions: tuple[Prediction, ...]
+    course: tuple[Point, ...]
+    limits: Mapping[str, float]
+    """KL(limit || run) of what each form selects as beta -> 0, by name."""
+    seconds: float
+
+    @property
+    def last(self) -> Point:
+        """The end of the run."""
+        return self.course[-1]
+
+    @property
+    def nearest(self) -> str | None:
+        """The law of least KL(run || law); None where no law of theory E was predicted."""
+        return min(self.last.kl, key=self.last.kl.__getitem__, default=None)
+
+    @property
+    def gap(self) -> float | None:
+        """The mean over rows of |V - V of the predicted law|."""
+        if not self.predictions:
+            return None
+        pairs = list(zip(self.last.exact.validity, self.predictions[0].exact.validity, strict=True))
+        return sum(abs(found - predicted) for found, predicted in pairs) / len(pairs)
+
+    @property
+    def verdict(self) -> str:
+        """held, or what was missed: the law (a rival is nearer), the validity (beyond the bar), or both."""
+        if self.gap is None:
+            return "no law"
+        bar = SELECTION_BAR if self.run.task.startswith("selection") else BAR
+        missed = [
+            name
+            for name, miss in (
+                ("law", self.nearest != self.predictions[0].law),
+                ("validity", self.gap > bar),
+            )
+            if miss
+        ]
+        return f"missed: {' and '.join(missed)}" if missed else "held"
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as plain values; `outcome_from_json` reads it."""
+        return asdict(self)
+
+
+def prediction_from_json(value: Mapping[str, Any]) -> Prediction:
+    """The prediction of these plain values."""
+    return Prediction(value["law"], _exact(value["exact"]))
+
+
+def outcome_from_json(value: Mapping[str, Any]) -> Outcome:
+    """The outcome of these plain values."""
+    return Outcome(
+        run=Run(**value["run"]),
+        predictions=tuple(prediction_from_json(entry) for entry in value["predictions"]),
+        course=tuple(Point(p["step"], _exact(p["exact"]), p["kl"]) for p in value["course"]),
+        limits=value["limits"],
+        seconds=value["seconds"],
+    )
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The record's results, compact: `runs`, a mapping for each run.
+
+    id; the run's fields that are not their defaults; nearest, gap, verdict; seconds; `laws`: by name
+    {validity (mean over rows), first_share, effective_answers, kl: KL(run || law)}, its own first; `limits`;
+    and     `course`: lists along training by name: step, validity (mean), and the measures in `COURSE`.
+    """
+    return {"runs": [_compact(outcome) for outcome in outcomes]}
+
+
+COURSE = ("effective_answers", "excess_kl", "first_share", "favourite_share", "kl_from_filtered")
+
+
+def _compact(outcome: Outcome) -> dict[str, Any]:
+    course: dict[str, list[float]] = {
+        "step": [point.step for point in outcome.course],
+        "validity": [_round(_mean(point.exact.validity)) for point in outcome.course],
+    }
+    for name in COURSE:
+        course[name] = [_round(getattr(point.exact, name)) for point in outcome.course]
+    for i, k in enumerate((1, 4, 16)):
+        course[f"pass_at_{k}"] = [_round(point.exact.pass_at_k[i]) for point in outcome.course]
+    return {
+        "id": outcome.run.id,
+        **outcome.run.changed,
+        "nearest": outcome.nearest,
+        "gap": None if outcome.gap is None else _round(outcome.gap),
+        "verdict": outcome.verdict,
+        "seconds": round(outcome.seconds, 1),
+        "laws": {
+            p.law: {
+                "validity": _round(_mean(p.exact.validity)),
+                "first_share": _round(p.exact.first_share),
+                "effective_answers": _round(p.exact.effective_answers),
+                "kl": _round(outcome.last.kl[p.law]),
+            }
+            for p in outcome.predictions
+        },
+        "limits": {name: _round(value) for name, value in outcome.limits.items()},
+        "course": course,
+    }
+
+
+def _exact(value: Mapping[str, Any]) -> Exact:
+    return Exact(**{**value, "validity": tuple(value["validity"]), "pass_at_k": tuple(value["pass_at_k"])})
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _round(value: float) -> float:
+    """Five significant digits: more than a run can tell, few enough to read."""
+    return float(f"{value:.5g}")
+
+
+HEADERS = (
+    "task",
+    "form",
+    "beta",
+    "G",
+    "seed",
+    "law predicted",
+    "V, law",
+    "V, run",
+    "nearest",
+    "KL to it",
+    "",
+)
+
+
+def table_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """A row for each run, under HEADERS."""
+    return [_row(outcome) for outcome in outcomes]
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    run, law = outcome.run, outcome.predictions[0] if outcome.predictions else None
+    return (
+        run.task,
+        run.form,
+        f"{run.beta:g}",
+        f"{run.group_size}{', normalised' if run.scale == 'group' else ''}",
+        str(run.seed),
+        law.law if law else "",
+        f"{_mean(law.exact.validity):.4f}" if law else "",
+        f"{_mean(outcome.last.exact.validity):.4f}",
+        outcome.nearest or "",
+        f"{outcome.last.kl[outcome.nearest]:.4f}" if outcome.nearest else "",
+        outcome.verdict,
+    )

@@ -1,0 +1,147 @@
+"""The record: predictions for every run first, then the runs side by side; nothing finished is lost."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import transformers
+
+from dph_theory.laws import law_divergence
+from dph_theory.support.files import write_json
+from dph_theory.support.processes import run_jobs
+from dph_theory.support.progress import Progress
+from dph_theory.support.record import record
+
+from ..evaluation.exact import exact, next_token_tables
+from ..storage.journal import Journal
+from ..tasks.glass_box.base import build_base
+from ..tasks.glass_box.boxes import box
+from .predictions import LIMITS, laws_of, predictions
+from .record import Outcome, Point, Prediction, outcome_from_json, prediction_from_json, summary
+from .run import Run
+from .training import Tables, train
+
+KIND = "laws"
+PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
+
+
+class Record:
+    """The folder of a record: `journal.jsonl`, a line a prediction or an outcome, and the bases built."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bases = folder / "bases"
+        self.journal = Journal(folder / "journal.jsonl", {"kind": KIND})
+        self.predicted: dict[str, tuple[Prediction, ...]] = {}
+        self.outcomes: dict[str, Outcome] = {}
+        for entry in self.journal.entries:
+            if "outcome" in entry:
+                outcome = outcome_from_json(entry["outcome"])
+                self.outcomes[outcome.run.id] = outcome
+            else:
+                found = tuple(prediction_from_json(value) for value in entry["predictions"])
+                self.predicted[entry["id"]] = found
+
+    def to_do(self, runs: Iterable[Run]) -> list[Run]:
+        """The runs without an outcome, in order."""
+        return [run for run in runs if run.id not in self.outcomes]
+
+    def done(self, runs: Iterable[Run]) -> list[Outcome]:
+        """The outcomes of those runs that have one, in order."""
+        return [self.outcomes[run.id] for run in runs if run.id in self.outcomes]
+
+    def predict(self, run: Run) -> None:
+        """Write down what is predicted of the run, if it is not yet."""
+        if run.id not in self.predicted:
+            found = _predicted(run, self.bases)
+            self.journal.append(
+                {"id": run.id, **run.changed, "predictions": [asdict(entry) for entry in found]}
+            )
+            self.predicted[run.id] = found
+
+    def finish(self, outcome: Outcome) -> None:
+        """Write down what came of a run."""
+        self.journal.append({"outcome": outcome.as_json()})
+        self.outcomes[outcome.run.id] = outcome
+
+
+def run_record(
+    runs: Sequence[Run], folder: Path, *, workers: int = 1, progress: Progress | None = None
+) -> list[Outcome]:
+    """The outcomes of the runs: those that the folder has, and those it lacks, run now.
+
+    All predictions are in the journal before the first run starts. `progress` is called with ("laws", done,
+    runs). An interruption loses only the runs that had begun.
+    """
+    kept = Record(folder)
+    missing = kept.to_do(runs)
+    quiet()
+    for run in missing:
+        kept.predict(run)
+    jobs = [(run, kept.predicted[run.id], kept.bases) for run in missing]
+    done = len(runs) - len(missing)
+    for _, outcome in run_jobs(conduct, jobs, workers=workers, one_torch_thread=True):
+        kept.finish(outcome)
+        done += 1
+        if progress is not None:
+            progress("laws", done, len(runs))
+    return kept.done(runs)
+
+
+def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
+    """Train, measure exactly, hold against the laws. In a process of its own, or here."""
+    run, predicted, bases = job
+    quiet()
+    begun = time.monotonic()
+    task = box(run.task)
+    base = base_tables(run, bases)
+    laws = laws_of(run, task, base)
+    course = train(run, task, bases)
+    distance = partial(law_divergence, end=task.end)
+    last = task.of_rows(course[-1].tables)
+    points = [
+        Point(
+            measured.step,
+            exact(task, measured.tables, base),
+            {name: float(distance(task.of_rows(measured.tables), law).mean()) for name, law in laws.items()},
+        )
+        for measured in course
+    ]
+    rows = task.of_rows(base)
+    limits = {
+        name: float(distance(limit(rows, task.valid, end=task.end), last).mean())
+        for name, limit in LIMITS.items()
+    }
+    return Outcome(run, predicted, tuple(points), limits, time.monotonic() - begun)
+
+
+def store(outcomes: Sequence[Outcome], path: Path) -> dict[str, Any]:
+    """Write the compact record that figures read; `summary` says what it holds."""
+    config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
+    held = [outcome for outcome in outcomes if outcome.gap is not None]
+    right = sum(outcome.verdict == "held" for outcome in held)
+    findings = [f"{right} of {len(held)} runs with a predicted law held to it."]
+    found = record(
+        KIND, seed=0, config=config, results=summary(outcomes), findings=findings, packages=PACKAGES
+    )
+    write_json(path, found)
+    return found
+
+
+def base_tables(run: Run, bases: Path) -> Tables:
+    """The next-token tables of a run's base, which is built if need be."""
+    task = box(run.task)
+    model = transformers.LlamaForCausalLM.from_pretrained(build_base(task, bases))
+    return next_token_tables(model, task)
+
+
+def quiet() -> None:
+    """No progress bars and notes of transformers: runs are short and many."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def _predicted(run: Run, bases: Path) -> tuple[Prediction, ...]:
+    return predictions(run, box(run.task), base_tables(run, bases))

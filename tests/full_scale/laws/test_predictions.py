@@ -1,0 +1,54 @@
+import pytest
+
+from dph_theory.laws import group_weight, law_divergence, sequence_law, token_law
+from full_scale.evaluation.exact import exact
+from full_scale.laws.predictions import UNSCALED, laws_of, predictions
+from full_scale.laws.run import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from full_scale.tasks.glass_box.boxes import box
+
+TASK = box("selection-2")
+
+
+@pytest.mark.parametrize(
+    ("form", "law"),
+    [
+        ("k3", TOKEN_FORWARD),
+        ("k3_corrected", TOKEN_REVERSE),
+        ("k2", TOKEN_REVERSE),
+        ("sequence_kl", SEQUENCE),
+        ("future_kl", SEQUENCE),
+    ],
+)
+def test_the_forms_law_comes_first_and_its_rivals_after(form, law):
+    found = laws_of(Run("a", TASK.name, form, 0.5), TASK, TASK.base)
+    assert next(iter(found)) == law
+    assert set(found) == {SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD}
+
+
+def test_values_are_those_of_theory_e3():
+    found = {p.law: p.exact for p in predictions(Run("a", TASK.name, "sequence_kl", 0.2), TASK, TASK.base)}
+    assert found[SEQUENCE].first_share == pytest.approx(0.9, abs=1e-3)
+    assert found[TOKEN_REVERSE].first_share == pytest.approx(0.584252939844, abs=1e-3)
+    assert found[TOKEN_FORWARD].first_share == pytest.approx(0.711835027064, abs=1e-3)
+
+
+def test_trl_subtracts_the_mean_of_the_whole_group():
+    run = Run("a", TASK.name, "k3_corrected", 0.5, group_size=4)
+    found = laws_of(run, TASK, TASK.base)[TOKEN_REVERSE]
+    wanted = token_law(TASK.base, TASK.valid, 0.5 / (3 / 4), end=TASK.end)
+    assert law_divergence(found, wanted, end=TASK.end) == pytest.approx([0], abs=1e-12)
+
+
+def test_normalised_runs_obey_beta_over_the_groups_weight_at_their_own_validity():
+    run = Run("a", TASK.name, "future_kl", 1.0, scale="group", group_size=8)
+    found = laws_of(run, TASK, TASK.base)
+    rate = exact(TASK, found[SEQUENCE], TASK.base).validity[0]
+    wanted = sequence_law(TASK.base, TASK.valid, 1 / group_weight(8, rate), end=TASK.end)
+    assert law_divergence(found[SEQUENCE], wanted, end=TASK.end) == pytest.approx([0], abs=1e-9)
+    assert f"{SEQUENCE}, {UNSCALED}" in found
+
+
+def test_no_law_is_claimed_without_a_penalty_or_where_rows_share_a_text():
+    assert laws_of(Run("a", TASK.name, "none"), TASK, TASK.base) == {}
+    shared = box("strategies")
+    assert laws_of(Run("a", shared.name, "k3", 0.5), shared, shared.base) == {}

@@ -1,0 +1,62 @@
+import dataclasses
+import json
+
+import pytest
+
+from full_scale.evaluation.exact import exact
+from full_scale.laws.predictions import predictions
+from full_scale.laws.record import HEADERS, Outcome, Point, outcome_from_json, summary, table_rows
+from full_scale.laws.run import TOKEN_FORWARD, TOKEN_REVERSE, Run
+from full_scale.tasks.glass_box.boxes import box
+
+TASK = box("selection-2")
+RUN = Run("which_law", TASK.name, "k3", 0.5)
+FOUND = predictions(RUN, TASK, TASK.base)
+
+
+def outcome(ended_at=0, kl=(0.001, 0.2, 0.1), run=RUN, found=FOUND):
+    """A run that ended exactly at one of the laws predicted, with these distances."""
+    start = exact(TASK, TASK.base, TASK.base)
+    end = found[ended_at].exact if found else start
+    distances = {p.law: value for p, value in zip(found, kl, strict=False)}
+    return Outcome(run, found, (Point(0, start, distances), Point(250, end, distances)), {}, 9.5)
+
+
+def test_a_run_at_its_law_has_held():
+    assert outcome().nearest == TOKEN_FORWARD
+    assert outcome().gap == 0
+    assert outcome().verdict == "held"
+
+
+def test_a_planted_wrong_law_is_found_out():
+    wrong = outcome(ended_at=2, kl=(0.1, 0.2, 0.001))
+    assert wrong.nearest == TOKEN_REVERSE
+    assert wrong.verdict == "missed: law"
+    assert dataclasses.replace(outcome(ended_at=1)).verdict == "missed: validity"
+    far = outcome(ended_at=1, kl=(0.3, 0.001, 0.2))
+    assert far.verdict == "missed: law and validity"
+
+
+def test_a_run_without_a_law_has_no_verdict():
+    free = outcome(run=Run("degeneracy", TASK.name, "none"), found=())
+    assert (free.nearest, free.gap, free.verdict) == (None, None, "no law")
+
+
+def test_json_gives_back_the_outcome():
+    found = outcome()
+    assert outcome_from_json(json.loads(json.dumps(found.as_json()))) == found
+
+
+def test_the_summary_is_what_figures_read():
+    (run,) = summary([outcome()])["runs"]
+    assert (run["form"], run["beta"], run["verdict"]) == ("k3", 0.5, "held")
+    assert next(iter(run["laws"])) == TOKEN_FORWARD
+    assert run["course"]["step"] == [0, 250]
+    assert run["course"]["validity"][-1] == pytest.approx(run["laws"][TOKEN_FORWARD]["validity"])
+    assert run["course"]["pass_at_1"] == run["course"]["validity"]
+
+
+def test_rows_fit_the_headers():
+    (row,) = table_rows([outcome()])
+    assert len(row) == len(HEADERS)
+    assert row[5] == TOKEN_FORWARD

@@ -1,0 +1,63 @@
+import json
+
+import pytest
+
+from dph_theory.support.record import checked
+from full_scale.evaluation.exact import exact
+from full_scale.laws import stage
+from full_scale.laws.predictions import predictions
+from full_scale.laws.record import Outcome, Point
+from full_scale.laws.run import Run
+from full_scale.laws.stage import KIND, Record, run_record, store
+from full_scale.tasks.glass_box.boxes import box
+
+TASK = box("selection-2")
+RUNS = [Run("which_law", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")]
+
+
+def trained(job):
+    """A run that ends at its law, without a training."""
+    run, predicted, _ = job
+    if run.form == "sequence_kl":
+        raise RuntimeError("the machine went away")
+    kl = {p.law: float(i) for i, p in enumerate(predicted)}
+    return Outcome(run, predicted, (Point(250, predicted[0].exact, kl),), {}, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def no_training(monkeypatch):
+    def one_by_one(function, jobs, **options):
+        for job in jobs:
+            yield job, trained(job)
+
+    monkeypatch.setattr(stage, "run_jobs", one_by_one)
+    monkeypatch.setattr(stage, "base_tables", lambda run, bases: TASK.base)
+
+
+def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_failure(tmp_path):
+    with pytest.raises(RuntimeError, match="went away"):
+        run_record(RUNS, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
+    assert [sorted(line)[0] for line in lines[1:]] == ["beta", "beta", "outcome"]
+    kept = Record(tmp_path)
+    assert [outcome.run for outcome in kept.done(RUNS)] == RUNS[:1]
+    assert kept.to_do(RUNS) == RUNS[1:]
+    assert set(kept.predicted) == {run.id for run in RUNS}
+
+
+def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
+    run_record(RUNS[:1], tmp_path)
+    size = (tmp_path / "journal.jsonl").stat().st_size
+    outcomes = run_record(RUNS[:1], tmp_path)
+    assert (tmp_path / "journal.jsonl").stat().st_size == size
+    store(outcomes, tmp_path / "laws.json")
+    stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
+    assert stored["findings"] == ["1 of 1 runs with a predicted law held to it."]
+    assert outcomes[0].predictions == predictions(RUNS[0], TASK, TASK.base)
+
+
+def test_progress_counts_runs(tmp_path):
+    seen = []
+    run_record(RUNS[:1], tmp_path, progress=lambda *step: seen.append(step))
+    assert seen == [("laws", 1, 1)]
+    assert exact(TASK, TASK.base, TASK.base).excess_kl == pytest.approx(0, abs=1e-12)

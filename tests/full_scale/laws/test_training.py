@@ -1,0 +1,78 @@
+from collections import Counter
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from support.small_boxes import uniform_box
+from support.tiny_training import TRL_WARNS
+
+from dph_theory.laws import answer_probabilities, filtered_law
+from full_scale.evaluation.exact import next_token_tables
+from full_scale.laws import training
+from full_scale.laws.run import Run
+from full_scale.laws.training import STORED, stored_answers, train
+from full_scale.tasks.glass_box.base import Fit, build_base, pressed
+from full_scale.tasks.glass_box.boxes import box
+
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
+FIT = Fit(hidden=16, steps=20)
+QUICK = {"group_size": 8, "steps": 2}
+
+
+@pytest.fixture(autouse=True)
+def small_bases(monkeypatch):
+    monkeypatch.setattr(training, "build_base", partial(build_base, fit=FIT))
+    monkeypatch.setattr(training, "pressed", partial(pressed, fit=FIT))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bases")
+
+
+def test_stored_answers_are_in_the_filtered_models_proportions():
+    task = uniform_box()
+    rows = stored_answers(task, list(task.base)).rows()
+    assert Counter(row.example_id for row in rows) == {"0": STORED // 2, "1": STORED // 2}
+    wanted = answer_probabilities(filtered_law(task.base, task.valid, end=task.end), task.end)[0]
+    counts = Counter(tuple(row.completion_ids) for row in rows if row.example_id == "0")
+    for answer in ((0, 0), (0, 1), (0, 2)):
+        assert abs(counts[answer] - wanted[answer] * STORED / 2) <= 1
+    assert np.exp(sum(rows[0].ref_logps)) == pytest.approx(1 / 9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"form": "none"},
+        {"form": "k3", "beta": 0.2, "scale": "group", "groups": 2, "rank": 1},
+        {"form": "k2", "beta": 0.2},
+        {"form": "sequence_kl", "beta": 0.2, "lost": 0.01, "optimiser": "sgd"},
+        {"form": "future_kl", "beta": 0.2, "rounds": 2},
+        {"form": "alpha_dpg", "alpha": 0.5},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False},
+    ],
+    ids=lambda fields: fields["form"],
+)
+def test_every_form_trains_and_is_measured_from_the_start(fields, folder):
+    task = box("selection-2")
+    course = train(Run("try", task.name, **QUICK, **fields, every=1), task, folder)
+    rounds = fields.get("rounds", 1)
+    assert [measured.step for measured in course] == list(range(1 + 2 * rounds))
+    assert not np.array_equal(course[0].tables[0], course[-1].tables[0])
+    assert all(np.isfinite(table).all() for table in course[-1].tables)
+
+
+@pytest.mark.slow
+def test_the_reference_is_the_base_whatever_the_start(folder):
+    task = box("selection-2")
+    run = Run("try", task.name, "sequence_kl", 0.2, lost=0.01, **QUICK)
+    course = train(run, task, folder)
+    base = build_base(task, folder, FIT)
+    from transformers import LlamaForCausalLM
+
+    tables = next_token_tables(LlamaForCausalLM.from_pretrained(base), task)
+    assert abs(course[0].tables[0] - tables[0]).max() > 0.1
+    assert torch.get_num_threads() == 1
