@@ -8,6 +8,7 @@ send the cube's corners to the extremes: near-zero masses, rates near 0 and 1, b
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
@@ -31,9 +32,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Chart:
-    """A product of parts, which share out the coordinates of the cube in order."""
+    """A product of parts, which share out the coordinates of the cube in order.
+
+    `derive` takes parts by name and gives further ones, which sides may ask for but witnesses leave out.
+    """
 
     parts: Mapping[str, Part]
+    derive: Callable[..., Mapping[str, Any]] | None = None
 
     @property
     def dimension(self) -> int:
@@ -47,6 +52,19 @@ class Chart:
             instance[name] = part.from_cube(cube[:, start : start + part.dimension])
             start += part.dimension
         return instance
+
+    def completed(self, instance: Instance) -> Mapping[str, Any]:
+        """The instance with the parts derived from it."""
+        if self.derive is None:
+            return instance
+        return {
+            **instance,
+            **self.derive(**{name: instance[name] for name in signature(self.derive).parameters}),
+        }
+
+    def deriving(self, derive: Callable[..., Mapping[str, Any]]) -> "Chart":
+        """The same chart with derived parts."""
+        return Chart(self.parts, derive)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:
         """The nearest instances whose numbers have about that many digits, as exact fractions."""

@@ -115,7 +115,7 @@ class Theorem:
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
-        values = {**instance, **extra}
+        values = {**self.instances.completed(instance), **extra}
         lhs, rhs = np.broadcast_arrays(_call(self.lhs, values), _call(self.rhs, values))
         return lhs, rhs
 
@@ -157,4 +157,4 @@ def _parameters(side: Side) -> tuple[str, ...]:
 
 
 def _call(side: Side, values: Mapping[str, Any]) -> np.ndarray:
-    return np.asarray(side(**{name: values[name] for name in _parameters(side)}))
+    return np.asarray(side(**{name: values[name] for name in _parameters(side) if name in values}))

@@ -1,5 +1,7 @@
 """Charts of MDPs, the policies on them, and the scaled gains and losses that several statements compare."""
 
+from typing import Any
+
 import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, each
@@ -15,12 +17,9 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, trailing
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
 
-WORST_CHAINS = chart(gamma=discounts(nearest=1e-3), tv=uniform(0.001, 0.5), eps=log_uniform(0.01, 1))
-"""Discount, total variation and largest advantage of a `worst_chain`."""
 
-
-def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Values]:
-    """The parts (P, r, gamma, rho0, pi, pi_old) of the MDP in which the sharp bound is attained.
+def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
+    """The MDP, and the policies pi and pi_old on it, for which the sharp bound is attained.
 
     In state 0 the new policy gains 2 TV eps over the old one, but its third action, which the old policy
     never takes, leads to state 1, from which there is no return and in which it loses 2 TV eps. The
@@ -34,24 +33,26 @@ def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Values]:
     P = np.stack([np.stack([stay, stay, leave], axis=-2), np.stack([leave] * 3, axis=-2)], axis=-3)
     old, new = np.stack([tv, 1 - tv, zero], axis=-1), np.stack([zero, 1 - tv, tv], axis=-1)
     return {
-        "P": P,
-        "r": r,
-        "gamma": gamma,
-        "rho0": stay,
+        "mdp": TabularMDP(P, r, gamma, stay),
         "pi": np.stack([new, new], axis=-2),
         "pi_old": np.stack([old, old], axis=-2),
     }
 
 
-def scaled_loss(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
+WORST_CHAINS = chart(
+    gamma=discounts(nearest=1e-3), tv=uniform(0.001, 0.5), eps=log_uniform(0.01, 1)
+).deriving(worst_chain)
+"""Discount, total variation and largest advantage of a `worst_chain`."""
+
+
+def scaled_loss(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     """(1-gamma)^2 (L_old(pi) - J(pi)): scaled so that discounts near one do not amplify rounding."""
-    mdp = TabularMDP(P, r, gamma, rho0)
-    return (1 - gamma) ** 2 * (surrogate(mdp, pi, pi_old) - mdp.return_(pi))
+    return (1 - mdp.gamma) ** 2 * (surrogate(mdp, pi, pi_old) - mdp.return_(pi))
 
 
-def loss_of_worst_chain(gamma: Values, tv: Values, eps: Values) -> Values:
-    """The scaled loss on the worst chain."""
-    return scaled_loss(**worst_chain(gamma, tv, eps))
+def with_mdp(P: Values, r: Values, gamma: Values, rho0: Values) -> dict[str, Any]:
+    """The MDP of an instance, as a part that its sides may ask for."""
+    return {"mdp": TabularMDP(P, r, gamma, rho0)}
 
 
 STEPS = chart(
@@ -61,7 +62,7 @@ STEPS = chart(
     rho0=simplex(2),
     pi=simplex(2, 2),
     pi_old=simplex(2, 2),
-)
+).deriving(with_mdp)
 """A step from an old to a new policy in an MDP of two states and two actions."""
 
 
@@ -76,18 +77,16 @@ STEP = example(
 """The action chooses the next state; the new policy moves towards the one that pays in state 0."""
 
 
-def scaled_trpo_penalty(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values
-) -> Values:
+def scaled_trpo_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     """4 eps gamma max_s TV_s^2, TRPO's penalty in the scale of `scaled_loss`."""
-    return (1 - gamma) ** 2 * trpo_penalty(TabularMDP(P, r, gamma, rho0), pi, pi_old)
+    return (1 - mdp.gamma) ** 2 * trpo_penalty(mdp, pi, pi_old)
 
 
 STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
 """The divergences of the stated bound."""
 
 
-TRIPLES = chart(**STEPS.parts, pi_pef=simplex(2, 2))
+TRIPLES = chart(**STEPS.parts, pi_pef=simplex(2, 2)).deriving(with_mdp)
 """A new, an old and a reference policy in an MDP of two states and two actions."""
 
 
@@ -115,9 +114,9 @@ def stated_bounds(
     return trailing((1 - gamma) * forward, 1) + trailing(eps * gamma / (1 - gamma), 1) * gain
 
 
-def normalised_return(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values) -> Values:
+def normalised_return(mdp: TabularMDP, pi: Values) -> Values:
     """(1-gamma) J(pi)."""
-    return (1 - gamma) * TabularMDP(P, r, gamma, rho0).return_(pi)
+    return (1 - mdp.gamma) * mdp.return_(pi)
 
 
 TRIPLE = example(
@@ -132,9 +131,6 @@ TRIPLE = example(
 """The second action is the better one; the new policy is close to a reference that mostly takes it."""
 
 
-def shortfall(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
+def shortfall(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     """By how much the new policy's gain over the old one falls short of delta, times 1-gamma."""
-    mdp = TabularMDP(P, r, gamma, rho0)
-    return anchor_gain(mdp, pi_old, pi_pef) - (1 - gamma) * (mdp.return_(pi) - mdp.return_(pi_old))
+    return anchor_gain(mdp, pi_old, pi_pef) - (1 - mdp.gamma) * (mdp.return_(pi) - mdp.return_(pi_old))

@@ -6,7 +6,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._mdps import WORST_CHAINS, loss_of_worst_chain
+from ._mdps import WORST_CHAINS, scaled_loss
 
 
 def sharp_penalty(gamma: Values, tv: Values, eps: Values) -> Values:
@@ -32,7 +32,7 @@ THEOREM = Theorem(
     statement=r"\exists\,\mathrm{MDP}:\; L_{old}(\pi) - J(\pi) ="
     r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})}",
     relation=Relation.EQUAL,
-    lhs=loss_of_worst_chain,
+    lhs=scaled_loss,
     rhs=sharp_penalty,
     instances=WORST_CHAINS,
     expected=Verdict.PROVED,

@@ -7,46 +7,39 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import (
     STEP,
     STEPS,
     WORST_CHAINS,
-    loss_of_worst_chain,
     scaled_loss,
     scaled_trpo_penalty,
-    worst_chain,
 )
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
 UNEVEN_STEP = {**STEP, **example(pi=[".4 .6", ".45 .55"])}
 
 
-def span_penalty(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
+def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     # L - J = sum_s (d_old - d_pi)(s) h(s)/(1-g), h(s) = E_pi A_old(s, .), and d_old, d_pi differ by at most
     # g E_{d_old}[TV_s]/(1-g) in total variation.
-    mdp = TabularMDP(P, r, gamma, rho0)
     gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
     mean_distance = (mdp.visitation(pi_old) * TOTAL_VARIATION(pi, pi_old)).sum(axis=-1)
-    return gamma * (highest(gain) - lowest(gain)) * mean_distance
+    return mdp.gamma * (highest(gain) - lowest(gain)) * mean_distance
 
 
-def loss_and_span(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
-    parts = P, r, gamma, rho0, pi, pi_old
+def loss_and_span(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
+    parts = mdp, pi, pi_old
     return np.stack([scaled_loss(*parts), span_penalty(*parts)], axis=-1)
 
 
-def span_and_trpo(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
-    parts = P, r, gamma, rho0, pi, pi_old
+def span_and_trpo(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
+    parts = mdp, pi, pi_old
     return np.stack([span_penalty(*parts), scaled_trpo_penalty(*parts)], axis=-1)
 
 
-def two_percent_less(gamma: Values, tv: Values, eps: Values) -> Values:
-    return 0.98 * span_penalty(**worst_chain(gamma, tv, eps))
-
-
-def without_discount(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values) -> Values:
-    return (1 - gamma) * span_penalty(P, r, gamma, rho0, pi, pi_old)
+def without_discount(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
+    return (1 - mdp.gamma) * span_penalty(mdp, pi, pi_old)
 
 
 THEOREM = Theorem(
@@ -67,8 +60,8 @@ THEOREM = Theorem(
             "a constant 2% smaller, on the worst chain",
             instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_chain,
-            rhs=two_percent_less,
+            lhs=scaled_loss,
+            rhs=scaled(span_penalty, 0.98),
         ),
         neighbour("one factor of 1/(1-gamma)", lhs=scaled_loss, rhs=without_discount),
         neighbour("TRPO's penalty is the smaller one", lhs=scaled_trpo_penalty, rhs=span_penalty),

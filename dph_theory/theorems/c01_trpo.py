@@ -1,22 +1,14 @@
 """C1: TRPO's improvement bound with the total variation."""
 
-from ..numeric.balls import Values
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import (
     STEP,
     STEPS,
     WORST_CHAINS,
-    loss_of_worst_chain,
     scaled_loss,
     scaled_trpo_penalty,
-    worst_chain,
 )
-
-
-def penalty_of_worst_case(gamma: Values, tv: Values, eps: Values) -> Values:
-    return scaled_trpo_penalty(**worst_chain(gamma, tv, eps))
-
 
 THEOREM = Theorem(
     name="C1.trpo",
@@ -35,15 +27,13 @@ THEOREM = Theorem(
             "a constant 2% smaller, on the worst chain",
             instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_chain,
-            rhs=scaled(penalty_of_worst_case, 0.98),
+            rhs=scaled(scaled_trpo_penalty, 0.98),
         ),
         neighbour(
             "one factor of 1/(1-gamma), on the worst chain",
             instances=WORST_CHAINS,
             examples=(),
-            lhs=loss_of_worst_chain,
-            rhs=lambda gamma, tv, eps: (1 - gamma) * penalty_of_worst_case(gamma, tv, eps),
+            rhs=lambda mdp, pi, pi_old: (1 - mdp.gamma) * scaled_trpo_penalty(mdp, pi, pi_old),
         ),
     ),
     note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"

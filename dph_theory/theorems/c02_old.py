@@ -7,17 +7,13 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
 
 
-def least_bound(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
+def least_bound(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     """The least of the three: where it exceeds the return, all three do."""
-    return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "old"))
+    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "old"))
 
 
-def with_larger_constant(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    return lowest(stated_bounds(TabularMDP(P, r, gamma, rho0), pi, pi_old, pi_pef, "old", constant=10))
+def with_larger_constant(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "old", constant=10))
 
 
 THEOREM = Theorem(

@@ -9,20 +9,18 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import TRIPLE, TRIPLES, shortfall
 
 
-def penalty(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
+def penalty(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     # J(pef) >= J_old + delta/(1-g), and J(pef) - J(pi) = sum_s d_pi(s) (E_pef - E_pi) A_pef(s, .)/(1-g):
     # no second power of 1/(1-g), since the error is averaged under the new policy's own visitation.
-    return anchor_penalty(TabularMDP(P, r, gamma, rho0), pi, pi_pef)
+    return anchor_penalty(mdp, pi, pi_pef)
 
 
-def with_largest_advantage(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values
-) -> Values:
-    return highest(TOTAL_VARIATION(pi, pi_pef)) * worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
+def with_largest_advantage(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    return highest(TOTAL_VARIATION(pi, pi_pef)) * worst_advantage(mdp, pi_pef)
 
 
-def squared_distance(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
-    return highest(TOTAL_VARIATION(pi, pi_pef)) * penalty(P, r, gamma, rho0, pi, pi_pef)
+def squared_distance(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    return highest(TOTAL_VARIATION(pi, pi_pef)) * penalty(mdp, pi, pi_pef)
 
 
 THEOREM = Theorem(

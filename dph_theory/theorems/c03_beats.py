@@ -8,34 +8,26 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import TRIPLE, TRIPLES
 
 
-def promise(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    mdp = TabularMDP(P, r, gamma, rho0)
-    return (1 - gamma) * (anchor_bound(mdp, pi, pi_old, pi_pef) - mdp.return_(pi_old))
+def promise(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return (1 - mdp.gamma) * (anchor_bound(mdp, pi, pi_old, pi_pef) - mdp.return_(pi_old))
 
 
-def gain(P: Values, r: Values, gamma: Values, rho0: Values, pi_old: Values, pi_pef: Values) -> Values:
+def gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
     """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
-    mdp = TabularMDP(P, r, gamma, rho0)
     return lowest((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old))
 
 
-def cost(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
-    values = TabularMDP(P, r, gamma, rho0).action_value(pi_pef)
+def cost(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    values = mdp.action_value(pi_pef)
     return highest(abs(pi - pi_pef).sum(axis=-1) / 2 * (highest(values) - lowest(values)))
 
 
-def gain_minus_cost(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    return gain(P, r, gamma, rho0, pi_old, pi_pef) - cost(P, r, gamma, rho0, pi, pi_pef)
+def gain_minus_cost(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return gain(mdp, pi_old, pi_pef) - cost(mdp, pi, pi_pef)
 
 
-def gain_over_horizon(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    return gain(P, r, gamma, rho0, pi_old, pi_pef) / (1 - gamma) - cost(P, r, gamma, rho0, pi, pi_pef)
+def gain_over_horizon(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return gain(mdp, pi_old, pi_pef) / (1 - mdp.gamma) - cost(mdp, pi, pi_pef)
 
 
 THEOREM = Theorem(

@@ -11,27 +11,22 @@ from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import TRIPLE, TRIPLES, shortfall
 
 
-def shortfalls(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    return trailing(shortfall(P, r, gamma, rho0, pi, pi_old, pi_pef), 1)
+def shortfalls(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return trailing(shortfall(mdp, pi, pi_old, pi_pef), 1)
 
 
-def penalties(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
-    mdp = TabularMDP(P, r, gamma, rho0)
+def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), COMPARED)
 
 
-def second_order(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values) -> Values:
+def second_order(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     """The form of C2's penalty: linear in the divergence."""
-    eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
+    eps = worst_advantage(mdp, pi_pef)
     return each(lambda d: eps * pinsker_constant(d) * highest(d(pi, pi_pef)), COMPARED)
 
 
-def without_curvature(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_pef: Values
-) -> Values:
-    eps = worst_advantage(TabularMDP(P, r, gamma, rho0), pi_pef)
+def without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    eps = worst_advantage(mdp, pi_pef)
     return each(lambda d: 2 * eps * np.sqrt(highest(d(pi, pi_pef)) / 2), COMPARED)
 
 

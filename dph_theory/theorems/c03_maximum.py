@@ -8,34 +8,21 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._mdps import TRIPLE, TRIPLES
+from ._mdps import TRIPLE, TRIPLES, with_mdp
 
 
-def best_and_mixture(
-    P: Values,
-    r: Values,
-    gamma: Values,
-    rho0: Values,
-    pi: Values,
-    pi_old: Values,
-    pi_pef: Values,
-    weight: Values,
-) -> Values:
-    mdp = TabularMDP(P, r, gamma, rho0)
+def best_and_mixture(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, weight: Values) -> Values:
     mixture = weight * trpo_bound(mdp, pi, pi_old) + (1 - weight) * anchor_bound(mdp, pi, pi_old, pi_pef)
-    return trailing(1 - gamma, 1) * np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
+    return trailing(1 - mdp.gamma, 1) * np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
 
 
-def normalised_return(P: Values, r: Values, gamma: Values, rho0: Values, pi: Values) -> Values:
-    return trailing((1 - gamma) * TabularMDP(P, r, gamma, rho0).return_(pi), 1)
+def normalised_return(mdp: TabularMDP, pi: Values) -> Values:
+    return trailing((1 - mdp.gamma) * mdp.return_(pi), 1)
 
 
-def both_gains(
-    P: Values, r: Values, gamma: Values, rho0: Values, pi: Values, pi_old: Values, pi_pef: Values
-) -> Values:
-    mdp = TabularMDP(P, r, gamma, rho0)
+def both_gains(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     anchored = anchor_gain(mdp, pi_old, pi_pef) - anchor_penalty(mdp, pi, pi_pef)
-    return trailing((1 - gamma) * trpo_bound(mdp, pi, pi_old) + anchored, 1)
+    return trailing((1 - mdp.gamma) * trpo_bound(mdp, pi, pi_old) + anchored, 1)
 
 
 THEOREM = Theorem(
@@ -47,7 +34,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=best_and_mixture,
     rhs=normalised_return,
-    instances=chart(**TRIPLES.parts, weight=uniform(0, 1)),
+    instances=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
     expected=Verdict.CERTIFIED,
     tight=True,
     examples=({**TRIPLE, **example(weight=".5")},),
@@ -56,7 +43,7 @@ THEOREM = Theorem(
         neighbour("the gains of both bounds added, as C2 adds them", lhs=both_gains),
         neighbour(
             "a combination that is not convex",
-            instances=chart(**TRIPLES.parts, weight=uniform(1, 2)),
+            instances=chart(**TRIPLES.parts, weight=uniform(1, 2)).deriving(with_mdp),
         ),
     ),
 )

@@ -96,3 +96,13 @@ def test_examples_are_exact():
         ball = as_balls(instance)["base"][0, 0]
     assert ball.rad() < 1e-55
     assert as_floats(instance)["k"].tolist() == [3.0]
+
+
+def test_derived_parts_follow_from_the_others_and_are_no_coordinates():
+    plain = chart(p=rates(), k=integers(1, 3))
+    derived = plain.deriving(lambda p: {"failure": 1 - p})
+    instance = derived(np.full((2, derived.dimension), 0.2))
+    assert derived.dimension == plain.dimension
+    assert set(instance) == {"p", "k"}
+    assert derived.completed(instance)["failure"] == pytest.approx(1 - instance["p"])
+    assert plain.completed(instance) is instance

@@ -16,29 +16,26 @@ def test_the_anchor_bound_in_numbers():
     assert MDP.return_(OLD).item() == pytest.approx(5, rel=1e-12)
     assert anchor_bound(MDP, NEW, OLD, PEF).item() == pytest.approx(8, rel=1e-12)
     assert MDP.return_(NEW).item() > 8
-    assert c03_anchor.penalty(**{k: v for k, v in GIVEN.items() if k != "pi_old"}).item() == pytest.approx(
-        0.1, rel=1e-12
-    )
+    assert c03_anchor.penalty(MDP, NEW, PEF).item() == pytest.approx(0.1, rel=1e-12)
 
 
 def test_it_beats_trpo_here_and_is_the_best_bound():
     assert trpo_bound(MDP, NEW, OLD).item() < 5
     assert best_bound(MDP, NEW, OLD, PEF) == anchor_bound(MDP, NEW, OLD, PEF)
-    both = c03_maximum.best_and_mixture(**GIVEN, weight=np.array([0.5]))[0]
+    both = c03_maximum.best_and_mixture(MDP, NEW, OLD, PEF, np.array([0.5]))[0]
     assert both[0] == pytest.approx(0.8, rel=1e-12)
     assert both[1] == pytest.approx(0.05 * (8 + trpo_bound(MDP, NEW, OLD).item()), rel=1e-12)
 
 
 def test_it_promises_more_than_the_old_return_iff_the_penalty_is_below_delta():
-    assert c03_beats.promise(**GIVEN).item() == pytest.approx(0.3, rel=1e-12)
-    assert c03_beats.gain_minus_cost(**GIVEN).item() == pytest.approx(0.3, rel=1e-12)
-    far = {**GIVEN, "pi": np.array([[[0.55, 0.45], [0.1, 0.9]]])}
-    assert c03_beats.promise(**far).item() == pytest.approx(-0.05, rel=1e-11)
+    assert c03_beats.promise(MDP, NEW, OLD, PEF).item() == pytest.approx(0.3, rel=1e-12)
+    assert c03_beats.gain_minus_cost(MDP, NEW, OLD, PEF).item() == pytest.approx(0.3, rel=1e-12)
+    far = np.array([[[0.55, 0.45], [0.1, 0.9]]])
+    assert c03_beats.promise(MDP, far, OLD, PEF).item() == pytest.approx(-0.05, rel=1e-11)
 
 
 def test_the_family_in_numbers():
-    names = ("P", "r", "gamma", "rho0", "pi", "pi_pef")
-    penalties = c03_divergence.penalties(**{name: GIVEN[name] for name in names})[0]
+    penalties = c03_divergence.penalties(MDP, NEW, PEF)[0]
     # eps_pef = .9; the farther state has KL(pef || pi) = .1 log(1/2) + .9 log(9/8).
     forward = 0.1 * np.log(0.5) + 0.9 * np.log(1.125)
     assert penalties[0] == pytest.approx(1.8 * np.sqrt(forward / 2), rel=1e-11)
@@ -46,8 +43,7 @@ def test_the_family_in_numbers():
 
 
 def test_without_a_future_trpo_is_exact():
-    parts = {name: value for name, value in GIVEN.items() if name != "gamma"}
-    trpo = c03_myopic.trpo(**{name: value for name, value in parts.items() if name != "pi_pef"})
-    myopic = TabularMDP(GIVEN["P"], GIVEN["r"], np.array([0.0]), GIVEN["rho0"])
+    myopic = c03_myopic.without_future(GIVEN["P"], GIVEN["r"], GIVEN["rho0"])["mdp"]
+    trpo = trpo_bound(myopic, NEW, OLD)
     assert trpo == pytest.approx(myopic.return_(NEW), rel=1e-12)
-    assert (c03_myopic.anchor(**parts) < trpo).all()
+    assert (anchor_bound(myopic, NEW, OLD, PEF) < trpo).all()
