@@ -17,7 +17,7 @@ from ..divergences import (
 )
 from ..estimators import Estimator, x
 from ..fdivergence import FDivergence, u
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.balls import Values, normalised, only, trailing
 from ..restricted import distance_of_dirac
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Side
@@ -42,6 +42,11 @@ def logarithm_bound() -> Claims:
     yield Claim("log s - (1 - 1/s) is stationary at s = 1", sympy.diff(bound, s).subs(s, 1))
     yield Claim("and vanishes there", bound.subs(s, 1))
     yield Claim("and falls before 1, rises after it", sympy.diff(bound, s) * s**2 / (s - 1) - 1)
+
+
+def rates_of_base(base_rates: Values, solvable: Values) -> dict[str, Values]:
+    """The base rates A1(x), zero on the prompts that the base never solves."""
+    return {"A1": only(base_rates, solvable)}
 
 
 TWO_OF_FOUR = np.array([True, True, False, False])

@@ -3,8 +3,10 @@
 import sympy
 
 from ..divergences import JENSEN_SHANNON, alpha_divergence
+from ..numeric.balls import Values
 from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import Claim, Claims
+from ..tokens import sequences
 
 TWO_TOKENS = chart(
     pi_first=simplex(3), pi_second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3)
@@ -42,13 +44,20 @@ def token_deficits() -> Claims:
     yield Claim("alpha", 1 - w * (D1 + D2 - w * D1 * D2) - (1 - w * D1) * (1 - w * D2))
 
 
+def laws_of_sequences(
+    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values
+) -> dict[str, Values]:
+    """Policy and base as laws of the four sequences."""
+    return {"pi": sequences(pi_first, pi_second), "base": sequences(base_first, base_second)}
+
+
 SAMPLED = chart(
     pi_first=simplex(2),
     pi_second=simplex(2, 2),
     base_first=simplex(2),
     base_second=simplex(2, 2),
     valid=masks(4),
-)
+).deriving(laws_of_sequences)
 """Policy and base over sequences of two tokens, and a verifier of the four sequences."""
 SAMPLED_PAIR = example(
     pi_first=".6 .4",

@@ -4,28 +4,26 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mean_validity, solvable_share
-from ..numeric.balls import Values, only
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import rates_of_base
 
 
-def distances(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def distances(A1: Values, beta: Values) -> Values:
     mean = mean_validity(A1, beta)
     return np.stack([mean - A1.mean(axis=-1), solvable_share(A1) - mean], axis=-1)
 
 
-def vanishing(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def vanishing(base_rates: Values, solvable: Values, A1: Values, beta: Values) -> Values:
     odds = np.where(solvable, (1 - base_rates) / base_rates, 0 * base_rates)
     return np.stack(
         [np.expm1(1 / beta) * (A1 * (1 - A1)).mean(axis=-1), np.exp(-1 / beta) * odds.mean(axis=-1)], axis=-1
     )
 
 
-def with_every_prompt(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def with_every_prompt(A1: Values, beta: Values) -> Values:
     mean = mean_validity(A1, beta)
     return np.stack([mean - A1.mean(axis=-1), 1 - mean], axis=-1)
 
@@ -49,7 +47,9 @@ THEOREM = Theorem(
     lhs=distances,
     rhs=vanishing,
     # Below beta = 2e-3 the bound e^{1/beta} leaves the range of float64.
-    instances=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)),
+    instances=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(
+        rates_of_base
+    ),
     expected=Verdict.PROVED,
     examples=(
         example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e2"),

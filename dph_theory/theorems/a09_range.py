@@ -4,29 +4,26 @@ import numpy as np
 import sympy
 
 from ..binary_reward import mean_validity, solvable_share
-from ..numeric.balls import Values, only
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import rates_of_base
 
 
-def lower_ends(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def lower_ends(A1: Values, beta: Values) -> Values:
     return np.stack([A1.mean(axis=-1), mean_validity(A1, beta)], axis=-1)
 
 
-def upper_ends(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def upper_ends(A1: Values, beta: Values) -> Values:
     return np.stack([mean_validity(A1, beta), solvable_share(A1)], axis=-1)
 
 
-def below_best_rate(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def below_best_rate(A1: Values, beta: Values) -> Values:
     return np.stack([mean_validity(A1, beta), 2 * A1.mean(axis=-1)], axis=-1)
 
 
-def one_global_prompt(base_rates: Values, solvable: Values, beta: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def one_global_prompt(A1: Values, beta: Values) -> Values:
     return np.stack([A1.mean(axis=-1), mean_validity(A1.mean(axis=-1)[..., None], beta)], axis=-1)
 
 
@@ -47,7 +44,9 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=lower_ends,
     rhs=upper_ends,
-    instances=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)),
+    instances=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(
+        rates_of_base
+    ),
     expected=Verdict.PROVED,
     examples=(
         example(base_rates=".1 .3 .6", solvable=[True, True, True], beta=".38622661634118"),

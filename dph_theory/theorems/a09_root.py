@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..binary_reward import beta_for_mean_validity, beta_from_mu, mean_validity, solvable_share
-from ..numeric.balls import Values, only
+from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._lemmas import rates_of_base
 
 WIDTH = 1e-11
 """Relative half-width of the bracket: the root is a float64, and its condition costs some digits."""
@@ -23,25 +24,21 @@ def root(A1: Values, position: Values) -> Values:
     return beta + 0 * position
 
 
-def at_larger_beta(base_rates: Values, solvable: Values, position: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def at_larger_beta(A1: Values, position: Values) -> Values:
     reached = mean_validity(A1, root(A1, position) * (1 + WIDTH))
     return np.stack([reached, target(A1, position)], axis=-1)
 
 
-def at_smaller_beta(base_rates: Values, solvable: Values, position: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def at_smaller_beta(A1: Values, position: Values) -> Values:
     reached = mean_validity(A1, root(A1, position) * (1 - WIDTH))
     return np.stack([target(A1, position), reached], axis=-1)
 
 
-def two_percent_off(base_rates: Values, solvable: Values, position: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def two_percent_off(A1: Values, position: Values) -> Values:
     return np.stack([target(A1, position), mean_validity(A1, root(A1, position) * 1.02)], axis=-1)
 
 
-def as_one_prompt(base_rates: Values, solvable: Values, position: Values) -> Values:
-    A1 = only(base_rates, solvable)
+def as_one_prompt(A1: Values, position: Values) -> Values:
     beta = beta_from_mu(A1.mean(axis=-1), target(A1, position))
     return np.stack([target(A1, position), mean_validity(A1, beta)], axis=-1)
 
@@ -59,7 +56,7 @@ THEOREM = Theorem(
     # of the range would leave a float64 root fewer than 11 digits.
     instances=chart(
         base_rates=rates(3, low=1e-9, high=0.02), solvable=masks(3), position=uniform(0.02, 0.98)
-    ),
+    ).deriving(rates_of_base),
     expected=Verdict.CERTIFIED,
     # position 7/10 between E A1 = 1/3 and 1 is the mean validity .8
     examples=(example(base_rates=".1 .3 .6", solvable=[True, True, True], position=".7"),),

@@ -11,7 +11,7 @@ from ..estimators import k3_of_ratio, mean_on_filtered
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ..tokens import RatioLoss, filtered_token_loss, sequences
+from ..tokens import RatioLoss, filtered_token_loss
 from ._tokens import SAMPLED, SAMPLED_PAIR
 
 
@@ -21,26 +21,21 @@ def both(
     pi_second: Values,
     base_first: Values,
     base_second: Values,
+    pi: Values,
+    base: Values,
     valid: Values,
 ) -> Values:
     """The loss per token, and of the ratio of whole sequences."""
     tokens = filtered_token_loss(loss, pi_first, pi_second, base_first, base_second, valid)
-    pi, base = sequences(pi_first, pi_second), sequences(base_first, base_second)
     return np.stack([tokens, mean_on_filtered(loss, pi, base, valid)], axis=-1)
 
 
-def to_the_filtered_model(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
-    base, pi = sequences(base_first, base_second), sequences(pi_first, pi_second)
+def to_the_filtered_model(pi: Values, base: Values, valid: Values) -> Values:
     distance = FORWARD_KL(pi, filtered(base, valid))
     return (distance + np.log(valid_mass(base, valid)))[..., None]
 
 
-def to_the_base(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
-    base, pi = sequences(base_first, base_second), sequences(pi_first, pi_second)
+def to_the_base(pi: Values, base: Values, valid: Values) -> Values:
     return (FORWARD_KL(pi, base) + np.log(valid_mass(base, valid)))[..., None]
 
 

@@ -1,5 +1,7 @@
 """B3, token level: how far a small token loss (k2) can leave the rehearsed mass from A1."""
 
+from functools import partial
+
 import numpy as np
 import sympy
 
@@ -8,31 +10,20 @@ from ..estimators import k2_of_ratio
 from ..numeric.balls import Values, lowest
 from ..references import Source
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ..tokens import filtered_token_loss, sequences
+from ..tokens import filtered_token_loss
 from ._tokens import SAMPLED, SAMPLED_PAIR
 
 
-def off_the_base_rate(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
-    base, pi = sequences(base_first, base_second), sequences(pi_first, pi_second)
+def off_the_base_rate(pi: Values, base: Values, valid: Values) -> Values:
     law = filtered(base, valid)
     rarest = lowest(np.where(valid, law, 0 * law + 1))
     return rarest * np.square(np.log(valid_mass(pi, valid) / valid_mass(base, valid))) / 4
 
 
-def off_one(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
-    law = filtered(sequences(base_first, base_second), valid)
+def off_one(pi: Values, base: Values, valid: Values) -> Values:
+    law = filtered(base, valid)
     rarest = lowest(np.where(valid, law, 0 * law + 1))
-    return rarest * np.square(np.log(valid_mass(sequences(pi_first, pi_second), valid))) / 4
-
-
-def token_k2(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
-    return filtered_token_loss(k2_of_ratio, pi_first, pi_second, base_first, base_second, valid)
+    return rarest * np.square(np.log(valid_mass(pi, valid))) / 4
 
 
 def derivation() -> Claims:
@@ -53,7 +44,7 @@ THEOREM = Theorem(
     r" \le E_{p_*}\Big[\sum_{t\le T} \tfrac12\log^2 u_t\Big],\quad T = 2",
     relation=Relation.AT_MOST,
     lhs=off_the_base_rate,
-    rhs=token_k2,
+    rhs=partial(filtered_token_loss, k2_of_ratio),
     instances=SAMPLED,
     expected=Verdict.PROVED,
     examples=(SAMPLED_PAIR,),

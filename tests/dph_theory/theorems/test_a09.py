@@ -42,4 +42,4 @@ def test_a_never_solved_prompt_caps_the_mean_validity():
     rates, solvable = np.array([[0.1, 0.3, 0.6]]), np.array([[True, True, False]])
     A1 = balls.only(rates, solvable)
     assert binary_reward.mean_validity(A1, np.array([0.01])) == pytest.approx(2 / 3, rel=1e-12)
-    assert (a09_ends.distances(rates, solvable, np.array([0.1])) > 0).all()
+    assert (a09_ends.distances(A1, np.array([0.1])) > 0).all()

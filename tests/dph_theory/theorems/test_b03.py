@@ -73,7 +73,7 @@ def test_gauge_is_free_under_ref_and_not_on_filtered_samples():
 
 
 def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
-    given = as_floats(_tokens.SAMPLED_PAIR)
+    given = _tokens.SAMPLED.completed(as_floats(_tokens.SAMPLED_PAIR))
     token, sequence = b03_filtered.both(FORWARD_KL.generator, **given)[0]
     assert token == pytest.approx(sequence, rel=1e-14)
     target = (0.06 / 0.48, 0.42 / 0.48)
@@ -95,5 +95,6 @@ def test_equal_token_ratios_on_one_correct_sequence_attain_the_mass_bound():
     pi = np.array([[0.6, 0.4]]), np.array([[[0.6, 0.4], [0.5, 0.5]]])
     given = (*pi, *base, valid)
     assert valid_mass(sequences(*pi), valid) / valid_mass(sequences(*base), valid) == pytest.approx([4])
-    assert b03_mass.off_the_base_rate(*given) == pytest.approx(b03_mass.token_k2(*given), rel=1e-14)
-    assert b03_mass.token_k2(*given) == pytest.approx([np.log(2) ** 2], rel=1e-14)
+    token_k2 = b03_mass.THEOREM.rhs(*given)
+    assert b03_mass.off_the_base_rate(sequences(*pi), sequences(*base), valid) == pytest.approx(token_k2)
+    assert token_k2 == pytest.approx([np.log(2) ** 2], rel=1e-14)
