@@ -7,6 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
+from toy_lm import strategies
+from toy_lm.strategies.config import Config
+from toy_lm.strategies.results import Results
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -21,14 +24,13 @@ SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
-    exact = records["strategies"]
     tiny = records["styles"]["results"]
     ends = {"base": [*tiny["bases"]]}
     for run in tiny["runs"]:
         if run["name"] in STYLES and "main" in run["groups"]:
             ends.setdefault(run["name"], []).append(run["end"])
     return {
-        "strategies": list(_strategies(exact["config"], exact["results"])),
+        "strategies": list(_strategies(*strategies.read(records["strategies"]))),
         "styles": {
             "k": tiny["k"],
             "seeds": len(tiny["bases"]),
@@ -43,16 +45,16 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
     }
 
 
-def _strategies(config: Mapping[str, Any], exact: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _strategies(config: Config, exact: Results) -> Iterator[dict[str, Any]]:
     """The strategies model's curves at the comparison's strength, and where the direction matters most."""
-    named = {method["name"]: method["pass_at_draws"] for method in exact["methods"]}
-    alone = {"base": exact["base"]["pass_at_draws"], "GRPO": named["GRPO"]}
-    weak = exact["weak"]
-    for strength, found in ((config["strength"], named), (weak["strength"], weak["pass_at_draws"])):
+    named = {method.name: method.pass_at_draws for method in exact.methods}
+    alone = {"base": exact.base.pass_at_draws, "GRPO": named["GRPO"]}
+    weak = exact.weak
+    for strength, found in ((config.strength, named), (weak.strength, weak.pass_at_draws)):
         anchored = {name: found[name] for name in ON_D_PEF}
         # RKL is the reverse KL on all prompts, which is recorded at the comparison's strength only.
         everywhere = {"RKL": found[RKL]} if RKL in found else {}
-        yield {"strength": strength, "k": exact["draws"], "curves": {**alone, **everywhere, **anchored}}
+        yield {"strength": strength, "k": exact.draws, "curves": {**alone, **everywhere, **anchored}}
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from dph_theory import FORWARD_KL, REVERSE_KL
+from toy_lm import strategies
+from toy_lm.strategies.summary import by_alpha, directions
 from toy_lm.styles.summary import pass_at
 
 from ..figure import Figure
@@ -18,7 +19,6 @@ PLACES = ("D_pef", "all prompts")
 TINY_PLACES = {"rehearsed": "D_pef", "all": "all prompts"}
 TINY_NAMES = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
 K = 16
-_ENDS = {REVERSE_KL.name: 0.0, FORWARD_KL.name: 1.0}
 
 Point = list[float]
 """Pass@1 and Pass@16."""
@@ -26,44 +26,32 @@ Point = list[float]
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Points (Pass@1, Pass@16) by place, divergence and strength, in both models; the sweep of alpha."""
-    exact = records["strategies"]
-    tiny = records["styles"]["results"]
-    results = exact["results"]
+    run, exact = strategies.read(records["strategies"])
     points = [
         {
-            "place": row["place"],
+            "place": row.place,
             "divergence": name,
-            "strength": row["strength"],
-            "point": [row["pass_at_1"][name], row["pass_at_k"][name]],
+            "strength": row.strength,
+            "point": [row.pass_at_1[name], row.pass_at_k[name]],
         }
-        for row in results["directions"]
-        for name in row["pass_at_1"]
+        for row in directions(run, exact.sweep)
+        for name in row.pass_at_1
     ]
+    alphas = {strength: by_alpha(run, exact.sweep, strength, PLACES[0]) for strength in run.strengths}
+    free = exact.method("GRPO")
     return {
         "strategies": {
-            "k": exact["config"]["coverage_draws"],
-            "base": [results["base"]["pass_at_1"], results["base"]["pass_at_k"]],
-            "none": [results["methods"][0]["pass_at_1"], results["methods"][0]["pass_at_k"]],
+            "k": run.coverage_draws,
+            "base": [exact.base.pass_at_1, exact.base.pass_at_k],
+            "none": [free.pass_at_1, free.pass_at_k],
             "points": points,
-            "alpha": _alphas(results["sweep"], exact["config"]["conditioning"]),
+            "alpha": [
+                {"strength": strength, "alpha": list(curve), "pass_at_k": list(curve.values())}
+                for strength, curve in alphas.items()
+            ],
         },
-        "styles": {"k": K, **_tiny(tiny)},
+        "styles": {"k": K, **_tiny(records["styles"]["results"])},
     }
-
-
-def _alphas(blocks: Iterable[Mapping[str, Any]], conditioning: float) -> list[dict[str, Any]]:
-    """On D_pef, for each strength: Pass@k along alpha, from 0, the reverse KL, to 1, the forward KL."""
-    found: dict[float, dict[float, float]] = {}
-    for block in blocks:
-        alpha = _ENDS.get(block["divergence"], block["alpha"])
-        if block["place"] == PLACES[0] and alpha is not None:
-            values = block["pass_at_k"][block["conditioning"].index(conditioning)]
-            for strength, value in zip(block["strength"], values, strict=True):
-                found.setdefault(strength, {})[alpha] = value
-    return [
-        {"strength": strength, "alpha": sorted(curve), "pass_at_k": [curve[alpha] for alpha in sorted(curve)]}
-        for strength, curve in found.items()
-    ]
 
 
 def _tiny(results: Mapping[str, Any]) -> dict[str, Any]:

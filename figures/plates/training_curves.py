@@ -1,12 +1,14 @@
 """Along training: what Pass@k loses, and the excess KL that tells it, in both models."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
+from toy_lm import strategies
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -18,23 +20,23 @@ STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Pass@k and excess KL along training, exact for strategies, over seeds for the tiny transformer."""
-    exact = records["strategies"]
+    run_config, exact = strategies.read(records["strategies"])
     tiny = records["styles"]["results"]
-    named = {method["name"]: method for method in exact["results"]["methods"]}
+    named = {name: exact.method(name) for name in STRATEGIES}
     runs: dict[str, list[Any]] = {}
     for run in tiny["runs"]:
         if run["name"] in STYLES and "main" in run["groups"]:
             runs.setdefault(run["name"], []).append(run["curve"])
     return {
         "strategies": {
-            "k": exact["config"]["coverage_draws"],
-            "fall": exact["config"]["fall"],
-            "step": named["GRPO"]["training"]["step"],
+            "k": run_config.coverage_draws,
+            "fall": run_config.fall,
+            "step": named["GRPO"].step,
             "curves": {
-                name: {key: named[name]["training"][key] for key in ("pass_at_k", "excess_kl")}
-                for name in STRATEGIES
+                name: {"pass_at_k": method.pass_at_k_curve, "excess_kl": method.excess_kl_curve}
+                for name, method in named.items()
             },
-            "leads": named["GRPO"]["leads"],
+            "leads": [asdict(lead) | {"lead": lead.lead} for lead in named["GRPO"].leads],
         },
         "styles": {
             "k": 8,

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from toy_lm import strategies
 from toy_lm.collapse.results import FAMILIES, Reference, read, select
+from toy_lm.strategies.summary import Direction, directions
 
 from ..results import store
 
@@ -31,15 +33,15 @@ def records(folder: Path = store.NUMBERS) -> dict[str, Record]:
 
 def guide(stored: Mapping[str, Record]) -> str:
     """The page, from the records of the three toy experiments and, if there, the full-scale demo's."""
-    strategies, styles, collapse = _toys(stored)
+    shared, styles, collapse = _toys(stored)
     return TEMPLATE.read_text(encoding="utf-8").format(
-        anchor=_anchor(strategies),
-        direction=_direction(strategies),
-        by_strength=_by_strength(strategies),
+        anchor=_anchor(shared),
+        direction=_direction(shared),
+        by_strength=_by_strength(shared),
         transformer=_transformer(styles),
         by_method=_by_method(styles),
-        strength=_strength(strategies),
-        place=_place(strategies),
+        strength=_strength(shared),
+        place=_place(shared),
         misspecified=_misspecified(collapse),
         kept=_kept(collapse),
         said="\n".join(_said(KINDS[name][2], record["findings"]) for name, record in stored.items()),
@@ -48,10 +50,10 @@ def guide(stored: Mapping[str, Record]) -> str:
 
 def in_short(stored: Mapping[str, Record]) -> str:
     """What was found, a line an experiment, with the command that finds it."""
-    strategies, styles, collapse = _toys(stored)
-    changes = f"{_change(strategies, 'GRPO')}; {_change(strategies, 'DPH-F')}"
+    shared, styles, collapse = _toys(stored)
+    changes = f"{_change(shared, 'GRPO')}; {_change(shared, 'DPH-F')}"
     lines = {
-        "strategies": f"{changes}. {_direction(strategies)}",
+        "strategies": f"{changes}. {_direction(shared)}",
         "styles": _transformer(styles),
         "collapse": _misspecified(collapse),
     }
@@ -68,10 +70,10 @@ def _toys(stored: Mapping[str, Record]) -> tuple[Record, Record, Record]:
 def _anchor(record: Record) -> str:
     """What becomes of Pass@k without one, and with the weakest that keeps it."""
     base, k = record["results"]["base"], record["config"]["coverage_draws"]
-    kept = [row for row in _at(record, "D_pef") if row["pass_at_k"]["forward KL"] >= base["pass_at_k"]]
+    kept = [row for row in _at(record, "D_pef") if row.pass_at_k["forward KL"] >= base["pass_at_k"]]
     words = f"{_change(record, 'GRPO')}; {_change(record, 'DPH-F')} (`dph toy strategies`). "
     if kept:
-        weakest = min(row["strength"] for row in kept)
+        weakest = min(row.strength for row in kept)
         words += f"There a forward KL of strength {weakest:.3g} is the weakest tried that keeps Pass@{k}. "
     else:
         words += f"There no strength of the forward KL that was tried keeps Pass@{k}. "
@@ -91,18 +93,18 @@ def _change(record: Record, name: str) -> str:
     )
 
 
-def _at(record: Record, place: str) -> list[Record]:
+def _at(record: Record, place: str) -> list[Direction]:
     """The comparison of directions at one place, from the weakest anchor to the strongest."""
-    rows = [row for row in record["results"]["directions"] if row["place"] == place]
-    return sorted(rows, key=lambda row: row["strength"])
+    config, results = strategies.read(record)
+    return [row for row in directions(config, results.sweep) if row.place == place]
 
 
 def _direction(record: Record) -> str:
     rows, k = _at(record, "D_pef"), record["config"]["coverage_draws"]
-    widest = max(rows, key=lambda row: abs(row["gap"]))
-    ahead, behind = ("forward KL", "reverse KL") if widest["gap"] > 0 else ("reverse KL", "forward KL")
-    alike = [row["strength"] for row in rows if abs(row["gap"]) < FADED]
-    strong = [s for s in alike if all(t in alike for t in (r["strength"] for r in rows) if t >= s)]
+    widest = max(rows, key=lambda row: abs(row.gap))
+    ahead, behind = ("forward KL", "reverse KL") if widest.gap > 0 else ("reverse KL", "forward KL")
+    alike = [row.strength for row in rows if abs(row.gap) < FADED]
+    strong = [s for s in alike if all(t in alike for t in (r.strength for r in rows) if t >= s)]
     fades = (
         f"from strength {min(strong):.3g} on the two differ by less than {FADED:g}"
         if strong
@@ -110,16 +112,16 @@ def _direction(record: Record) -> str:
     )
     return (
         f"At equal strength eta f''(1) on D_pef the {ahead} keeps more than the {behind} where the choice "
-        f"matters most: Pass@{k} {widest['pass_at_k'][ahead]:.3f} against {widest['pass_at_k'][behind]:.3f} "
-        f"at strength {widest['strength']:.3g}; {fades}."
+        f"matters most: Pass@{k} {widest.pass_at_k[ahead]:.3f} against {widest.pass_at_k[behind]:.3f} "
+        f"at strength {widest.strength:.3g}; {fades}."
     )
 
 
 def _by_strength(record: Record) -> str:
     rows, k = _at(record, "D_pef"), record["config"]["coverage_draws"]
-    names = list(rows[0]["pass_at_k"])
+    names = list(rows[0].pass_at_k)
     cells = [
-        [f"{row['strength']:.3g}", *(f"{row['pass_at_k'][n]:.3f}" for n in names), f"{row['gap']:+.3f}"]
+        [f"{row.strength:.3g}", *(f"{row.pass_at_k[n]:.3f}" for n in names), f"{row.gap:+.3f}"]
         for row in rows
     ]
     head = [f"eta f''(1); Pass@{k}:", *names, "forward less reverse"]
@@ -129,12 +131,11 @@ def _by_strength(record: Record) -> str:
 def _strength(record: Record) -> str:
     base, rows, k = record["results"]["base"], _at(record, "D_pef"), record["config"]["coverage_draws"]
     both = [
-        row["strength"]
+        row.strength
         for row in rows
-        if row["pass_at_1"]["forward KL"] > base["pass_at_1"]
-        and row["pass_at_k"]["forward KL"] > base["pass_at_k"]
+        if row.pass_at_1["forward KL"] > base["pass_at_1"] and row.pass_at_k["forward KL"] > base["pass_at_k"]
     ]
-    best = max(rows, key=lambda row: row["pass_at_1"]["forward KL"])
+    best = max(rows, key=lambda row: row.pass_at_1["forward KL"])
     span = (
         f"At strengths from {min(both):.3g} to {max(both):.3g} of those tried, the forward KL on D_pef "
         f"raises both Pass@1 and Pass@{k}"
@@ -142,8 +143,8 @@ def _strength(record: Record) -> str:
         else f"No strength that was tried raises both Pass@1 and Pass@{k}"
     )
     return (
-        f"{span}; Pass@1 is highest at {best['strength']:.3g}, with {best['pass_at_1']['forward KL']:.3f} "
-        f"and Pass@{k} {best['pass_at_k']['forward KL']:.3f}. Strength is eta f''(1): compare divergences at "
+        f"{span}; Pass@1 is highest at {best.strength:.3g}, with {best.pass_at_1['forward KL']:.3f} "
+        f"and Pass@{k} {best.pass_at_k['forward KL']:.3f}. Strength is eta f''(1): compare divergences at "
         "equal strength, which asks for twice the eta with the JS generator and the same with alpha "
         "([B9](theorems/b09.md)). The scale depends on the model and the optimiser: in a run of yours, raise "
         "eta until the excess KL stays flat."

@@ -2,4 +2,5 @@
 
 from .config import Config as Config
 from .experiment import run as run
+from .results import read as read
 from .tables import tables as tables

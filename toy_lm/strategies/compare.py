@@ -1,22 +1,21 @@
 """The methods side by side: their whole training on the task, and their ends on random tasks."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.intervals import mean_interval
-from dph_theory.numeric.balls import Values
-from dph_theory.support.progress import StageProgress
 
 from ..meter import lead_time
 from .config import Config
-from .measure import mean_pass_at_k, measure
-from .policy import pass_rates
+from .measure import Measures, mean_pass_at_k, measure
+from .results import Lead, Method, OnRandomTasks, Row, Score, WhereDirectionMatters
+from .summary import Direction
 from .sweep import PLACES, kept_steps
 from .task import random_tasks
-from .train import Anchor, Trajectory, train
+from .train import Anchor, train
 
 _DPH = {"forward KL": "DPH-F", "JS": "DPH-JS", "alpha": "DPH-alpha"}
 """li2025choice's names of the mass-covering anchors on rehearsed prompts."""
@@ -40,86 +39,66 @@ def methods(config: Config) -> Iterator[Named]:
             yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
 
 
-def compare(config: Config, done: StageProgress) -> dict[str, Any]:
-    """The base's pass@k, and of each method the curves over k and along training, and its lead times."""
-    task, ks, jobs = config.task, np.array(config.draws), list(methods(config))
-    rows = []
+def compare(config: Config, done: Callable[[int, int], None]) -> tuple[Score, tuple[Method, ...]]:
+    """What the base does, and what each method makes of it."""
+    jobs, rows = list(methods(config)), []
     for number, method in enumerate(jobs):
         done(number, len(jobs))
         rows.append(_method(config, method))
     done(len(jobs), len(jobs))
-    base = task.base_law
-    return {
-        "draws": ks.tolist(),
-        "base": {
-            "pass_at_draws": mean_pass_at_k(base, task, ks).tolist(),
-            **{name: float(value) for name, value in _measured(config, base).items()},
-        },
-        "methods": rows,
-    }
+    measured = measure(config.task.base_law, config.task, config.coverage_draws)
+    base = Score(**_floats(measured), pass_at_draws=_pass_at_draws(config, config.task.base_law))
+    return base, tuple(rows)
 
 
-def _measured(config: Config, outcomes: np.ndarray) -> dict[str, Values]:
-    return measure(outcomes, config.task, config.coverage_draws)._asdict()
-
-
-def _method(config: Config, method: Named) -> dict[str, Any]:
+def _method(config: Config, method: Named) -> Method:
     every = np.arange(config.steps + 1)
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
-    along = _measured(config, run.outcomes)
-    shown = kept_steps(config.steps)
-    return {
-        "name": method.name,
-        "divergence": method.anchor.divergence.name if method.anchor else None,
-        "everywhere": method.anchor.everywhere if method.anchor else None,
-        "eta": method.eta,
-        "training": {
-            "step": shown.tolist(),
-            **{name: values[shown].tolist() for name, values in along.items()},
-        },
-        **{name: float(values[-1]) for name, values in along.items()},
-        "guarantee_margin": float((along["easy_rate"] - along["guarantee"]).min()),
-        "leads": [_lead(config, every, along, rise) for rise in config.rises],
-        **_end(config, run),
-    }
+    along = measure(run.outcomes, config.task, config.coverage_draws)
+    kept = kept_steps(config.steps)
+    leads = (
+        Lead(
+            rise=rise,
+            **lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall)._asdict(),
+        )
+        for rise in config.rises
+    )
+    return Method(
+        **_floats(Measures(*(values[-1] for values in along))),
+        pass_at_draws=_pass_at_draws(config, run.outcomes[-1]),
+        name=method.name,
+        eta=method.eta,
+        guarantee_margin=float((along.easy_rate - along.guarantee).min()),
+        leads=tuple(leads),
+        step=tuple(kept.tolist()),
+        pass_at_k_curve=tuple(along.pass_at_k[kept].tolist()),
+        excess_kl_curve=tuple(along.excess_kl[kept].tolist()),
+    )
 
 
-def _lead(config: Config, steps: np.ndarray, along: dict[str, Values], rise: float) -> dict[str, Any]:
-    found = lead_time(steps, along["excess_kl"], along["pass_at_k"], rise=rise, fall=config.fall)
-    return {"rise": rise, **found._asdict(), "lead": found.lead}
+def _floats(measured: Measures) -> dict[str, float]:
+    return {name: float(value) for name, value in measured._asdict().items()}
 
 
-def _end(config: Config, run: Trajectory) -> dict[str, Any]:
-    """What the trained policy does: pass@k over k, its rate on each type, its strategies, its skills."""
-    last, half = run.outcomes[-1], len(config.base)
-    return {
-        "pass_at_draws": mean_pass_at_k(last, config.task, np.array(config.draws)).tolist(),
-        "pass_rates": pass_rates(last).tolist(),
-        "strategies": (last[:, :half] + last[:, half:]).tolist(),
-        "skill": run.skill[-1].tolist(),
-    }
+def _pass_at_draws(config: Config, outcomes: np.ndarray) -> Row:
+    return tuple(mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist())
 
 
-def where_direction_matters(config: Config, directions: list[dict[str, Any]]) -> dict[str, Any]:
+def where_direction_matters(config: Config, directions: Sequence[Direction]) -> WhereDirectionMatters:
     """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
-    on_rehearsed = [row for row in directions if row["place"] == "D_pef"]
-    strength = max(on_rehearsed, key=lambda row: abs(row["gap"]))["strength"]
+    on_rehearsed = [row for row in directions if row.place == "D_pef"]
+    strength = max(on_rehearsed, key=lambda row: abs(row.gap)).strength
     ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
     for direction, divergence in config.divergences.items():
         eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
         run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
-        name = _DPH.get(direction, f"{direction} on D_pef")
-        curves[name] = mean_pass_at_k(run.outcomes[-1], config.task, np.array(config.draws)).tolist()
-    return {"strength": strength, "pass_at_draws": curves}
+        curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run.outcomes[-1])
+    return WhereDirectionMatters(strength=strength, pass_at_draws=curves)
 
 
-def on_random_tasks(config: Config, rng: np.random.Generator) -> dict[str, Any]:
-    """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k.
-
-    Means come with 95% Student-t intervals over tasks; "rise_and_fall" is the share of tasks on which pass@1
-    rises while pass@k falls.
-    """
+def on_random_tasks(config: Config, rng: np.random.Generator) -> tuple[OnRandomTasks, ...]:
+    """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k."""
     task = random_tasks(config.random_tasks, len(config.base), config.easy_rate, rng)
     conditioning, ends = np.array(config.conditioning), np.array([0, config.steps])
     rows = []
@@ -129,12 +108,11 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> dict[str, Any]:
         found = measure(run.outcomes, task, config.coverage_draws)
         one, many = (np.diff(values, axis=0)[0] for values in (found.pass_at_1, found.pass_at_k))
         rows.append(
-            {
-                "name": name,
-                "tasks": config.random_tasks,
-                "pass_at_1_change": [float(v) for v in mean_interval(one)],
-                "pass_at_k_change": [float(v) for v in mean_interval(many)],
-                "rise_and_fall": float(np.mean((one > 0) & (many < 0))),
-            }
+            OnRandomTasks(
+                name=name,
+                pass_at_1_change=tuple(map(float, mean_interval(one))),
+                pass_at_k_change=tuple(map(float, mean_interval(many))),
+                rise_and_fall=float(np.mean((one > 0) & (many < 0))),
+            )
         )
-    return {"methods": rows}
+    return tuple(rows)

@@ -1,23 +1,22 @@
 """The experiment from its configuration to its record."""
 
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dph_theory.numeric.arrays import whole
+from dph_theory.support.frozen import as_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
 
 from .compare import compare, on_random_tasks, where_direction_matters
 from .config import Config
 from .findings import findings
-from .summary import directions, meter
+from .results import KIND, Results
+from .summary import directions
 from .sweep import sweep
 from .target import targets
-
-KIND = "toy.strategies"
 
 
 def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
@@ -28,16 +27,27 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     """
     whole("seed", seed, at_least=0)
     tell = progress or silent
-    results = compare(config, partial(tell, "methods"))
-    results["sweep"] = sweep(config, partial(tell, "sweep"))
-    results["directions"] = directions(config, results["sweep"])
-    results["weak"] = where_direction_matters(config, results["directions"])
-    results["meter"] = meter(config, results["sweep"])
+    base, methods = compare(config, partial(tell, "methods"))
+    blocks = sweep(config, partial(tell, "sweep"))
+    weak = where_direction_matters(config, directions(config, blocks))
     tell("targets and random tasks", 0, 2)
-    results["targets"] = targets(config)
+    aims = targets(config)
     tell("targets and random tasks", 1, 2)
-    results["random_tasks"] = on_random_tasks(config, np.random.default_rng(seed))
+    results = Results(
+        draws=config.draws,
+        base=base,
+        methods=methods,
+        sweep=blocks,
+        weak=weak,
+        targets=aims,
+        random_tasks=on_random_tasks(config, np.random.default_rng(seed)),
+    )
     tell("targets and random tasks", 2, 2)
-    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
-    said = findings(config, results)
-    return record(KIND, seed=seed, config=plain, results=results, findings=said, packages=("numpy", "scipy"))
+    return record(
+        KIND,
+        seed=seed,
+        config=as_json(config),
+        results=as_json(results),
+        findings=findings(config, results),
+        packages=("numpy", "scipy"),
+    )

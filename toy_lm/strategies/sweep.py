@@ -1,16 +1,16 @@
 """Where and how the policy is anchored: every divergence, place, strength and conditioning, in batches."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Int
 
 from dph_theory import FDivergence, alpha_divergence
+from dph_theory.numeric.balls import Values
 from dph_theory.support.progress import StageProgress
 
 from ..meter import LeadTime, lead_time
 from .config import Config
 from .measure import Measures, measure
+from .results import Block, Row
 from .train import Anchor, train
 
 PLACES = {"D_pef": False, "all prompts": True}
@@ -19,7 +19,7 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
 
 
-def sweep(config: Config, done: StageProgress) -> list[dict[str, Any]]:
+def sweep(config: Config, done: StageProgress) -> tuple[Block, ...]:
     """One block without an anchor, and one for each divergence and place.
 
     Matrices are [conditioning][strength]; the strengths are eta f''(1). Alphas other than the configured one
@@ -35,7 +35,7 @@ def sweep(config: Config, done: StageProgress) -> list[dict[str, Any]]:
         done(number, len(jobs))
         blocks.append(_block(config, *job))
     done(len(jobs), len(jobs))
-    return blocks
+    return tuple(blocks)
 
 
 def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
@@ -46,37 +46,38 @@ def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
 
 def _block(
     config: Config, divergence: FDivergence | None, place: str | None, conditionings: tuple[float, ...]
-) -> dict[str, Any]:
+) -> Block:
     strengths = np.array(config.strengths if divergence else (0.0,))
     eta = strengths / divergence.curvature if divergence else strengths
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
-    shape = (len(conditionings), len(eta))
     keep = kept_steps(config.steps)
     run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
     found = measure(run.outcomes, config.task, config.coverage_draws)
-    return {
-        "divergence": divergence.name if divergence else None,
-        "alpha": divergence.alpha if divergence else None,
-        "place": place,
-        "conditioning": list(conditionings),
-        "strength": strengths.tolist(),
-        "eta": eta.tolist(),
-        **{name: values[-1].tolist() for name, values in found._asdict().items()},
-        **_leads(config, keep, found, shape),
-    }
+    times = [_lead_times(config, keep, found, rise) for rise in config.rises]
+    return Block(
+        divergence=divergence.name if divergence else None,
+        alpha=divergence.alpha if divergence else None,
+        place=place,
+        conditioning=conditionings,
+        strength=tuple(strengths.tolist()),
+        pass_at_1=_matrix(found.pass_at_1[-1]),
+        pass_at_k=_matrix(found.pass_at_k[-1]),
+        coverage_step=tuple(tuple(at.coverage_step for at in row) for row in times[0]),
+        meter_step=tuple(tuple(tuple(at.meter_step for at in row) for row in matrix) for matrix in times),
+    )
 
 
-def _leads(config: Config, steps: np.ndarray, found: Measures, shape: tuple[int, int]) -> dict[str, Any]:
-    """When coverage fell [conditioning][strength]; when the meter warned [rise][conditioning][strength]."""
-    rows, columns = shape
-    curves = [
-        [(found.excess_kl[:, i, j], found.pass_at_k[:, i, j]) for j in range(columns)] for i in range(rows)
+def _matrix(values: Values) -> tuple[Row, ...]:
+    return tuple(map(tuple, np.asarray(values).tolist()))
+
+
+def _lead_times(config: Config, steps: np.ndarray, found: Measures, rise: float) -> list[list[LeadTime]]:
+    """When the meter warned and when coverage fell, [conditioning][strength]."""
+    rows, columns = found.excess_kl.shape[1:]
+    return [
+        [
+            lead_time(steps, found.excess_kl[:, i, j], found.pass_at_k[:, i, j], rise=rise, fall=config.fall)
+            for j in range(columns)
+        ]
+        for i in range(rows)
     ]
-
-    def times(rise: float) -> list[list[LeadTime]]:
-        return [[lead_time(steps, *curve, rise=rise, fall=config.fall) for curve in row] for row in curves]
-
-    return {
-        "coverage_step": [[at.coverage_step for at in row] for row in times(config.rises[0])],
-        "meter_step": [[[at.meter_step for at in row] for row in times(rise)] for rise in config.rises],
-    }

@@ -1,68 +1,99 @@
 """The record as tables a person can read."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.table import Table
 
-from dph_theory.support.record import checked
-
-from .experiment import KIND
+from .config import Config
+from .results import Results, Targets, read
+from .summary import Direction, Warnings, directions, meter
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """The methods, the places and directions of the penalty, the targets, the meter.
+    """The methods, training without an anchor, places and directions, targets, the meter, random tasks.
 
     Raises ValueError for what is no record of this experiment.
     """
-    record = checked(record, KIND)
-    config, results = record["config"], record["results"]
+    config, results = read(record)
     return [
         _methods(config, results),
-        _directions(config, results["directions"]),
-        _targets(config, results["targets"]),
-        _meter(config, results["meter"]),
+        _without_anchor(config, results),
+        _directions(config, directions(config, results.sweep)),
+        _targets(config, results.targets),
+        _meter(config, meter(config, results.sweep)),
+        _random_tasks(config, results),
     ]
 
 
-def _methods(config: dict[str, Any], results: dict[str, Any]) -> Table:
-    k = config["coverage_draws"]
-    headers = ("eta", "Pass@1", f"Pass@{k}", "excess KL", "guarantee on E", "entropy on E")
-    table = Table("method", *headers, title=f"Methods at g = {config['conditioning']:g}", pad_edge=False)
-    for row in ({"name": "base", "eta": 0.0, **results["base"]}, *results["methods"]):
-        cells = (row[key] for key in ("pass_at_1", "pass_at_k", "excess_kl", "guarantee", "easy_entropy"))
-        table.add_row(row["name"], f"{row['eta']:g}", *(f"{cell:.3f}" for cell in cells))
+def _methods(config: Config, results: Results) -> Table:
+    k = config.coverage_draws
+    headers = (
+        "eta",
+        "Pass@1",
+        f"Pass@{k}",
+        "excess KL",
+        "guarantee on E",
+        "its least margin",
+        "entropy on E",
+    )
+    table = Table("method", *headers, title=f"Methods at g = {config.conditioning:g}", pad_edge=False)
+    first = ("base", "0", 0.0, results.base)
+    rows = [(row.name, f"{row.eta:g}", row.guarantee_margin, row) for row in results.methods]
+    for name, eta, margin, row in (first, *rows):
+        cells = (row.pass_at_1, row.pass_at_k, row.excess_kl, row.guarantee, margin, row.easy_entropy)
+        table.add_row(name, eta, *(f"{cell:.3f}" for cell in cells))
     return table
 
 
-def _directions(config: dict[str, Any], rows: list[dict[str, Any]]) -> Table:
-    k = config["coverage_draws"]
-    names = list(rows[0]["pass_at_k"])
+def _without_anchor(config: Config, results: Results) -> Table:
+    k, free = config.coverage_draws, results.sweep[0]
+    title = "GRPO by conditioning g: 0 for strategies that all types share, large for each type's own"
+    table = Table("g", "Pass@1", f"Pass@{k}", title=title, pad_edge=False)
+    for g, (one,), (many,) in zip(free.conditioning, free.pass_at_1, free.pass_at_k, strict=True):
+        table.add_row(f"{g:g}", f"{one:.3f}", f"{many:.3f}")
+    return table
+
+
+def _directions(config: Config, rows: Sequence[Direction]) -> Table:
+    k = config.coverage_draws
+    names = list(rows[0].pass_at_k)
     title = f"Pass@1 / Pass@{k} by place, strength and direction of the penalty"
     table = Table("place", "eta f''(1)", *names, f"gap in Pass@{k}", title=title, pad_edge=False)
     for row in rows:
-        cells = (f"{row['pass_at_1'][name]:.3f} / {row['pass_at_k'][name]:.3f}" for name in names)
-        table.add_row(row["place"], f"{row['strength']:g}", *cells, f"{row['gap']:+.4f}")
+        cells = (f"{row.pass_at_1[name]:.3f} / {row.pass_at_k[name]:.3f}" for name in names)
+        table.add_row(row.place, f"{row.strength:g}", *cells, f"{row.gap:+.4f}")
     return table
 
 
-def _targets(config: dict[str, Any], found: dict[str, Any]) -> Table:
-    reached = [f"reached, g = {g:g}" for g in config["conditionings"]]
+def _targets(config: Config, found: Targets) -> Table:
+    reached = [f"reached, g = {g:g}" for g in config.conditionings]
     headers = ("target", "beta", "unrestricted", "best of family", *reached)
     table = Table(*headers, title="KL control: mean validity predicted and reached", pad_edge=False)
-    columns = (found["beta"], found["unrestricted"], found["best_of_family"], *found["reached"])
-    for target, *cells in zip(found["target"], *columns, strict=True):
+    columns = (found.beta, found.unrestricted, found.best_of_family, *found.reached)
+    for target, *cells in zip(found.target, *columns, strict=True):
         table.add_row(f"{target:g}", *(f"{cell:.4f}" for cell in cells))
     return table
 
 
-def _meter(config: dict[str, Any], rows: list[dict[str, Any]]) -> Table:
+def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
     headers = ("rise in nats", "fell", "warned before", "median lead", "shortest lead", "false alarms")
-    title = f"The collapse meter before Pass@{config['coverage_draws']} falls by {config['fall']:g}"
+    title = f"The collapse meter before Pass@{config.coverage_draws} falls by {config.fall:g}"
     table = Table(*headers, title=title, pad_edge=False)
     for row in rows:
-        shown = (row[key] for key in ("median_lead", "shortest_lead"))
-        leads = ("-" if lead is None else f"{lead:g}" for lead in shown)
-        others = row["trainings"] - row["fell"]
-        counts = (f"{row['fell']} of {row['trainings']}", f"{row['warned_before']} of {row['fell']}")
-        table.add_row(f"{row['rise']:g}", *counts, *leads, f"{row['false_alarms']} of {others}")
+        leads = ("-" if lead is None else f"{lead:g}" for lead in (row.median_lead, row.shortest_lead))
+        counts = (f"{row.fell} of {row.trainings}", f"{row.warned_before} of {row.fell}")
+        table.add_row(f"{row.rise:g}", *counts, *leads, f"{row.false_alarms} of {row.trainings - row.fell}")
+    return table
+
+
+def _random_tasks(config: Config, results: Results) -> Table:
+    k = config.coverage_draws
+    title = f"{config.random_tasks} random tasks: mean changes with 95% intervals"
+    headers = ("Pass@1", f"Pass@{k}", f"Pass@1 up and Pass@{k} down")
+    table = Table("method", *headers, title=title, pad_edge=False)
+    for row in results.random_tasks:
+        changes = (row.pass_at_1_change, row.pass_at_k_change)
+        cells = ("{:+.3f} ({:+.3f} to {:+.3f})".format(*change) for change in changes)
+        table.add_row(row.name, *cells, f"{row.rise_and_fall:.0%}")
     return table

@@ -1,7 +1,5 @@
 """Validity by request: KL control with the one beta that should give a mean validity, and what it gives."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 
@@ -11,11 +9,12 @@ from dph_theory.numeric.balls import trailing
 from .config import Config
 from .measure import mean_pass_at_k
 from .policy import pass_rates
+from .results import Targets
 from .task import Task
 from .train import Anchor, train
 
 
-def targets(config: Config) -> dict[str, Any]:
+def targets(config: Config) -> Targets:
     """Mean validity predicted and reached for each target, rows over conditionings where policies share.
 
     "unrestricted" trains a free law of outcomes on every type; "best_of_family" is the optimum of the shared
@@ -37,15 +36,14 @@ def targets(config: Config) -> dict[str, Any]:
         config.optimiser._replace(group=None),
         np.array([0, config.steps]),
     ).outcomes[-1]
-    return {
-        "target": mean.tolist(),
-        "beta": beta.tolist(),
-        "predicted": (task.weights * mu).sum(axis=-1).tolist(),
-        "unrestricted": mean_pass_at_k(free, task, 1).tolist(),
-        "best_of_family": (task.weights * family).sum(axis=-1).tolist(),
-        "reached": mean_pass_at_k(shared, task, 1).tolist(),
-        "reached_pass_at_k": mean_pass_at_k(shared, task, config.coverage_draws).tolist(),
-    }
+    return Targets(
+        target=config.targets,
+        beta=tuple(beta.tolist()),
+        predicted=tuple((task.weights * mu).sum(axis=-1).tolist()),
+        unrestricted=tuple(mean_pass_at_k(free, task, 1).tolist()),
+        best_of_family=tuple((task.weights * family).sum(axis=-1).tolist()),
+        reached=tuple(map(tuple, mean_pass_at_k(shared, task, 1).tolist())),
+    )
 
 
 def mirror_ascent(

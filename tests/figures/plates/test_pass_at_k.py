@@ -5,7 +5,8 @@ from support.drawing_checks import assert_figure_draws, stored
 from support.small_experiment_records import quick_numbers
 
 from figures.plates.pass_at_k import FIGURE
-from figures.results.store import load as stored_record
+from figures.results.experiments import records
+from toy_lm import strategies
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +44,9 @@ def test_rkl_is_the_reverse_kl_on_all_prompts_at_the_comparisons_strength(quick)
     strong, weak = quick["results"]["strategies"]
     assert "RKL" not in weak["curves"]
     assert strong["curves"]["RKL"] != strong["curves"]["reverse KL on D_pef"]
-    found = {m["name"]: m for m in stored_record("toy_strategies", "toy.strategies")["results"]["methods"]}
+    _, found = strategies.read(records(["strategies"])["strategies"])
     kept = stored("pass_at_k")["results"]["strategies"][0]["curves"]["RKL"]
-    assert kept == found["reverse KL on all prompts"]["pass_at_draws"]
+    assert kept == found.method("reverse KL on all prompts").pass_at_draws
 
 
 def test_seeds_have_intervals(quick):

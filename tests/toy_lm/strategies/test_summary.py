@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from toy_lm.strategies.config import Config
-from toy_lm.strategies.summary import by_alpha, directions, meter
+from toy_lm.strategies.results import Block
+from toy_lm.strategies.summary import Warnings, by_alpha, directions, meter
 
 CONFIG = replace(
     Config(),
@@ -10,22 +11,23 @@ CONFIG = replace(
     alphas=(0.5, 0.9),
     rises=(0.1, 0.2),
 )
-NEVER = [[None, None], [None, None]]
+NEVER = ((None, None), (None, None))
 
 
 def block(
     divergence, place, first, alpha=None, conditioning=(0.1, 1.0), coverage=NEVER, warned=(NEVER, NEVER)
 ):
-    return {
-        "divergence": divergence,
-        "alpha": alpha,
-        "place": place,
-        "conditioning": list(conditioning),
-        "pass_at_1": [[first / 2, first / 2], [0.0, 0.0]][: len(conditioning)],
-        "pass_at_k": [[first, first + 0.1], [0.0, 0.0]][: len(conditioning)],
-        "coverage_step": coverage[: len(conditioning)],
-        "meter_step": [steps[: len(conditioning)] for steps in warned],
-    }
+    return Block(
+        divergence=divergence,
+        alpha=alpha,
+        place=place,
+        conditioning=conditioning,
+        strength=(0.5, 1.0),
+        pass_at_1=((first / 2, first / 2), (0.0, 0.0))[: len(conditioning)],
+        pass_at_k=((first, first + 0.1), (0.0, 0.0))[: len(conditioning)],
+        coverage_step=coverage[: len(conditioning)],
+        meter_step=tuple(steps[: len(conditioning)] for steps in warned),
+    )
 
 
 BLOCKS = [
@@ -46,15 +48,15 @@ BLOCKS = [
 
 def test_directions_are_compared_at_the_configured_conditioning():
     rows = directions(CONFIG, BLOCKS)
-    assert [(row["place"], row["strength"]) for row in rows] == [
+    assert [(row.place, row.strength) for row in rows] == [
         ("D_pef", 0.5),
         ("D_pef", 1.0),
         ("all prompts", 0.5),
         ("all prompts", 1.0),
     ]
-    assert rows[0]["pass_at_k"] == {"forward KL": 0.8, "JS": 0.7, "alpha": 0.6, "reverse KL": 0.3}
-    assert rows[0]["gap"] == 0.5
-    assert abs(rows[2]["gap"] - 0.45) < 1e-12
+    assert rows[0].pass_at_k == {"forward KL": 0.8, "JS": 0.7, "alpha": 0.6, "reverse KL": 0.3}
+    assert rows[0].gap == 0.5
+    assert abs(rows[2].gap - 0.45) < 1e-12
 
 
 def test_alpha_runs_from_the_reverse_to_the_forward_kl():
@@ -63,31 +65,16 @@ def test_alpha_runs_from_the_reverse_to_the_forward_kl():
 
 
 def test_the_meter_counts_warnings_leads_and_false_alarms():
-    falls = [[100, 60], [None, None]]
-    early, late = [[80, 10], [5, None]], [[None, 70], [None, None]]
+    falls = ((100, 60), (None, None))
+    early, late = ((80, 10), (5, None)), ((None, 70), (None, None))
     rows = meter(CONFIG, [block("forward_kl", "D_pef", 0.5, coverage=falls, warned=(early, late))])
+    common = {"trainings": 4, "fell": 2}
     assert rows == [
-        {
-            "rise": 0.1,
-            "trainings": 4,
-            "fell": 2,
-            "warned_before": 2,
-            "median_lead": 35.0,
-            "shortest_lead": 20,
-            "false_alarms": 1,
-        },
-        {
-            "rise": 0.2,
-            "trainings": 4,
-            "fell": 2,
-            "warned_before": 0,
-            "median_lead": -10.0,
-            "shortest_lead": -10,
-            "false_alarms": 0,
-        },
+        Warnings(rise=0.1, warned_before=2, median_lead=35.0, shortest_lead=20, false_alarms=1, **common),
+        Warnings(rise=0.2, warned_before=0, median_lead=-10.0, shortest_lead=-10, false_alarms=0, **common),
     ]
 
 
 def test_without_a_fall_there_is_no_lead():
     (row, _) = meter(CONFIG, [block("forward_kl", "D_pef", 0.5)])
-    assert (row["fell"], row["median_lead"], row["shortest_lead"]) == (0, None, None)
+    assert (row.fell, row.median_lead, row.shortest_lead) == (0, None, None)

