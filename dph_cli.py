@@ -55,7 +55,10 @@ COMMANDS = {
 
 
 def _missing(name: str, error: ModuleNotFoundError) -> click.UsageError:
-    return click.UsageError(f"dph {name} needs {error.name}: pip install dph[{COMMANDS[name].extra}]")
+    return click.UsageError(
+        f"dph {name} needs {error.name}: "
+        f'in the folder of this project run pip install -e ".[{COMMANDS[name].extra}]"'
+    )
 
 
 class _Lazy(click.Group):

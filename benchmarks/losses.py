@@ -1,7 +1,9 @@
-"""Speed and memory of the rehearsal loss, against the formula as printed through autograd and a bare k3.
+"""What the rehearsal loss costs: alone, and in a training step of a Llama.
 
-Forward and backward of one loss, the three interleaved in one run. Prints ratios and stores them, with the
-machine, in benchmarks/results/losses.json. These are measurements of one machine on one day: quote ratios.
+Ours is the one declaration of a divergence, in float64 and with its gradient in the same pass; beside it are
+the formula as printed, through autograd, and a bare k3. All take turns in one run. Prints ratios and stores
+them, with the machine, in benchmarks/results/losses.json: measurements of one machine on one day, so quote
+ratios.
 """
 
 import argparse
@@ -13,20 +15,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
-from torch.profiler import ProfilerActivity, profile
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
-from dph_theory.losses import generator_loss
+from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 from dph_theory.support.files import write_json
+from dph_theory.support.terminal import console
 
 RESULTS = Path(__file__).parent / "results" / "losses.json"
-SHAPES = ((64, 2048), (16, 16384))
+SHAPE = (64, 2048)
 DTYPES = (torch.float32, torch.bfloat16)
+WARM_UP = 2
 
 
 def alpha_printed(alpha: float) -> Callable[[Tensor], Tensor]:
@@ -39,108 +41,158 @@ CASES: dict[str, tuple[FDivergence, str, Callable[[Tensor], Tensor]]] = {
     "reverse KL": (REVERSE_KL, "printed", lambda u: u * torch.log(u)),
     "JS": (JENSEN_SHANNON, "printed", lambda u: u * torch.log(u) - (u + 1) * torch.log((u + 1) / 2)),
     "alpha 0.2": (alpha_divergence(0.2), "printed", alpha_printed(0.2)),
-    "alpha 0.5": (alpha_divergence(0.5), "printed", alpha_printed(0.5)),
     "forward KL, normalised": (FORWARD_KL, "normalised", lambda u: u - 1 - torch.log(u)),
 }
+MODELS = {
+    "two-layer Llama": (
+        LlamaConfig(
+            vocab_size=64,
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            max_position_embeddings=64,
+        ),
+        (16, 32),
+    ),
+    "Llama of 52 million parameters": (
+        LlamaConfig(
+            vocab_size=32_000,
+            hidden_size=512,
+            intermediate_size=1376,
+            num_hidden_layers=6,
+            num_attention_heads=8,
+            max_position_embeddings=128,
+        ),
+        (4, 128),
+    ),
+}
+"""Configuration, and the (rows, tokens) of a step's samples; it rehearses as many."""
+
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
-def losses(case: str, x: Tensor, mask: Tensor) -> dict[str, Callable[[], None]]:
-    """Forward and backward of ours, of the printed formula and of a bare k3, each a masked mean."""
+def forms(case: str) -> dict[str, Loss]:
+    """Ours, the printed formula and a bare k3, each a masked mean of log-ratios."""
     divergence, gauge, printed = CASES[case]
-
-    def run(loss: Callable[[], Tensor]) -> None:
-        x.grad = None
-        loss().backward()
-
     return {
-        "ours": lambda: run(lambda: generator_loss(divergence, x, mask, gauge=gauge)),
-        "naive": lambda: run(lambda: (printed(torch.exp(x)) * mask).sum() / mask.sum()),
-        "bare_k3": lambda: run(lambda: ((torch.exp(x) - 1 - x) * mask).sum() / mask.sum()),
+        "ours": lambda x, mask: generator_loss(divergence, x, mask, gauge=gauge),
+        "printed": lambda x, mask: (printed(torch.exp(x)) * mask).sum() / mask.sum(),
+        "bare_k3": lambda x, mask: ((torch.exp(x) - 1 - x) * mask).sum() / mask.sum(),
     }
 
 
-def medians(calls: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
-    """The median microseconds of each call, the calls taking turns, after ten rounds to warm up."""
+def milliseconds(calls: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
+    """The least time of each call, the calls taking turns."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for turn in range(repeats + 10):
+    for turn in range(repeats + WARM_UP):
         for name, call in calls.items():
             start = time.perf_counter()
             call()
-            if turn >= 10:
+            if turn >= WARM_UP:
                 times[name].append(time.perf_counter() - start)
-    return {name: 1e6 * float(np.median(taken)) for name, taken in times.items()}
+    return {name: round(1e3 * min(taken), 4) for name, taken in times.items()}
 
 
-def peak_bytes(call: Callable[[], None], x: Tensor) -> int:
-    """The most bytes of tensors alive at once during a call, beyond those before it; with the gradient."""
-    call()
-    x.grad = None
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        call()
-    alive = most = 0
-    for event in recorded.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            alive += event.nbytes()
-            most = max(most, alive)
-    return most
+def over(times: dict[str, float]) -> dict[str, float]:
+    """The ratios of ours to the others."""
+    return {other: round(times["ours"] / taken, 3) for other, taken in times.items() if other != "ours"}
 
 
-def measure(shape: tuple[int, int], dtype: torch.dtype, case: str, repeats: int) -> dict[str, Any]:
-    """Times and peaks of one case, and the ratios of ours to the others."""
+def alone(case: str, shape: tuple[int, int], dtype: torch.dtype, repeats: int) -> dict[str, Any]:
+    """Forward and backward of one loss."""
     generator = torch.Generator().manual_seed(0)
     mask = torch.rand(shape, generator=generator) < 0.8
     x = (torch.randn(shape, generator=generator) / 2).to(dtype).requires_grad_()
-    calls = losses(case, x, mask)
-    found: dict[str, Any] = {"shape": list(shape), "dtype": str(dtype).removeprefix("torch."), "case": case}
-    found["microseconds"] = medians(calls, repeats)
-    found["peak_bytes"] = {name: peak_bytes(call, x) for name, call in calls.items()}
-    for what in ("microseconds", "peak_bytes"):
-        for other in ("naive", "bare_k3"):
-            found[f"{what}_over_{other}"] = found[what]["ours"] / found[what][other]
-    return found
+
+    def run(loss: Loss) -> None:
+        x.grad = None
+        loss(x, mask).backward()
+
+    calls = {name: lambda loss=loss: run(loss) for name, loss in forms(case).items()}
+    times = milliseconds(calls, repeats)
+    return {"case": case, "dtype": str(dtype).removeprefix("torch."), "ms": times, "ours_over": over(times)}
 
 
-def report(rows: list[dict[str, Any]]) -> None:
-    """Print the ratios."""
-    table = Table(
-        "shape", "dtype", "loss", "time / naive", "time / k3", "memory / naive", "memory / k3", "us"
-    )
-    for row in rows:
-        ratios = [
-            f"{row[f'{w}_over_{o}']:.2f}"
-            for w in ("microseconds", "peak_bytes")
-            for o in ("naive", "bare_k3")
-        ]
-        table.add_row(
-            str(tuple(row["shape"])), row["dtype"], row["case"], *ratios, f"{row['microseconds']['ours']:.0f}"
+def in_a_step(model_name: str, case: str, repeats: int) -> dict[str, Any]:
+    """One optimiser step of exploration plus rehearsal; the share is the loss alone over the step."""
+    config, shape = MODELS[model_name]
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(config)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6)
+    tokens = torch.randint(config.vocab_size, (2 * shape[0], shape[1] + 1))
+    mask, advantages = torch.ones(shape, dtype=torch.bool), torch.randn(shape[0])
+
+    def step(loss: Loss) -> None:
+        optimiser.zero_grad()
+        logits = model(tokens[:, :-1]).logits
+        log_pi = logits.log_softmax(dim=-1).gather(-1, tokens[:, 1:, None]).squeeze(-1)
+        explored, rehearsed = log_pi.split(shape[0])
+        exploration = ppo_clip_loss(
+            explored,
+            explored.detach(),
+            advantages,
+            mask,
+            clip_low=0.2,
+            clip_high=0.28,
+            reduction="token_mean",
         )
-    Console(width=120).print(table)
+        dph_loss(exploration, loss(rehearsed - rehearsed.detach() + 0.1, mask), 0.05).backward()
+        optimiser.step()
+
+    losses = {name: loss for name, loss in forms(case).items() if name != "bare_k3"}
+    steps = milliseconds({name: lambda loss=loss: step(loss) for name, loss in losses.items()}, repeats)
+    bare = alone(case, shape, torch.float32, 30)["ms"]
+    return {
+        "model": model_name,
+        "case": case,
+        "samples": list(shape),
+        "ms": steps,
+        "ours_over": over(steps),
+        "share_of_step": {name: round(bare[name] / steps["ours"], 6) for name in losses},
+    }
+
+
+def report(rows: list[dict[str, Any]], steps: list[dict[str, Any]]) -> None:
+    """Print the ratios."""
+    table = Table("loss alone", "dtype", "time / printed", "time / k3", "ms")
+    for row in rows:
+        ratios = [f"{ratio:.2f}" for ratio in row["ours_over"].values()]
+        table.add_row(row["case"], row["dtype"], *ratios, f"{row['ms']['ours']:.2f}")
+    console().print(table)
+    table = Table(
+        "in a step of", "loss", "step / step with printed", "share of the step: ours", "printed", "ms"
+    )
+    for row in steps:
+        shares = [f"{share:.2%}" for share in row["share_of_step"].values()]
+        ratio = f"{row['ours_over']['printed']:.3f}"
+        table.add_row(row["model"], row["case"], ratio, *shares, f"{row['ms']['ours']:.0f}")
+    console().print(table)
 
 
 def main() -> None:
     """Measure everything and store it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
-    parser.add_argument("--repeats", type=int, default=200, help="rounds of each case")
+    parser.add_argument("--repeats", type=int, default=15, help="rounds of each loss alone")
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = [
-        measure(shape, dtype, case, options.repeats) for shape in SHAPES for dtype in DTYPES for case in CASES
+    rows = [alone(case, SHAPE, dtype, options.repeats) for dtype in DTYPES for case in CASES]
+    steps = [
+        in_a_step(name, case, repeats)
+        for name, repeats in zip(MODELS, (20, 3), strict=True)
+        for case in ("JS", "alpha 0.2")
     ]
-    numbers = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "threads": torch.get_num_threads(),
-            "python": platform.python_version(),
-        },
-        "versions": {name: version(name) for name in ("dph", "numpy", "torch")},
-        "seed": 0,
-        "repeats": options.repeats,
-        "rows": rows,
+    machine = {
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
     }
-    write_json(options.out, numbers)
-    report(rows)
+    versions = {name: version(name) for name in ("dph", "numpy", "torch", "transformers")}
+    found = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows, "in_a_step": steps}
+    write_json(options.out, {"machine": machine, "versions": versions, **found})
+    report(rows, steps)
 
 
 if __name__ == "__main__":

@@ -167,3 +167,8 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
 def reward_gradient(pi: Distribution, reward: Scalars) -> Values:
     """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
     return _score_mean(distribution("pi", pi), np.asarray(reward))
+
+
+def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:
+    """The rate (c + 1/2)/(n + 1) from c of n samples, in (0, 1): the posterior mean under Jeffreys' prior."""
+    return (np.asarray(successes) + 0.5) / (np.asarray(samples) + 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dph_theory.support import terminal
@@ -206,7 +207,7 @@ def _print_rows(
 ) -> None:
     shown = Table(*headers, title=title, pad_edge=False)
     for row in rows:
-        shown.add_row(*(cell.replace("[", r"\[") for cell in row))
+        shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ..support import terminal
@@ -180,7 +181,7 @@ def _findings(report: AuditReport) -> Table:
         ("failures", "\n".join(f"{f.problem}: {f.what}" for f in report.failures) or "none"),
     )
     for name, words in rows:
-        table.add_row(name, _plain(words))
+        table.add_row(name, escape(words))
     return table
 
 
@@ -205,10 +206,5 @@ def _overview(reports: Sequence[AuditReport]) -> Table:
             variance_words(report),
             dead_zone_words(report),
         )
-        table.add_row(*(_plain(cell) for cell in cells))
+        table.add_row(*(escape(cell) for cell in cells))
     return table
-
-
-def _plain(text: str) -> str:
-    """Text whose brackets rich leaves alone."""
-    return text.replace("[", r"\[")

@@ -1,9 +1,9 @@
 """A report in words short enough for a table, and the page that the catalogue's reports make."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from ..references import REFERENCES
+from ..support.markdown import escaped
 from .catalogue import Form, form_of
 from .report import AuditReport, Match, angle_words
 
@@ -124,7 +124,7 @@ def _in_short(reports: Sequence[AuditReport]) -> str:
     lines = ["## In short", ""]
     for title, holds in findings:
         names = [f"{r.loss} ({_samples(r)})" for r in reports if holds(r)]
-        lines.append(_escaped(f"- {title}: {'; '.join(names) or 'none'}."))
+        lines.append(escaped(f"- {title}: {'; '.join(names) or 'none'}."))
     return "\n".join((*lines, ""))
 
 
@@ -154,17 +154,17 @@ def _table(found: Sequence[tuple[Form, AuditReport]]) -> str:
             variance_words(report),
             dead_zone_words(report),
         )
-        rows.append(tuple(_escaped(cell) for cell in cells))
+        rows.append(tuple(escaped(cell) for cell in cells))
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"## The table\n\n{lines}\n"
 
 
 def _section(form: Form, report: AuditReport) -> str:
     return (
-        f"## {_escaped(form.name)}, {_samples(report)} samples\n\n"
+        f"## {escaped(form.name)}, {_samples(report)} samples\n\n"
         f"`{form.formula}`\n\n"
-        f"Source: {_escaped(form.source)}.\n\n"
-        f"> {_escaped(report.verdict)}\n"
+        f"Source: {escaped(form.source)}.\n\n"
+        f"> {escaped(report.verdict)}\n"
     )
 
 
@@ -172,13 +172,8 @@ def _sources(used: Sequence[Form]) -> str:
     """The papers whose keys are cited, in the order of the bibliography."""
     cited = {form.source.split(",")[0] for form in used}
     lines = [
-        _escaped(f"- {key}: {paper.authors}, {paper.title}, {paper.where}.")
+        escaped(f"- {key}: {paper.authors}, {paper.title}, {paper.where}.")
         for key, paper in REFERENCES.items()
         if key in cited
     ]
     return "\n".join(("## Papers", "", *lines, ""))
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is, also inside a table."""
-    return re.sub(r"([\\`*_|<])", r"\\\1", text)

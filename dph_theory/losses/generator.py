@@ -9,8 +9,8 @@ from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
 from ..support.errors import argument_error
 from .inputs import LEVELS, TokenMask, Tokens, choice, number, token_batch
-from .kernels import Form, generator
-from .reductions import at_level, weighted_sum, weights, working_dtype
+from .reductions import Kernel, at_level, weighted_sum, weights, working_dtype
+from .terms import generator
 
 
 def generator_loss(
@@ -68,7 +68,7 @@ def _declared(divergence: FDivergence | str) -> FDivergence:
     return DIVERGENCES[divergence]
 
 
-def _capped(form: Form, cap: float, dtype: torch.dtype) -> Form:
+def _capped(form: Kernel, cap: float, dtype: torch.dtype) -> Kernel:
     """The generator up to the cap, beyond it f(cap) + f'(cap)(x - cap), which needs both finite."""
     number("cap", cap, above=0)
     largest = torch.finfo(dtype).max
@@ -76,9 +76,8 @@ def _capped(form: Form, cap: float, dtype: torch.dtype) -> Form:
         raise argument_error("cap", cap, f"the generator and its slope must be finite there in {dtype}")
 
     def linear_beyond(x: Tensor) -> tuple[Tensor, Tensor]:
-        beyond = (x - cap).clamp_(min=0)
-        value, slope = form(x.clamp_(max=cap))
+        value, slope = form(x.clamp(max=cap))
         # Far below the cap the slope may be infinite, and is multiplied by zero here.
-        return value.add_(beyond.mul_(slope.clamp(-largest, largest))), slope
+        return value + (x - cap).clamp(min=0) * slope.clamp(-largest, largest), slope
 
     return linear_beyond

@@ -6,14 +6,16 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from ..divergences import FORWARD_KL, REVERSE_KL
 from .inputs import TokenMask, Tokens, choice, token_batch
-from .kernels import forward_normalised, reverse_normalised
 from .reductions import clear, weighted_sum, weights, working_dtype
+from .terms import generator
 
 Estimate: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """(log_pi, log_ref) or (log_pi, log_ref, log_old) to the estimate and its derivative in log_pi."""
 
 FORMS = ("loss", "reward")
+_FORWARD, _REVERSE = generator(FORWARD_KL, "normalised"), generator(REVERSE_KL, "normalised")
 
 
 def kl_penalty(
@@ -63,16 +65,16 @@ def _k2(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _k3(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
-    value, slope = forward_normalised(log_ref - log_pi)
-    return value, slope.neg_()
+    value, slope = _FORWARD(log_ref - log_pi)
+    return value, -slope
 
 
 def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Tensor, Tensor]:
     # With w = log(pi/pi_old): value e^w k3(x), and since k3 + dk3/dx = x, slope e^w x. For x < 0 the e^-x
     # of k3 goes into the exponent, where it may cancel w: k3(x) = e^-x ((x-1)e^x + 1).
     x, w = log_pi - log_ref, log_pi - log_old
-    behind = reverse_normalised(x.clamp(max=0))[0]
-    ahead = forward_normalised(x.clamp(min=0).neg_())[0]
+    behind = _REVERSE(x.clamp(max=0))[0]
+    ahead = _FORWARD(-x.clamp(min=0))[0]
     return _grown(w - x.clamp(max=0), behind + ahead), _grown(w, x)
 
 

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from .inputs import REDUCTIONS, TokenMask, Tokens, choice
 
 Kernel: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
-"""Tiles to (value, slope in the first tile), at zeros 0 and anything; it may use the tiles up."""
+"""Tensors to (value, slope in the first one), new tensors; finite at zeros."""
 
 TILE = 131_072
 """The most elements worked on at a time. Fewer cost time, more cost memory."""

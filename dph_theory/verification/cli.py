@@ -179,6 +179,6 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     ]
     if len(theorems) > len(reports):
         needed = {t.needs for t in theorems if t.needs and find_spec(t.needs) is None}
-        missing = f", or need {', '.join(sorted(needed))} (pip install dph\\[toy])" if needed else ""
+        missing = f", or need {', '.join(sorted(needed))} (pip install -e '.\\[toy]')" if needed else ""
         parts.append(f"{len(theorems) - len(reports)} have none of the selected checks{missing}")
     return "; ".join(parts)

@@ -1,11 +1,11 @@
 """The registry as Markdown: a page a family of theorems, and the index of them all."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from ..references import REFERENCES
 from ..statement.theorem import Relation, Theorem, Verdict
+from ..support.markdown import escaped
 from ..theorems import THEOREMS
 from .checks import CHECKS, applies
 
@@ -143,8 +143,3 @@ def _applied(theorem: Theorem) -> str:
 def _tally(theorems: Sequence[Theorem]) -> str:
     counts = Counter(theorem.expected for theorem in theorems)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, also inside a table."""
-    return re.sub(r"([\\`*_|<])", r"\\\1", text)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from dph_theory import kappa
+from dph_theory.estimators import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 
 from .measurements import Measured
@@ -57,7 +58,7 @@ def frontier(measured: Measured) -> Frontier:
 
 def smoothed(correct: np.ndarray) -> Float[np.ndarray, " prompts"]:
     """Pass rates (c + 1/2)/(n + 1), never 0 or 1, from verdicts (prompts, samples)."""
-    return (correct.sum(axis=1) + 0.5) / (correct.shape[1] + 1)
+    return smoothed_rate(correct.sum(axis=1), correct.shape[1])
 
 
 def least_cost(measured: Measured, level: float) -> Float[np.ndarray, " prompts"]:

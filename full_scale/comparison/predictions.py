@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dph_theory import kappa, mu_from_beta, pass_at_k
+from dph_theory.estimators import smoothed_rate
 
 from .frontier import frontier, least_cost, smoothed
 from .measurements import Measured, Run
@@ -142,7 +143,7 @@ def _base_rate_shift(run: Run) -> float:
     if here is None or any(name not in rates for name in here.ids):
         return math.inf
     k = run.config["presample"]["k"]
-    used = np.array([(rates[name] * k + 0.5) / (k + 1) for name in here.ids])
+    used = smoothed_rate([rates[name] * k for name in here.ids], k)
     shift = mean(kappa(here.rate, used) - kappa(here.rate, smoothed(here.base_correct)))
     return abs(shift.value) + shift.margin()
 

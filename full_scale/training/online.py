@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dph_theory.losses import alpha_dpg_rewards, clipped_ratio_count, group_advantages
-from dph_theory.losses.kernels import generator
+from dph_theory.losses.terms import generator
 from dph_theory.support.errors import argument_error
 
 from .reference import OnlineReference, sequence_log_probs
@@ -78,7 +78,7 @@ class OnlineTrainer(DPHTrainer):
         log_u = torch.where(mask, log_u, 0)
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
         # gauge f'(1) = 0, so that there is no push where pi is ref.
-        slope = generator(self.args.declared(), "normalised")(log_u.clone())[1] * torch.exp(-log_u)
+        slope = generator(self.args.declared(), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
 
     def _centred(self, rewards: Tensor) -> Tensor:

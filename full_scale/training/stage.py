@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 
+from dph_theory.estimators import smoothed_rate
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
@@ -123,7 +124,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     if method.rehearses:
         presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
-    rates = {name: (rate.correct + 0.5) / (rate.n + 1) for name, rate in presampling.rates.items()}
+    rates = {name: float(smoothed_rate(rate.correct, rate.n)) for name, rate in presampling.rates.items()}
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
         model=load_model(recipe.model),

@@ -16,6 +16,7 @@ from dph_theory.estimators import (
     k3_of_ratio,
     mean_on_filtered,
     reward_gradient,
+    smoothed_rate,
 )
 
 close = {"rtol": 1e-8, "atol": 1e-10}
@@ -92,3 +93,8 @@ def test_alpha_dpg_value_of_the_theory():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_smoothed_rates_are_never_0_or_1_and_symmetric():
+    rates = smoothed_rate(np.array([0, 2, 4]), 4)
+    assert rates.tolist() == [0.1, 0.5, 0.9]

@@ -146,5 +146,5 @@ def test_without_torch_it_says_what_to_install(tmp_path, losses):
     )
     done = dph(f"{losses}:k3", env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert "pip install dph[toy]" in done.stderr
+    assert 'pip install -e ".[toy]"' in done.stderr
     assert "Traceback" not in done.stderr

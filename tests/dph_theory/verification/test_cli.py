@@ -61,7 +61,7 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
     assert done.returncode == 0
     last = " ".join(done.stdout.split())
     assert "6 theorems" in last
-    assert "1 have none of the selected checks, or need torch (pip install dph[toy])" in last
+    assert "1 have none of the selected checks, or need torch (pip install -e '.[toy]')" in last
 
 
 def test_the_list_names_every_theorem():

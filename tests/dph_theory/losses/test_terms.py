@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
 from dph_theory.fdivergence import u
-from dph_theory.losses.kernels import generator
+from dph_theory.losses.terms import generator
 
 FAMILY = [
     *DIVERGENCES.values(),
@@ -32,7 +32,7 @@ def check(divergence, gauge, x):
     f, slope = exact(divergence)
     shift = 0 if gauge == "printed" else -mpmath.mpf(sympy.Rational(divergence._gauge).p)
     info, tolerance = torch.finfo(x.dtype), TOLERANCE[x.dtype]
-    value, derivative = generator(divergence, gauge)(x.clone())
+    value, derivative = generator(divergence, gauge)(x)
     assert not value.isnan().any()
     assert not derivative.isnan().any()
     for at, *pair in zip(x.tolist(), value.tolist(), derivative.tolist(), strict=True):
@@ -66,27 +66,16 @@ def test_agrees_at_any_magnitude(divergence, gauge, magnitudes, negative, dtype)
         check(divergence, gauge, torch.tensor(x, dtype=dtype))
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3, 0.499, 0.501, 0.7, 0.9, 0.95])
-def test_fast_forms_are_the_declared_ones(alpha):
-    x = torch.linspace(-30, 30, 4001, dtype=torch.float64)
-    for mine, theirs in zip(
-        generator(alpha_divergence(alpha), "printed")(x.clone()),
-        alpha_divergence(alpha).on_log_ratio(x),
-        strict=True,
-    ):
-        torch.testing.assert_close(mine, theirs, rtol=2e-13, atol=0)
-
-
 @every
 @given(c=st.floats(-50, 50), x=st.floats(-1e4, 1e4))
 def test_a_number_as_gauge_is_never_nan_and_adds_c_times_u_minus_one(divergence, c, x):
     for dtype in (torch.float64, torch.float32):
         at = torch.tensor([x], dtype=dtype)
-        value, slope = (t.item() for t in generator(divergence, c)(at.clone()))
+        value, slope = (t.item() for t in generator(divergence, c)(at))
         assert value == value
         assert slope == slope
         if abs(x) < 80 and dtype == torch.float64:
-            printed, printed_slope = (t.item() for t in generator(divergence, "printed")(at.clone()))
+            printed, printed_slope = (t.item() for t in generator(divergence, "printed")(at))
             scale = abs(printed) + (abs(c) + abs(divergence.gauge)) * abs(np.expm1(x))
             assert value == pytest.approx(printed + c * np.expm1(x), abs=1e-12 * scale + 1e-300)
             scale = abs(printed_slope) + (abs(c) + abs(divergence.gauge)) * np.exp(x)
@@ -102,5 +91,5 @@ def test_opposed_infinities_are_decided_by_the_gauge():
 
 def test_the_gauge_that_is_the_normalised_one_keeps_its_accuracy():
     x = torch.tensor([1e-9, -1e-9, 1e-5], dtype=torch.float64)
-    value = generator(FORWARD_KL, 1.0)(x.clone())[0]
+    value = generator(FORWARD_KL, 1.0)(x)[0]
     torch.testing.assert_close(value, x * x / 2 * (1 + x / 3 + x * x / 12), rtol=1e-14, atol=0)
