@@ -1,9 +1,11 @@
-"""Tells what a loss really descends, by exact enumeration of small problems and autograd.
+"""What a loss estimates and which quantity its gradient descends, by exact enumeration and autograd.
 
-A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), those it names, shapes
-(batch, tokens), that returns a scalar. Its expectation over samples, held fixed as an optimiser holds
-them, is summed exactly and matched against the divergences of the theory.
+A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or some of them, shapes
+(batch, tokens), that returns a scalar. Its expectation over samples, which are held fixed as in training, is
+summed exactly and compared with the divergences of the theory.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,7 +57,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         asymmetry=asymmetry,
         failures=tuple(failures),
     )
-    return AuditReport(**{**vars(draft), "verdict": verdict_line(draft)})
+    return replace(draft, verdict=verdict_line(draft))
 
 
 def _measure_all(

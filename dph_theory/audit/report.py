@@ -1,4 +1,4 @@
-"""What an audit finds, as frozen values, and the one line a tired person reads."""
+"""What an audit finds, as frozen values, and its verdict in one line."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
