@@ -37,6 +37,19 @@ FAMILIES = {
     "D1": "Pass@k",
     "D2": "Distinct valid outputs",
     "D3": "Pass@1 up, pass@k down",
+    "E1": "The law of a penalty on the whole answer",
+    "E2": "The law of a penalty on each token",
+    "E3": "What each penalty selects as beta falls",
+    "E4": "What a group-relative advantage maximises",
+    "E5": "When the laws agree",
+    "E6": "Selection takes time 1/beta",
+    "E7": "The way back: on-policy penalties against rehearsal",
+    "F1": "k2 in the loss against k1 in the reward",
+    "F2": "GRPO's weight of a prompt",
+    "F3": "The order of MaxRL",
+    "F4": "Entropy under a reward",
+    "F5": "Validity against entropy",
+    "F6": "PKPO's weights",
 }
 """What the theorems A5.*, say, have in common, by the part of their names before the dot."""
 

@@ -1,0 +1,100 @@
+"""Charts and sides that several statements about the laws of training share; in floats and in balls."""
+
+from collections.abc import Callable, Iterable
+from math import comb
+
+import numpy as np
+
+from ..divergences import (
+    CHI_SQUARED,
+    FORWARD_KL,
+    HELLINGER,
+    JENSEN_SHANNON,
+    REVERSE_KL,
+    alpha_divergence,
+)
+from ..fdivergence import FDivergence
+from ..numeric.balls import Values
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+
+DECLARED = (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON, HELLINGER, CHI_SQUARED, alpha_divergence(0.5))
+"""Divergences that stand for all: both KLs, bounded ones, and one that leaves no failure at a finite beta."""
+TREES = chart(
+    first=simplex(3, spread=2.0),
+    second=simplex(3, 3, spread=2.0),
+    valid=masks(9),
+    beta=log_uniform(0.1, 10),
+)
+"""A base over two tokens of three symbols, a verifier of the nine answers, and a beta."""
+TWO_TOKENS = example(
+    first=".5 .5", second=[".9 .1", ".1 .9"], valid=[[True, False], [True, False]], beta=".5"
+)
+"""The first first-token ends valid with .9, the second with .1."""
+
+
+def stacked(side: Callable[[FDivergence], Values], divergences: Iterable[FDivergence] = DECLARED) -> Values:
+    """The side for every divergence, along a last axis."""
+    return np.stack([np.asarray(side(divergence)) for divergence in divergences], axis=-1)
+
+
+def tables(first: Values, second: Values) -> list[Values]:
+    """The base's next-token tables."""
+    return [first, second]
+
+
+def verifier(first: Values, valid: Values) -> Values:
+    """The nine verdicts in the shape of the tree, (batch, symbols, symbols)."""
+    symbols = first.shape[-1]
+    return valid.reshape(*valid.shape[:1], symbols, symbols)
+
+
+def flat(answers: Values) -> Values:
+    """Probabilities of answers along one last axis."""
+    return answers.reshape(len(answers), -1)
+
+
+def answers_of(law: list[Values]) -> Values:
+    """The probabilities of the answers of two tokens, (batch, symbols^2)."""
+    return flat(law[0][..., None] * law[1])
+
+
+def kept(table: Values, alive: Values) -> tuple[Values, Values]:
+    """The table on the tokens kept, normalised, and the mass they had; rows without one are left alone."""
+    mass = np.where(alive, table, 0 * table).sum(axis=-1)
+    some = alive.any(axis=-1)
+    mass = np.where(some, mass, 1 + 0 * mass)
+    return np.where(alive | ~some[..., None], table / mass[..., None], 0 * table), mass
+
+
+def local_filter(first: Values, second: Values, valid: Values) -> tuple[list[Values], list[Values]]:
+    """The locally filtered model's tables, and the masses of the tokens kept at each prefix."""
+    valid = verifier(first, valid)
+    (head, head_mass), (tail, tail_mass) = kept(first, valid.any(axis=-1)), kept(second, valid)
+    return [head, tail], [head_mass, tail_mass]
+
+
+def entropy(law: Values) -> Values:
+    """The Shannon entropy of laws with full support, over the last axis."""
+    return -(law * np.log(law)).sum(axis=-1)
+
+
+def gains(size: int, like: Values, scale: str) -> list[Values]:
+    """A(valid) - A(invalid) when k others of the group are valid, k = 0 .. G-1; exact in balls."""
+    one, advantages = 1 + 0 * like, [(0 * like, 0 * like)]
+    for k in range(1, size):
+        spread = {
+            "std": lambda k=k: np.sqrt(one * (k * (size - k)) / (size * (size - 1))),
+            "population_std": lambda k=k: np.sqrt(one * (k * (size - k))) / size,
+            "mean": lambda k=k: one * k / size,
+        }[scale]()
+        advantages.append((one * (size - k) / size / spread, -one * k / size / spread))
+    advantages.append((0 * like, 0 * like))
+    return [advantages[k + 1][0] - advantages[k][1] for k in range(size)]
+
+
+def expected_weight(size: int, validity: Values, scale: str = "std") -> Values:
+    """alpha_G(V): the gains averaged over the others' successes, Binomial(G-1, V)."""
+    total = 0 * validity
+    for k, gain in enumerate(gains(size, validity, scale)):
+        total = total + comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
+    return total

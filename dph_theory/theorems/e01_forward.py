@@ -1,0 +1,54 @@
+"""E1, fourth claim: the validity of the forward KL in closed form."""
+
+import numpy as np
+import sympy
+
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+
+
+def pull(base_rate: Values, beta: Values) -> Values:
+    """(A0/(1-mu) - A1/mu) beta at mu = beta A1/(L-1), 1 - mu = beta A0/L."""
+    return _pull(base_rate, beta, 1 - base_rate)
+
+
+def _pull(base_rate: Values, beta: Values, under_the_root: Values) -> Values:
+    root = ((1 + beta) + np.sqrt(np.square(1 + beta) - 4 * beta * under_the_root)) / 2
+    # 1 - mu from L - 1 - beta A1 = beta A0 (L-1)/L, which loses no digits.
+    mu, failed = beta * base_rate / (root - 1), beta * (1 - base_rate) / root
+    return beta * ((1 - base_rate) / failed - base_rate / mu) + (mu + failed - 1)
+
+
+def one(beta: Values) -> Values:
+    return 1 + 0 * beta
+
+
+def derivation() -> Claims:
+    L, A1, A0, b = sympy.symbols("L A1 A0 b", positive=True)
+    yield Claim("the balance at mu = b A1/(L-1), 1-mu = b A0/L", b * (L / b - (L - 1) / b) - 1)
+    # They sum to one: b A1 L + b A0 (L-1) = L (L-1), a quadratic in L with A1 + A0 = 1.
+    quadratic = L * (L - 1) - b * A1 * L - b * (1 - A1) * (L - 1)
+    root = ((1 + b) + sympy.sqrt((1 + b) ** 2 - 4 * b * (1 - A1))) / 2
+    yield Claim("L is the root of the sum", sympy.expand(quadratic.subs(L, root)))
+
+
+THEOREM = Theorem(
+    name="E1.forward",
+    title="Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
+    source=Source("ours", "laws of training; the target also in gxchen2025kl"),
+    statement=r"\mu = \tfrac{\beta A_1}{L-1},\; 1-\mu = \tfrac{\beta A_0}{L}:\quad"
+    r" \beta\big(\tfrac{A_0}{1-\mu} - \tfrac{A_1}{\mu}\big) = 1",
+    relation=Relation.EQUAL,
+    lhs=pull,
+    rhs=one,
+    instances=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
+    expected=Verdict.PROVED,
+    examples=(example(base_rate=".25", beta="1"),),
+    symbolic=derivation,
+    digits=6,
+    false_neighbours=(
+        neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
+    ),
+)

@@ -1,0 +1,47 @@
+"""E1, second claim: no law of that validity is closer to the base, whatever the divergence."""
+
+import numpy as np
+
+from ..fdivergence import FDivergence
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._laws import stacked
+
+
+def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
+    return _merged(q, base, valid)
+
+
+def _merged(q: Values, base: Values, valid: Values, factor: float = 1) -> Values:
+    masses = [
+        np.stack([np.where(part, law, 0 * law).sum(axis=-1) for part in (valid, ~valid)], axis=-1)
+        for law in (q, base)
+    ]
+    return factor * stacked(lambda divergence: divergence(*masses))
+
+
+def of_answers(q: Values, base: Values, valid: Values) -> Values:
+    return stacked(lambda divergence: divergence(q, base))
+
+
+THEOREM = Theorem(
+    name="E1.frontier",
+    title="For every f, a law costs at least what its validity costs",
+    source=Source("ours", "laws of training; data processing"),
+    statement=r"D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
+    relation=Relation.AT_MOST,
+    lhs=of_verdicts,
+    rhs=of_answers,
+    instances=chart(q=simplex(4), base=simplex(4), valid=masks(4)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
+    tight=True,
+    false_neighbours=(
+        neighbour("2% more", lhs=lambda q, base, valid: _merged(q, base, valid, 1.02)),
+        neighbour("the arguments exchanged on the left", lhs=lambda q, base, valid: _merged(base, q, valid)),
+    ),
+    note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
+    " mu alone (E1.dial).",
+)

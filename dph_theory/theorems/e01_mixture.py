@@ -1,0 +1,57 @@
+"""E1, first claim: among laws of one validity, a mixture of p_* and p_0 costs what the validities cost."""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered
+from ..fdivergence import FDivergence
+from ..numeric.balls import Values, trailing
+from ..references import Source
+from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._laws import stacked
+
+
+def of_answers(base: Values, valid: Values, mu: Values) -> Values:
+    return _mixed(base, valid, mu, filtered(base, valid))
+
+
+def _mixed(base: Values, valid: Values, mu: Values, inside: Values) -> Values:
+    mu = trailing(mu, 1)
+    law = mu * inside + (1 - mu) * filtered(base, ~valid)
+    return stacked(lambda divergence: divergence(law, base))
+
+
+def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
+    base_rate = np.where(valid, base, 0 * base).sum(axis=-1)
+    invalid = np.where(valid, 0 * base, base).sum(axis=-1)
+    two = np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, invalid], axis=-1)
+    return stacked(lambda divergence: divergence(*two))
+
+
+def uniform_inside(base: Values, valid: Values, mu: Values) -> Values:
+    even = np.where(valid, 1 + 0 * base, 0 * base)
+    return _mixed(base, valid, mu, even / even.sum(axis=-1, keepdims=True))
+
+
+def derivation() -> Claims:
+    # On Y1 the ratio to the base is mu/A1 at every answer; summed over Y1, a gives A1. Y0 is alike.
+    a, A1, mu = sympy.symbols("a A1 mu", positive=True)
+    f = sympy.Function("f")
+    yield Claim("one valid answer, any f", a * f((mu * a / A1) / a) - a * f(mu / A1))
+
+
+THEOREM = Theorem(
+    name="E1.mixture",
+    title="D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
+    source=Source("ours", "laws of training"),
+    statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
+    relation=Relation.EQUAL,
+    lhs=of_answers,
+    rhs=of_verdicts,
+    instances=chart(base=simplex(4), valid=masks(4), mu=rates()),
+    expected=Verdict.PROVED,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
+    symbolic=derivation,
+    false_neighbours=(neighbour("uniform on the valid answers", lhs=uniform_inside),),
+)

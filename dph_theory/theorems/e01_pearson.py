@@ -1,0 +1,46 @@
+"""E1, fifth claim: Pearson's chi-squared moves the validity linearly, and leaves no failure below A1/2."""
+
+import numpy as np
+
+from ..divergences import CHI_SQUARED
+from ..numeric.balls import Values, lowest
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+
+
+def objective(base_rate: Values, beta: Values, mu: Values) -> Values:
+    cost = CHI_SQUARED(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
+    return mu - beta * cost
+
+
+def _best(base_rate: Values, beta: Values, halves: float) -> Values:
+    mu = base_rate + (1 - base_rate) * base_rate / (halves * beta)
+    return objective(base_rate, beta, lowest(np.stack([mu, 1 + 0 * mu], axis=-1)))
+
+
+def at_the_law(base_rate: Values, beta: Values) -> Values:
+    return _best(base_rate, beta, 2)
+
+
+def half_as_strong(base_rate: Values, beta: Values) -> Values:
+    return _best(base_rate, beta, 1)
+
+
+THEOREM = Theorem(
+    name="E1.pearson",
+    title="Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
+    source=Source("ours", "laws of training"),
+    statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
+    relation=Relation.AT_MOST,
+    lhs=objective,
+    rhs=at_the_law,
+    instances=chart(
+        base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)
+    ),
+    expected=Verdict.CERTIFIED,
+    examples=(example(base_rate=".25", beta=".5", mu=".3"), example(base_rate=".25", beta=".1", mu=".9")),
+    digits=9,
+    floor=1.0,
+    false_neighbours=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=half_as_strong),),
+)

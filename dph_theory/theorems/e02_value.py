@@ -1,0 +1,52 @@
+"""E2, second claim: under the token forward KL the validity at a prefix is l - beta."""
+
+import sympy
+
+from ..divergences import FORWARD_KL
+from ..laws import best_response
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, rates, simplex
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+
+
+def root(base: Values, value: Values, beta: Values) -> Values:
+    """l - beta, read at every token from pi = beta a/(l - Q)."""
+    policy = best_response(base, value, beta, FORWARD_KL)
+    return value + beta[:, None] * (base / policy - 1)
+
+
+def validity(base: Values, value: Values, beta: Values) -> Values:
+    policy = best_response(base, value, beta, FORWARD_KL)
+    return (policy * value).sum(axis=-1, keepdims=True)
+
+
+def reverse_validity(base: Values, value: Values, beta: Values) -> Values:
+    return (best_response(base, value, beta) * value).sum(axis=-1, keepdims=True)
+
+
+def derivation() -> Claims:
+    # pi (l - Q) = b a at every token; summed, l - V = b.
+    a, Q, b, L = sympy.symbols("a Q b l", positive=True)
+    yield Claim("one token", b * a / (L - Q) * (L - Q) - b * a)
+
+
+THEOREM = Theorem(
+    name="E2.value",
+    title="Token forward KL: V(s) = l - beta, with pi = beta a/(l - Q)",
+    source=Source("ours", "laws of training"),
+    statement=r"\pi(t|s) = \tfrac{\beta a(t|s)}{\ell - Q(s,t)},\; \sum_t \pi(t|s) = 1"
+    r" \;\Rightarrow\; \sum_t \pi(t|s) Q(s,t) = \ell - \beta",
+    relation=Relation.EQUAL,
+    lhs=root,
+    rhs=validity,
+    instances=chart(
+        base=simplex(4, spread=3.0), value=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)
+    ),
+    expected=Verdict.PROVED,
+    examples=(example(base=".4 .3 .2 .1", value=".9 .1 .5 .3", beta=".5"),),
+    symbolic=derivation,
+    certified=False,
+    floor=1.0,
+    false_neighbours=(neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),),
+)

@@ -1,0 +1,68 @@
+"""E4, first claim: the weight that a group-relative advantage gives the gradient of the validity."""
+
+from itertools import product
+
+import numpy as np
+
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._laws import expected_weight, stacked
+
+SIZES = (2, 4, 5)
+
+
+def over_all_groups(validity: Values) -> Values:
+    """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample deviation, times V (1-V)."""
+    return stacked(lambda size: _expected_update(size, validity), SIZES)
+
+
+def _expected_update(size: int, validity: Values) -> Values:
+    total, one = 0 * validity, 1 + 0 * validity
+    for verdicts in product((0, 1), repeat=size):
+        won = sum(verdicts)
+        if 0 < won < size:
+            deviation = np.sqrt(one * won * (size - won) / (size * (size - 1)))
+            chance = validity**won * (1 - validity) ** (size - won)
+            for verdict in verdicts:
+                advantage = (verdict - one * won / size) / deviation
+                # V (1-V) times the score: 1 - V where valid, -V where not.
+                total = total + chance * advantage * (verdict - validity) / size
+    return total
+
+
+def weighed(validity: Values) -> Values:
+    return stacked(lambda size: validity * (1 - validity) * expected_weight(size, validity), SIZES)
+
+
+def from_the_whole_group(validity: Values) -> Values:
+    """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
+    return stacked(
+        lambda size: validity * (1 - validity) * expected_weight(size + 1, validity) * size / (size + 1), SIZES
+    )
+
+
+def of_the_population(validity: Values) -> Values:
+    return stacked(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
+
+
+THEOREM = Theorem(
+    name="E4.weight",
+    title="A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
+    source=Source("ours", "group normalisation"),
+    statement=r"E\,\tfrac1G\textstyle\sum_i A_i \nabla\log\pi(y_i) = \alpha_G(V) \nabla V,\quad"
+    r" \alpha_G(V) = E[A|v=1] - E[A|v=0],\text{ the others' successes Binomial}(G-1, V)",
+    relation=Relation.EQUAL,
+    lhs=over_all_groups,
+    rhs=weighed,
+    instances=chart(validity=rates(low=1e-4, high=1e-4)),
+    expected=Verdict.CERTIFIED,
+    examples=(example(validity=".25"),),
+    floor=1e-6,
+    digits=6,
+    false_neighbours=(
+        neighbour("the population form 1/sqrt(V(1-V))", rhs=of_the_population),
+        neighbour("G others in the place of G - 1", rhs=from_the_whole_group),
+    ),
+)

@@ -1,0 +1,70 @@
+"""F1, repaired: what the token penalty leaves out is the KL of the tokens to come, as a reward."""
+
+import sympy
+
+from ..divergences import REVERSE_KL
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, simplex
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+
+
+def of_sequences(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    """The first token's part of the gradient of the KL of sequences, from the gradient in all answers."""
+    answers, ref = ((a[..., None] * b).reshape(len(a), -1) for a, b in ((first, second), (ref_first, ref_second)))
+    # A first logit moves all answers that begin with it alike.
+    return REVERSE_KL.gradient(answers, ref).reshape(second.shape).sum(axis=-1)
+
+
+def _with_future(first: Values, second: Values, ref_first: Values, ref_second: Values, factor: float) -> Values:
+    later = factor * REVERSE_KL(second, ref_second)
+    return REVERSE_KL.gradient(first, ref_first) + first * (later - (first * later).sum(axis=-1, keepdims=True))
+
+
+def with_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return _with_future(first, second, ref_first, ref_second, 1)
+
+
+def with_most_of_it(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return _with_future(first, second, ref_first, ref_second, 0.98)
+
+
+def uncentred(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return REVERSE_KL.gradient(first, ref_first) + first * REVERSE_KL(second, ref_second)
+
+
+def derivation() -> Claims:
+    # KL = KL(first) + sum_x pi(x) K_x, K_x the KL after x: by the product rule, on two first tokens.
+    t, r, k0, k1 = sympy.symbols("t r k_0 k_1", real=True)
+    p, q = 1 / (1 + sympy.exp(-t)), 1 / (1 + sympy.exp(-r))
+    own = p * sympy.log(p / q) + (1 - p) * sympy.log((1 - p) / (1 - q))
+    future = p * (k0 - p * k0 - (1 - p) * k1)
+    whole = sympy.diff(own + p * k0 + (1 - p) * k1, t)
+    yield Claim("the KL to come enters as a reward", sympy.simplify(whole - sympy.diff(own, t) - future))
+
+
+THEOREM = Theorem(
+    name="F1.future",
+    title="The gradient of the KL of sequences is the token one plus the centred KL of the tokens to come",
+    source=Source("tang2025pitfalls", "known; also zhang2026future"),
+    statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) = \nabla_{\theta_x}\mathrm{KL}(\pi_1\|\pi_{ref,1})"
+    r" + \pi_1(x)\big(K_x - E_{\pi_1} K\big),\; K_x \text{ the KL after } x",
+    relation=Relation.EQUAL,
+    lhs=of_sequences,
+    rhs=with_future,
+    instances=chart(
+        first=simplex(3, spread=6.0),
+        second=simplex(3, 3, spread=6.0),
+        ref_first=simplex(3, spread=6.0),
+        ref_second=simplex(3, 3, spread=6.0),
+    ),
+    expected=Verdict.PROVED,
+    examples=(
+        example(first=".6 .4", second=[".5 .5", ".7 .3"], ref_first=".3 .7", ref_second=[".2 .8", ".6 .4"]),
+    ),
+    symbolic=derivation,
+    false_neighbours=(
+        neighbour("2% of it left out", rhs=with_most_of_it),
+        neighbour("the KL to come not centred", rhs=uncentred),
+    ),
+)

@@ -1,0 +1,47 @@
+"""F3, refuted by one: MaxRL's objective reaches pass@G, G the group size."""
+
+import numpy as np
+
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, rates
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._laws import expected_weight
+
+SIZES = (2, 4, 8)
+
+
+def weights(validity: Values) -> Values:
+    return np.stack([expected_weight(size, validity, "mean") for size in SIZES], axis=-1)
+
+
+def _slopes(validity: Values, beyond: int) -> Values:
+    """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
+    return np.stack(
+        [sum((1 - validity) ** (k - 1) for k in range(1, size + beyond + 1)) for size in SIZES], axis=-1
+    )
+
+
+def of_order_size(validity: Values) -> Values:
+    return _slopes(validity, 0)
+
+
+def of_order_beyond(validity: Values) -> Values:
+    return _slopes(validity, 1)
+
+
+THEOREM = Theorem(
+    name="F3.order",
+    title="MaxRL's order is the group size: refuted, it is G - 1",
+    source=Source("tajwar2026maxrl", "as summarised; the paper was not read"),
+    statement=r"\alpha_G(V) = \tfrac{d}{dV}\textstyle\sum_{k=1}^{G} \tfrac{1-(1-V)^k}{k}",
+    relation=Relation.EQUAL,
+    lhs=weights,
+    rhs=of_order_size,
+    instances=chart(validity=rates(low=1e-3, high=1e-3)),
+    expected=Verdict.REFUTED,
+    examples=(example(validity=".25"),),
+    digits=6,
+    false_neighbours=(neighbour("order G + 1", rhs=of_order_beyond),),
+    note="For on-policy groups whose own mean divides: the sum ends at k = G - 1 (E4.mean).",
+)

@@ -1,0 +1,87 @@
+"""F6: PKPO's weights are unbiased for the gradient of pass@k."""
+
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+import sympy
+
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, rates
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+
+CASES = ((4, 2), (6, 3), (8, 8))
+"""Samples n and the k of pass@k."""
+
+
+def rho(n: int, c: int, k: int) -> tuple[int, int]:
+    """The unbiased estimate of pass@k from c correct of n, as a fraction."""
+    return comb(n, k) - comb(n - c, k), comb(n, k)
+
+
+def expected_gradient(validity: Values) -> Values:
+    """E[sum_i w_i d log P(v_i)/dV], w = k/n if correct and (k/n) rho(n-1, c, k-1) if not."""
+    return _expected(validity, lambda n, c, k: rho(n - 1, c, k - 1))
+
+
+def with_rho_of_all(validity: Values) -> Values:
+    return _expected(validity, lambda n, c, k: rho(n, c, k))
+
+
+def with_one_sample_left_out_only(validity: Values) -> Values:
+    return _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1)))
+
+
+def _expected(validity: Values, estimate: Callable[[int, int, int], tuple[int, int]]) -> Values:
+    one, means = 1 + 0 * validity, []
+    for n, k in CASES:
+        mean = 0 * one
+        for c in range(n + 1):
+            top, bottom = estimate(n, c, k) if c < n else (0, 1)
+            # The scores 1/V and -1/(1-V) cancel a factor of the binomial probability.
+            if c:
+                mean = mean + comb(n, c) * validity ** (c - 1) * (1 - validity) ** (n - c) * c * k / n
+            if c < n:
+                weight = one * (n - c) * k * top / (n * bottom)
+                mean = mean - comb(n, c) * validity**c * (1 - validity) ** (n - c - 1) * weight
+        means.append(mean)
+    return np.stack(means, axis=-1)
+
+
+def slope(validity: Values) -> Values:
+    """d/dV of 1 - (1-V)^k."""
+    return np.stack([k * (1 - validity) ** (k - 1) for _, k in CASES], axis=-1)
+
+
+def derivation() -> Claims:
+    V = sympy.Symbol("V", positive=True)
+    for n, k in ((3, 2), (4, 3), (6, 2)):
+        mean = sympy.Integer(0)
+        for c in range(n + 1):
+            chance = comb(n, c) * V**c * (1 - V) ** (n - c)
+            top, bottom = rho(n - 1, c, k - 1) if c < n else (0, 1)
+            wrong = sympy.Rational(top, bottom) * (n - c) / (1 - V)
+            mean += chance * sympy.Rational(k, n) * (c / V - wrong)
+        yield Claim(f"n = {n}, k = {k}", sympy.simplify(mean - k * (1 - V) ** (k - 1)))
+
+
+THEOREM = Theorem(
+    name="F6.pkpo",
+    title="PKPO's weights, k/n if correct and (k/n) rho(n-1,c,k-1) if not, are unbiased for grad pass@k",
+    source=Source("walder2025pkpo"),
+    statement=r"E\textstyle\sum_i w_i \nabla\log\pi(y_i) = \nabla\,\mathrm{pass@}k,\quad"
+    r" w = \tfrac kn \text{ or } \tfrac kn \rho(n-1, c, k-1)",
+    relation=Relation.EQUAL,
+    lhs=expected_gradient,
+    rhs=slope,
+    instances=chart(validity=rates(low=1e-2, high=1e-2)),
+    expected=Verdict.PROVED,
+    examples=(example(validity=".25"),),
+    symbolic=derivation,
+    digits=6,
+    false_neighbours=(
+        neighbour("rho(n,c,k)", lhs=with_rho_of_all),
+        neighbour("rho(n-1,c,k)", lhs=with_one_sample_left_out_only),
+    ),
+)
