@@ -100,6 +100,57 @@ REFERENCES: Final[dict[str, Reference]] = {
             "arXiv:2512.02556",
         ),
         Reference(
+            "park2024grammar", "K. Park et al.", "Grammar-Aligned Decoding", "NeurIPS 2024, arXiv:2405.21047"
+        ),
+        Reference(
+            "tang2025pitfalls",
+            "Y. Tang, R. Munos",
+            "On a Few Pitfalls in KL Divergence Gradient Estimation for RL",
+            "arXiv:2506.09477",
+        ),
+        Reference(
+            "liu2025rethinking",
+            "K. Liu et al.",
+            "Rethinking KL Regularization in RLHF: From Value Estimation to Gradient Optimization",
+            "arXiv:2510.01555",
+        ),
+        Reference(
+            "gxchen2025kl",
+            "A. GX-Chen et al.",
+            "KL-Regularized Reinforcement Learning is Designed to Mode Collapse",
+            "arXiv:2510.20817",
+        ),
+        Reference(
+            "yao2026future",
+            "J. Yao et al.",
+            "Future-KL Regularized GRPO: Process-Level Credit Assignment from f-Divergence Regularization",
+            "arXiv:2601.10201",
+        ),
+        Reference(
+            "tajwar2026maxrl",
+            "F. Tajwar et al.",
+            "Maximum Likelihood Reinforcement Learning",
+            "arXiv:2602.02710",
+        ),
+        Reference(
+            "wu2025leash",
+            "F. Wu et al.",
+            "The Invisible Leash: Why RLVR May or May Not Escape Its Origin",
+            "arXiv:2507.14843",
+        ),
+        Reference(
+            "cui2025entropy",
+            "G. Cui et al.",
+            "The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models",
+            "arXiv:2505.22617",
+        ),
+        Reference(
+            "walder2025pkpo",
+            "C. Walder, D. Karkhanis",
+            "Pass@K Policy Optimization: Solving Harder Reinforcement Learning Problems",
+            "arXiv:2505.15201",
+        ),
+        Reference(
             "ours",
             "this package",
             "its own derivations, to our knowledge not in the papers",

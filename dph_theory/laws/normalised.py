@@ -120,7 +120,7 @@ def normalised_law(
     base, valid without batch axes; `law` is `token_law` or `sequence_law` (the latter is also the law of a
     run whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is
     the nearest to `start` (by default the base's validity) in the direction in which V is driven.
-    Source: ours, theory E4; the correction: zhang2026future.
+    Source: ours, theory E4; the correction: yao2026future.
     """
     at = partial(law, divergence=divergence, end=end)
 

@@ -1,7 +1,7 @@
 """Charts and sides that several statements about the laws of training share; in floats and in balls."""
 
-from collections.abc import Callable, Iterable
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ..divergences import (
     REVERSE_KL,
     alpha_divergence,
 )
-from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 
@@ -30,11 +29,6 @@ TWO_TOKENS = example(
     first=".5 .5", second=[".9 .1", ".1 .9"], valid=[[True, False], [True, False]], beta=".5"
 )
 """The first first-token ends valid with .9, the second with .1."""
-
-
-def stacked(side: Callable[[FDivergence], Values], divergences: Iterable[FDivergence] = DECLARED) -> Values:
-    """The side for every divergence, along a last axis."""
-    return np.stack([np.asarray(side(divergence)) for divergence in divergences], axis=-1)
 
 
 def tables(first: Values, second: Values) -> list[Values]:
@@ -58,12 +52,12 @@ def answers_of(law: list[Values]) -> Values:
     return flat(law[0][..., None] * law[1])
 
 
-def kept(table: Values, alive: Values) -> tuple[Values, Values]:
+def kept(table: Values, alive: Any) -> tuple[Values, Values]:
     """The table on the tokens kept, normalised, and the mass they had; rows without one are left alone."""
     mass = np.where(alive, table, 0 * table).sum(axis=-1)
-    some = alive.any(axis=-1)
-    mass = np.where(some, mass, 1 + 0 * mass)
-    return np.where(alive | ~some[..., None], table / mass[..., None], 0 * table), mass
+    some = alive.any(axis=-1, keepdims=True)
+    mass = np.where(some[..., 0], mass, 1 + 0 * mass)
+    return np.where(alive | ~some, table / mass[..., None], 0 * table), mass
 
 
 def local_filter(first: Values, second: Values, valid: Values) -> tuple[list[Values], list[Values]]:

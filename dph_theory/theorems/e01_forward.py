@@ -26,7 +26,7 @@ def one(beta: Values) -> Values:
 
 
 def derivation() -> Claims:
-    L, A1, A0, b = sympy.symbols("L A1 A0 b", positive=True)
+    L, A1, b = sympy.symbols("L A1 b", positive=True)
     yield Claim("the balance at mu = b A1/(L-1), 1-mu = b A0/L", b * (L / b - (L - 1) / b) - 1)
     # They sum to one: b A1 L + b A0 (L-1) = L (L-1), a quadratic in L with A1 + A0 = 1.
     quadratic = L * (L - 1) - b * A1 * L - b * (1 - A1) * (L - 1)

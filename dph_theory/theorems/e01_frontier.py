@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..fdivergence import FDivergence
+from ..divergences import each
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import stacked
+from ._laws import DECLARED
 
 
 def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
@@ -19,11 +19,11 @@ def _merged(q: Values, base: Values, valid: Values, factor: float = 1) -> Values
         np.stack([np.where(part, law, 0 * law).sum(axis=-1) for part in (valid, ~valid)], axis=-1)
         for law in (q, base)
     ]
-    return factor * stacked(lambda divergence: divergence(*masses))
+    return factor * each(lambda divergence: divergence(*masses), DECLARED)
 
 
 def of_answers(q: Values, base: Values, valid: Values) -> Values:
-    return stacked(lambda divergence: divergence(q, base))
+    return each(lambda divergence: divergence(q, base), DECLARED)
 
 
 THEOREM = Theorem(

@@ -3,13 +3,13 @@
 import numpy as np
 import sympy
 
-from ..divergences import FORWARD_KL, REVERSE_KL
+from ..divergences import FORWARD_KL, REVERSE_KL, each
 from ..fdivergence import FDivergence, u
 from ..laws import best_response, sequence_law, token_law
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._laws import TREES, TWO_TOKENS, flat, stacked, tables, verifier
+from ._laws import TREES, TWO_TOKENS, flat, tables, verifier
 
 TOKEN_FORMS = (REVERSE_KL, FORWARD_KL)
 
@@ -27,12 +27,12 @@ def update(law: list[Values], base: list[Values], valid: Values, beta: Values, f
 
 def at_the_token_law(first: Values, second: Values, valid: Values, beta: Values) -> Values:
     base, valid = tables(first, second), verifier(first, valid)
-    return stacked(lambda f: update(token_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
+    return each(lambda f: update(token_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
 
 
 def at_the_sequence_law(first: Values, second: Values, valid: Values, beta: Values) -> Values:
     base, valid = tables(first, second), verifier(first, valid)
-    return stacked(lambda f: update(sequence_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
+    return each(lambda f: update(sequence_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
 
 
 def with_the_bases_values(first: Values, second: Values, valid: Values, beta: Values) -> Values:
@@ -44,7 +44,7 @@ def with_the_bases_values(first: Values, second: Values, valid: Values, beta: Va
 
 
 def derivation() -> Claims:
-    # The update at a prefix is d(s) pi_t (G_t - mean G) with G = Q - b f'(u): zero if G is the same for all t.
+    # The update at a prefix is d(s) pi_t (G_t - mean G) with G = Q - b f'(u): zero if all G_t are equal.
     Q, b, c, L = sympy.symbols("Q b c l", positive=True)
     reverse, forward = REVERSE_KL.derivative, FORWARD_KL.derivative
     yield Claim("reverse KL, u = e^{(Q-c)/b}", sympy.diff(Q - b * reverse.subs(u, sympy.exp((Q - c) / b)), Q))
@@ -53,7 +53,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="E2.stationary",
-    title="A token penalty's law: pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)) at every prefix",
+    title="A token penalty's law: at every prefix s, argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s))",
     source=Source("ours", "laws of training"),
     statement=r"\nabla E_\pi v - \beta \sum_t E_{s_t}\nabla D_f(\pi(\cdot|s_t)\|a(\cdot|s_t)) = 0"
     r" \text{ at } \pi \propto a\,e^{Q/\beta} \text{ (reverse KL)},\; \pi = \tfrac{\beta a}{\ell - Q}"

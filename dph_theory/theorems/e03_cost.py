@@ -31,14 +31,18 @@ def derivation() -> Claims:
     # One answer xy of mass loc: the ratio to the base is 1/(m m_x), the masses kept at the root and after x.
     a, a_x, m, m_x = sympy.symbols("a a_x m m_x", positive=True)
     ratio = (a / m) * (a_x / m_x) / (a * a_x)
-    yield Claim("log loc/a on one answer", sympy.expand_log(sympy.log(ratio) + sympy.log(m) + sympy.log(m_x), force=True))
+    yield Claim(
+        "log loc/a on one answer",
+        sympy.expand_log(sympy.log(ratio) + sympy.log(m) + sympy.log(m_x), force=True),
+    )
 
 
 THEOREM = Theorem(
     name="E3.cost",
     title="KL(loc || a) is the mean, under loc, of -log of the mass kept at each prefix",
     source=Source("ours", "laws of training"),
-    statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log \sum_{t'\text{ alive}} a(t'|s_t)\big]",
+    statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log"
+    r" \sum_{t' \text{ kept}} a(t'|s_t)\big]",
     relation=Relation.EQUAL,
     lhs=of_answers,
     rhs=of_prefixes,

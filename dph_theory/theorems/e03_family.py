@@ -1,4 +1,4 @@
-"""E3, third claim: token alpha-divergences below one filter locally; forward KL, alpha = 1, is the first not to."""
+"""E3, third claim: token penalties filter locally where failures die faster than beta; forward KL fails."""
 
 from ..divergences import FORWARD_KL, alpha_divergence
 from ..laws import locally_filtered, token_law
@@ -26,7 +26,7 @@ def beyond_one(first: Values, second: Values, valid: Values, eps: float) -> Valu
 
 THEOREM = Theorem(
     name="E3.family",
-    title="A token penalty filters locally where failures die faster than beta: alpha = 1/2, but not forward KL",
+    title="Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
     source=Source("ours", "laws of training"),
     statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
     r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
@@ -39,5 +39,8 @@ THEOREM = Theorem(
     certified=False,
     tolerance=1e-3,
     ladder=(1e-6, 1e-8, 1e-10),
-    false_neighbours=(neighbour("alpha = 1, forward KL", lhs=at_one), neighbour("alpha = 1.5", lhs=beyond_one)),
+    false_neighbours=(
+        neighbour("alpha = 1, forward KL", lhs=at_one),
+        neighbour("alpha = 1.5", lhs=beyond_one),
+    ),
 )

@@ -26,7 +26,7 @@ def globally(first: Values, second: Values, valid: Values) -> Values:
 
 THEOREM = Theorem(
     name="E3.forward",
-    title="Token forward KL (plain k3 in the loss) selects neither the filtered nor the locally filtered model",
+    title="Token forward KL (plain k3 in the loss) selects a law of its own",
     source=Source("ours", "laws of training"),
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
     r"\; w = 0 \text{ at leaves},\; \sum_t \pi(t|s) = 1",

@@ -25,7 +25,7 @@ def forward_limit(first: Values, second: Values, valid: Values) -> Values:
 
 THEOREM = Theorem(
     name="E3.local",
-    title="Token reverse KL (k2, or k3 with the importance ratio, in the loss) selects the locally filtered model",
+    title="Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
     source=Source("ours", "laws of training; local filtering: park2024grammar"),
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)\,1[Y_1 \text{ reachable after } s,t]}"
     r"{\sum_{t'} a(t'|s)\,1[Y_1 \text{ reachable after } s,t']} \text{ as } \beta \to 0",

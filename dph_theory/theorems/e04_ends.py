@@ -4,24 +4,25 @@ import numpy as np
 
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.charts import chart
+from ..statement.charts import chart, example, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
 SIZES = (2, 4, 8, 16, 64)
 
 
-def near_the_ends(eps: float) -> Values:
-    ends = np.array([eps, 1 - eps])
-    return np.stack([expected_weight(size, ends) for size in SIZES])[None]
+def near_the_ends(pace: Values, eps: float) -> Values:
+    ends = np.stack([eps * pace, 1 - eps * pace], axis=-1)
+    return np.stack([expected_weight(size, ends) for size in SIZES], axis=1)
 
 
 def bounded() -> Values:
     return np.array([[(size - 1) / np.sqrt(size)] * 2 for size in SIZES])[None]
 
 
-def population(eps: float) -> Values:
-    return np.full((1, len(SIZES), 2), 1 / np.sqrt(eps * (1 - eps)))
+def population(pace: Values, eps: float) -> Values:
+    rare = (eps * pace)[:, None, None]
+    return np.broadcast_to(1 / np.sqrt(rare * (1 - rare)), (len(pace), len(SIZES), 2))
 
 
 THEOREM = Theorem(
@@ -32,9 +33,9 @@ THEOREM = Theorem(
     relation=Relation.TENDS,
     lhs=near_the_ends,
     rhs=bounded,
-    instances=chart(),
+    instances=chart(pace=uniform(0.5, 2)),
     expected=Verdict.HOLDS,
-    examples=(),
+    examples=(example(pace="1"),),
     certified=False,
     tolerance=1e-5,
     false_neighbours=(

@@ -38,7 +38,8 @@ THEOREM = Theorem(
     name="E4.mean",
     title="(r - mean)/mean weighs by [1 - (1-V)^(G-1)]/V, the slope of sum_{k<G} pass@k/k",
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
-    statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV} \textstyle\sum_{k=1}^{G-1} \tfrac{1-(1-V)^k}{k}",
+    statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV}"
+    r" \textstyle\sum_{k=1}^{G-1} \tfrac{1-(1-V)^k}{k}",
     relation=Relation.EQUAL,
     lhs=weights,
     rhs=geometric,

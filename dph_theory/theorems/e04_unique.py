@@ -1,7 +1,5 @@
 """E4, sixth claim, refuted: a group-normalised run has one law at each beta."""
 
-import numpy as np
-
 from ..numeric.balls import Values, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates

@@ -4,18 +4,19 @@ from itertools import product
 
 import numpy as np
 
+from ..divergences import each
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import expected_weight, stacked
+from ._laws import expected_weight
 
 SIZES = (2, 4, 5)
 
 
 def over_all_groups(validity: Values) -> Values:
     """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample deviation, times V (1-V)."""
-    return stacked(lambda size: _expected_update(size, validity), SIZES)
+    return each(lambda size: _expected_update(size, validity), SIZES)
 
 
 def _expected_update(size: int, validity: Values) -> Values:
@@ -33,18 +34,19 @@ def _expected_update(size: int, validity: Values) -> Values:
 
 
 def weighed(validity: Values) -> Values:
-    return stacked(lambda size: validity * (1 - validity) * expected_weight(size, validity), SIZES)
+    return each(lambda size: validity * (1 - validity) * expected_weight(size, validity), SIZES)
 
 
 def from_the_whole_group(validity: Values) -> Values:
     """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
-    return stacked(
-        lambda size: validity * (1 - validity) * expected_weight(size + 1, validity) * size / (size + 1), SIZES
+    return each(
+        lambda size: validity * (1 - validity) * expected_weight(size + 1, validity) * size / (size + 1),
+        SIZES,
     )
 
 
 def of_the_population(validity: Values) -> Values:
-    return stacked(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
+    return each(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
 
 
 THEOREM = Theorem(

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
+from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..laws import sequence_law, token_law
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import TREES, TWO_TOKENS, answers_of, stacked, tables, verifier
+from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
 FORMS = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
 
@@ -39,7 +39,7 @@ def sequence_laws_of_both(first: Values, second: Values, valid: Values, beta: Va
 def _laws_of(
     law: Callable[..., list[np.ndarray]], first: Values, second: Values, verdicts: Values, beta: Values
 ) -> Values:
-    return stacked(lambda f: answers_of(law(tables(first, second), verdicts, beta, f)), FORMS)
+    return each(lambda f: answers_of(law(tables(first, second), verdicts, beta, f)), FORMS)
 
 
 THEOREM = Theorem(

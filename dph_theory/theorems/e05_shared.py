@@ -54,9 +54,7 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=objective,
     rhs=from_the_mean_tilt,
-    instances=chart(
-        q=simplex(4), base=simplex(4), one=masks(4), other=masks(4), beta=log_uniform(0.05, 10)
-    ),
+    instances=chart(q=simplex(4), base=simplex(4), one=masks(4), other=masks(4), beta=log_uniform(0.05, 10)),
     expected=Verdict.PROVED,
     examples=(
         example(

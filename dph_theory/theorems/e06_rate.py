@@ -53,9 +53,10 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="E6.rate",
-    title="Near p_beta log ratios relax at beta times the spectrum of diag(p) - p p^T: selection takes time 1/beta",
+    title="Near p_beta a run relaxes at rates proportional to beta: selection takes time 1/beta",
     source=Source("ours", "laws of training"),
-    statement=r"\tfrac{d}{dt}\delta\theta = -\beta\,(\mathrm{diag}(p_\beta) - p_\beta p_\beta^\top)\,\delta\theta",
+    statement=r"\tfrac{d}{dt}\delta\theta ="
+    r" -\beta\,(\mathrm{diag}(p_\beta) - p_\beta p_\beta^\top)\,\delta\theta",
     relation=Relation.TENDS,
     lhs=flow_near_the_law,
     rhs=relaxation,
@@ -63,9 +64,7 @@ THEOREM = Theorem(
         base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)
     ),
     expected=Verdict.PROVED,
-    examples=(
-        example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 0 0 -.5"),
-    ),
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 0 0 -.5"),),
     symbolic=derivation,
     certified=False,
     tolerance=1e-4,

@@ -11,14 +11,20 @@ from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neigh
 
 def of_sequences(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
     """The first token's part of the gradient of the KL of sequences, from the gradient in all answers."""
-    answers, ref = ((a[..., None] * b).reshape(len(a), -1) for a, b in ((first, second), (ref_first, ref_second)))
+    answers, ref = (
+        (a[..., None] * b).reshape(len(a), -1) for a, b in ((first, second), (ref_first, ref_second))
+    )
     # A first logit moves all answers that begin with it alike.
     return REVERSE_KL.gradient(answers, ref).reshape(second.shape).sum(axis=-1)
 
 
-def _with_future(first: Values, second: Values, ref_first: Values, ref_second: Values, factor: float) -> Values:
+def _with_future(
+    first: Values, second: Values, ref_first: Values, ref_second: Values, factor: float
+) -> Values:
     later = factor * REVERSE_KL(second, ref_second)
-    return REVERSE_KL.gradient(first, ref_first) + first * (later - (first * later).sum(axis=-1, keepdims=True))
+    return REVERSE_KL.gradient(first, ref_first) + first * (
+        later - (first * later).sum(axis=-1, keepdims=True)
+    )
 
 
 def with_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
@@ -46,8 +52,9 @@ def derivation() -> Claims:
 THEOREM = Theorem(
     name="F1.future",
     title="The gradient of the KL of sequences is the token one plus the centred KL of the tokens to come",
-    source=Source("tang2025pitfalls", "known; also zhang2026future"),
-    statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) = \nabla_{\theta_x}\mathrm{KL}(\pi_1\|\pi_{ref,1})"
+    source=Source("tang2025pitfalls", "known; also yao2026future"),
+    statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) ="
+    r" \nabla_{\theta_x}\mathrm{KL}(\pi_1\|\pi_{ref,1})"
     r" + \pi_1(x)\big(K_x - E_{\pi_1} K\big),\; K_x \text{ the KL after } x",
     relation=Relation.EQUAL,
     lhs=of_sequences,

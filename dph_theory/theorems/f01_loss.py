@@ -7,9 +7,7 @@ from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 PAIRS = chart(first=simplex(3), second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3))
-EXAMPLE = example(
-    first=".6 .4", second=[".5 .5", ".7 .3"], ref_first=".3 .7", ref_second=[".2 .8", ".6 .4"]
-)
+EXAMPLE = example(first=".6 .4", second=[".5 .5", ".7 .3"], ref_first=".3 .7", ref_second=[".2 .8", ".6 .4"])
 
 
 def in_the_loss(first: Values, ref_first: Values) -> Values:
@@ -42,8 +40,9 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "half of the KL to come is in it",
-            lhs=lambda first, second, ref_first, ref_second: in_the_loss(first, ref_first)
-            + to_come(first, second, ref_second, 0.5),
+            lhs=lambda first, second, ref_first, ref_second: (
+                in_the_loss(first, ref_first) + to_come(first, second, ref_second, 0.5)
+            ),
         ),
     ),
     note="True for answers of one token (B6.squared). For sequences the loss leaves out the KL of the tokens"

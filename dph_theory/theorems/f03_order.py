@@ -43,5 +43,6 @@ THEOREM = Theorem(
     examples=(example(validity=".25"),),
     digits=6,
     false_neighbours=(neighbour("order G + 1", rhs=of_order_beyond),),
-    note="For on-policy groups whose own mean divides: the sum ends at k = G - 1 (E4.mean).",
+    note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
+    " it ends at G: where groups are dropped, subtracting the mean is not free.",
 )

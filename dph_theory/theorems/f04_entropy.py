@@ -32,6 +32,6 @@ THEOREM = Theorem(
     expected=Verdict.REFUTED,
     examples=(example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta=".5"),),
     false_neighbours=(neighbour("not by more than 2%", rhs=two_percent_above),),
-    note="Where the base prefers a wrong answer, moving its mass to several valid ones raises entropy: .9404 to"
-    " 1.3860 in the example, 1.0986 filtered. What KL control keeps is the ratios among valid answers (E1).",
+    note="Where the base prefers a wrong answer, moving its mass to several valid ones raises entropy:"
+    " .9404 to 1.3860 in the example, 1.0986 filtered. KL control keeps the ratios among valid answers (E1).",
 )

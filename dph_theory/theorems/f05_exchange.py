@@ -33,6 +33,6 @@ THEOREM = Theorem(
     expected=Verdict.REFUTED,
     examples=(example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta="1", less=".5"),),
     false_neighbours=(neighbour("from the base on", lhs=from_the_base),),
-    note="Along the tilted path entropy can rise with validity (F4). A fit to runs whose entropy falls may hold"
-    " there; it is no law of the objective.",
+    note="Along the tilted path entropy can rise with validity (F4). A fit to runs whose entropy falls may"
+    " hold there; it is no law of the objective.",
 )
