@@ -17,6 +17,7 @@ from .normalised import StationaryValidity as StationaryValidity
 from .normalised import normalised_law as normalised_law
 from .normalised import normalised_validities as normalised_validities
 from .normalised import normalised_validity_at as normalised_validity_at
+from .normalised import several_laws_below as several_laws_below
 from .response import best_response as best_response
 from .sequence import sequence_law as sequence_law
 from .token import token_law as token_law

@@ -45,6 +45,14 @@ def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsi
     return (stats.binom.pmf(others, group_size - 1, trailing(validity, 1)) * gains).sum(axis=-1)
 
 
+def group_weight_slope(group_size: int, validity: Scalars, scale: str = "std") -> Values:
+    """d alpha_G/dV, shape of `validity`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
+    rise = np.diff(_gains(group_size, scale, 0.0))
+    others, validity = np.arange(group_size - 1), probability("validity", validity)
+    chance = stats.binom.pmf(others, group_size - 2, trailing(validity, 1))
+    return (group_size - 1) * (chance * rise).sum(axis=-1)
+
+
 def group_objective(
     group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0
 ) -> Values:

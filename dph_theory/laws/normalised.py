@@ -14,7 +14,7 @@ from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, positive, probability, rate
 from ..numeric.balls import Values, expit, logit
-from .groups import group_weight
+from .groups import group_weight, group_weight_slope
 from .response import require_smooth
 from .token import token_law
 from .trees import Tables, law_validity
@@ -53,6 +53,23 @@ def normalised_validities(
     if signs[-1] > 0:
         roots.append(StationaryValidity(1.0, True))
     return tuple(roots)
+
+
+def several_laws_below(group_size: int, scale: str = "std") -> float:
+    """The base rate below which some beta has several laws under the reverse KL; 0 where none has.
+
+    At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
+    alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, theory E4.
+    """
+    log_odds = np.linspace(-_FARTHEST_LOGIT / 2, _FARTHEST_LOGIT / 2, 5 * _GRID)
+    mu, failed = expit(log_odds), expit(-log_odds)
+    weight, beta = (
+        group_weight(group_size, mu, scale),
+        group_weight_slope(group_size, mu, scale) * mu * failed,
+    )
+    rises = beta > 1e-12
+    start = np.where(rises, log_odds - weight / np.where(rises, beta, 1.0), -np.inf)
+    return float(expit(start.max()))
 
 
 def normalised_validity_at(

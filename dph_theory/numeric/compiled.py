@@ -22,7 +22,8 @@ class _BallPrinter(NumPyPrinter):
 
     def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:  # noqa: N802
         if expr.exp.is_Integer and expr.exp > 0:
-            return "*".join([f"({self._print(expr.base)})"] * int(expr.exp))
+            # In parentheses, since a negative power prints this as the divisor.
+            return "(" + "*".join([f"({self._print(expr.base)})"] * int(expr.exp)) + ")"
         return super()._print_Pow(expr, rational=rational)
 
 

@@ -5,19 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..divergences import (
-    CHI_SQUARED,
-    FORWARD_KL,
-    HELLINGER,
-    JENSEN_SHANNON,
-    REVERSE_KL,
-    alpha_divergence,
-)
 from ..numeric.balls import Values
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 
-DECLARED = (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON, HELLINGER, CHI_SQUARED, alpha_divergence(0.5))
-"""Divergences that stand for all: both KLs, bounded ones, and one that leaves no failure at a finite beta."""
 TREES = chart(
     first=simplex(3, spread=2.0),
     second=simplex(3, 3, spread=2.0),

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from ..divergences import each
+from ..divergences import SMOOTH, each
 from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import DECLARED
 
 
 def reached(base_rate: Values, progress: Values) -> Values:
@@ -39,22 +38,22 @@ def objective(divergence: FDivergence, base_rate: Values, mu: Values, gain: Valu
 
 def elsewhere(base_rate: Values, progress: Values, other: Values) -> Values:
     mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, other, pull(f, base_rate, mu)), DECLARED)
+    return each(lambda f: objective(f, base_rate, other, pull(f, base_rate, mu)), SMOOTH)
 
 
 def at_the_law(base_rate: Values, progress: Values) -> Values:
     mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, mu, pull(f, base_rate, mu)), DECLARED)
+    return each(lambda f: objective(f, base_rate, mu, pull(f, base_rate, mu)), SMOOTH)
 
 
 def elsewhere_first_order(base_rate: Values, progress: Values, other: Values) -> Values:
     mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, other, curvature_only(f, base_rate, mu)), DECLARED)
+    return each(lambda f: objective(f, base_rate, other, curvature_only(f, base_rate, mu)), SMOOTH)
 
 
 def at_first_order(base_rate: Values, progress: Values) -> Values:
     mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), DECLARED)
+    return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
 
 
 THEOREM = Theorem(

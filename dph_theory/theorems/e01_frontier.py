@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from ..divergences import each
+from ..divergences import SMOOTH, each
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import DECLARED
 
 
 def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
@@ -19,11 +18,11 @@ def _merged(q: Values, base: Values, valid: Values, factor: float = 1) -> Values
         np.stack([np.where(part, law, 0 * law).sum(axis=-1) for part in (valid, ~valid)], axis=-1)
         for law in (q, base)
     ]
-    return factor * each(lambda divergence: divergence(*masses), DECLARED)
+    return factor * each(lambda divergence: divergence(*masses), SMOOTH)
 
 
 def of_answers(q: Values, base: Values, valid: Values) -> Values:
-    return each(lambda divergence: divergence(q, base), DECLARED)
+    return each(lambda divergence: divergence(q, base), SMOOTH)
 
 
 THEOREM = Theorem(

@@ -4,12 +4,11 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
-from ..divergences import each
+from ..divergences import SMOOTH, each
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._laws import DECLARED
 
 
 def of_answers(base: Values, valid: Values, mu: Values) -> Values:
@@ -19,14 +18,14 @@ def of_answers(base: Values, valid: Values, mu: Values) -> Values:
 def _mixed(base: Values, valid: Values, mu: Values, inside: Values) -> Values:
     mu = trailing(mu, 1)
     law = mu * inside + (1 - mu) * filtered(base, ~valid)
-    return each(lambda divergence: divergence(law, base), DECLARED)
+    return each(lambda divergence: divergence(law, base), SMOOTH)
 
 
 def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
     base_rate = np.where(valid, base, 0 * base).sum(axis=-1)
     invalid = np.where(valid, 0 * base, base).sum(axis=-1)
     two = np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, invalid], axis=-1)
-    return each(lambda divergence: divergence(*two), DECLARED)
+    return each(lambda divergence: divergence(*two), SMOOTH)
 
 
 def uniform_inside(base: Values, valid: Values, mu: Values) -> Values:

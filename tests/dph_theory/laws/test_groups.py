@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from dph_theory.laws import SCALES, group_objective, group_weight
+from dph_theory.laws.groups import group_weight_slope
 
 RATES = np.array([0.01, 0.1, 0.25, 0.5])
 
@@ -58,6 +59,15 @@ def test_the_objective_is_the_integral(scale):
     for size in (2, 7):
         whole, _ = quad(lambda v, size=size: group_weight(size, v, scale), 0, 0.6, epsabs=1e-12)
         assert group_objective(size, 0.6, scale) == pytest.approx(whole, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_slope_is_the_derivative_of_the_weight(scale):
+    step = 1e-6
+    for size in (2, 6):
+        ends = [group_weight(size, 0.3 + side * step, scale) for side in (-1, 1)]
+        slope = (ends[1] - ends[0]) / (2 * step)
+        assert group_weight_slope(size, 0.3, scale) == pytest.approx(slope, abs=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from dph_theory.laws import (
     normalised_validities,
     normalised_validity_at,
     sequence_law,
+    several_laws_below,
     token_law,
     valid_answer_shares,
     validity_at,
@@ -35,6 +36,18 @@ def test_several_laws_and_the_start_decides(group_size, beta, values):
         0.01, beta, group_size, start=[0.01, values[1] - 0.01, values[1] + 0.01, 1.0]
     )
     assert reached == pytest.approx([values[0], values[0], values[2], values[2]], abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("group_size", "base_rate", "beta"),
+    [(8, 0.0026871, 0.2465), (16, 0.0943812, 0.525), (32, 0.332524, 0.82)],
+)
+def test_below_some_base_rate_one_beta_has_several_laws(group_size, base_rate, beta):
+    assert several_laws_below(group_size) == pytest.approx(base_rate, rel=1e-4)
+    assert len(normalised_validities(0.5 * base_rate, beta, group_size)) == 3
+    for other in np.linspace(0.8, 1.6, 20) * beta:
+        assert len(normalised_validities(1.05 * base_rate, other, group_size)) == 1
+    assert several_laws_below(3) == several_laws_below(8, "none") == 0
 
 
 def test_other_divergences_and_scales():
