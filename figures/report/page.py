@@ -18,15 +18,15 @@ from .markup import html
 
 def page(contents: Contents) -> str:
     """The whole document as text."""
-    return _templates().get_template("page.html").render(contents=contents, reports=contents.reports)
+    return templates().get_template("page.html").render(contents=contents, reports=contents.reports)
 
 
 @cache
-def _templates() -> Environment:
-    """The templates with what they may use; text that is put into them is escaped."""
+def templates() -> Environment:
+    """The templates with what they may use; text that is put into HTML is escaped."""
     made = Environment(
         loader=PackageLoader("figures.report"),
-        autoescape=True,
+        autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -44,6 +44,10 @@ def _templates() -> Environment:
         "linked": words.linked,
         "members": words.members,
         "number": words.number,
+        "g": "{:g}".format,
+        "f2": "{:.2f}".format,
+        "f3": "{:.3f}".format,
+        "signed": "{:+.3f}".format,
         "count_of": words.count,
         "json": _json,
         "formula": _formula,

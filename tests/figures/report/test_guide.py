@@ -1,10 +1,11 @@
-import copy
+from dataclasses import replace
 
 import pytest
 
 from figures.report import guide
 from figures.results import store
-from toy_lm import strategies
+from toy_lm import collapse, strategies
+from toy_lm.collapse.results import FAMILIES
 from toy_lm.strategies.summary import directions
 
 
@@ -13,8 +14,15 @@ def stored():
     return guide.records()
 
 
-def test_every_experiment_is_answered_from(stored):
-    assert {"collapse", "strategies", "styles"} <= set(stored)
+def cells(text, start):
+    """The cells of the table row that starts so."""
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {start} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def on_d_pef(stored):
+    config, results = strategies.read(stored["strategies"])
+    return [row for row in directions(config, results.sweep) if row.place == "D_pef"]
 
 
 def test_a_folder_without_records_gives_none(tmp_path):
@@ -27,95 +35,75 @@ def test_another_kind_of_record_is_refused(tmp_path, stored):
         guide.records(tmp_path)
 
 
-def test_every_finding_of_every_experiment_is_quoted(stored):
-    page = guide.guide(stored).replace("\\", "")
-    for record in stored.values():
-        assert all(sentence in page for sentence in record["findings"])
+def test_the_tables_have_the_numbers_of_the_records(stored):
+    page = guide.guide(stored)
+    for row in on_d_pef(stored):
+        shown = [f"{value:.3f}" for value in row.pass_at_k.values()]
+        assert cells(page, f"{row.strength:g}") == [*shown, f"{row.gap:+.3f}"]
+    for name, found in stored["styles"]["results"]["summary"]["methods"].items():
+        many = found["train"]["pass@16"]
+        assert cells(page, name)[1:3] == [f"{many['mean']:.3f}", f"{many['low']:.3f} to {many['high']:.3f}"]
 
 
-def on_d_pef(record):
-    config, results = strategies.read(record)
-    return [row for row in directions(config, results.sweep) if row.place == "D_pef"]
+def test_the_summary_has_the_numbers_of_the_records(stored):
+    page, (_, results) = guide.in_short(stored), strategies.read(stored["strategies"])
+    grpo = results.method("GRPO")
+    row = cells(page, "`dph toy strategies`")
+    assert row[1] == f"{results.base.pass_at_1:.3f} / {results.base.pass_at_k:.3f}"
+    assert row[2] == f"{grpo.pass_at_1:.3f} / {grpo.pass_at_k:.3f}"
+    fits = collapse.read(stored["collapse"]).reference
+    forward = fits.forward_kl("homogeneous")
+    assert cells(page, "`dph toy collapse`")[-1] == f"{forward.coverage:.3f} / {forward.validity:.3f}"
 
 
-def test_the_numbers_are_those_of_the_record(stored):
-    page, results = guide.guide(stored), stored["strategies"]["results"]
-    grpo = next(m for m in results["methods"] if m["name"] == "GRPO")
-    assert f"Pass@1 from {results['base']['pass_at_1']:.3f} to {grpo['pass_at_1']:.3f}" in page
-    table = [line for line in page.splitlines() if line.count("|") == 7][2:]
-    rows = on_d_pef(stored["strategies"])
-    assert len(table) == len(rows)
-    for line, row in zip(table, rows, strict=True):
-        assert f"| {row.gap:+.3f} |" in line
-
-
-def test_the_advice_on_the_direction_turns_with_the_numbers(stored):
-    turned = copy.deepcopy(stored["strategies"])
-    other = {"forward_kl": "reverse_kl", "reverse_kl": "forward_kl"}
-    for block in turned["results"]["sweep"]:
-        name = block.get("divergence")
-        block["divergence"] = other.get(name, name)
-    before, after = (guide.guide({**stored, "strategies": r}) for r in (stored["strategies"], turned))
-    widest = max(on_d_pef(stored["strategies"]), key=lambda row: abs(row.gap))
-    ahead = "the reverse KL keeps more than the forward KL"
-    assert (ahead in before) == (widest.gap < 0)
-    assert (ahead in before) != (ahead in after)
-
-
-def test_where_nothing_helps_it_says_so(stored):
-    hopeless = copy.deepcopy(stored["strategies"])
-    hopeless["results"]["base"].update(pass_at_1=1.0, pass_at_k=1.0)
-    page = guide.guide({**stored, "strategies": hopeless})
-    assert "no strength of the forward KL that was tried keeps" in page
-    assert "No strength that was tried raises both" in page
-
-
-def scores(low, mean, high):
-    return {"pass@1": {"mean": 0.5}, "pass@16": {"low": low, "mean": mean, "high": high}}
-
-
-def test_the_best_in_the_transformer_is_held_against_the_seeds(stored):
-    methods = ("base", "worse", "alike", "best")
-    styles = copy.deepcopy(stored["styles"])
-    for base_high, words in ((0.85, ""), (0.95, " and the base's")):
-        found = (
-            scores(0.7, 0.8, base_high),
-            scores(0.6, 0.7, 0.89),
-            scores(0.8, 0.85, 0.9),
-            scores(0.9, 0.95, 1),
-        )
-        split = {name: {"train": s, "held_out": s} for name, s in zip(methods, found, strict=True)}
-        styles["results"]["summary"]["methods"] = split
-        said = guide.in_short({**stored, "styles": styles})
-        assert (
-            f"(0.500 / 0.950), whose interval overlaps those of 1 of the 2 other methods{words}. On" in said
-        )
-
-
-def test_collapse_is_told_by_the_record(stored):
-    spared = copy.deepcopy(stored["collapse"])
-    for fit in spared["results"]["reference"]["fits"]:
-        fit["collapsed"] = False
-    assert "collapses onto one answer" not in guide.guide({**stored, "collapse": spared})
+def test_the_strengths_that_are_named_follow_the_numbers(stored, monkeypatch):
+    rows = [replace(row, gap=0.2 if row.strength == 0.1 else 0.0) for row in on_d_pef(stored)]
+    monkeypatch.setattr(guide, "directions", lambda config, sweep: rows)
+    page = guide.guide(stored)
+    assert "all within 0.01 above strength 0.1 " in page
+    assert "at strength 0.1: forward" in page
 
 
 def test_the_demo_is_summed_up_once_it_is_there(stored):
-    found = {
-        "findings": [
-            "one difference",
-            "Of 3 expected differences 1 was found.",
-            "4 predictions: 4 consistent",
-        ]
-    }
-    last = guide.in_short({**stored, "demo": found}).splitlines()[-1]
-    assert last == "- `dph demo`: Of 3 expected differences 1 was found. 4 predictions: 4 consistent"
-    assert "### `dph demo`\n\n- one difference" in guide.guide({**stored, "demo": found})
+    found = {"findings": ["one difference", "Of 3 expected differences 1 was found.", "4 consistent."]}
+    assert "Of 3 expected differences 1 was found. 4 consistent." in guide.in_short({**stored, "demo": found})
+    toys = {name: record for name, record in stored.items() if name != "demo"}
+    assert "dph demo" not in guide.in_short(toys)
 
 
-def test_in_short_names_the_command_beside_each_number(stored):
-    lines = guide.in_short({name: stored[name] for name in stored if name != "demo"}).splitlines()
-    assert [line.split("`")[1] for line in lines] == [
-        "dph toy strategies",
-        "dph toy styles",
-        "dph toy collapse",
-    ]
+def test_what_is_said_of_shared_strategies_holds_for_the_stored_numbers(stored):
+    _, results = strategies.read(stored["strategies"])
+    base = results.base
+    assert results.method("GRPO").pass_at_1 > base.pass_at_1
+    assert results.method("GRPO").pass_at_k < base.pass_at_k
+    for method in map(results.method, ("DPH-F", "reverse KL on D_pef")):
+        assert method.pass_at_1 > base.pass_at_1
+        assert method.pass_at_k > base.pass_at_k
+    assert max(on_d_pef(stored), key=lambda row: abs(row.gap)).gap > 0
+
+
+def test_what_is_said_of_the_transformer_holds_for_the_stored_numbers(stored):
+    methods = stored["styles"]["results"]["summary"]["methods"]
+    base = methods["base"]
+    for name in ("GRPO", "DAPO"):
+        assert methods[name]["train"]["pass@16"]["mean"] < base["train"]["pass@16"]["low"]
+    alike = [found["train"]["pass@16"] for name, found in methods.items() if name.endswith(" 0.3")]
+    assert len(alike) == 5
+    assert max(found["low"] for found in alike) < min(found["high"] for found in alike)
+    held_out = [found["held_out"]["pass@16"]["mean"] for name, found in methods.items() if name != "base"]
+    assert max(held_out) < base["held_out"]["pass@16"]["mean"]
+
+
+def test_what_is_said_of_models_too_small_holds_for_the_stored_numbers(stored):
+    results = collapse.read(stored["collapse"])
+    reverse, forward = results.reference.optima(FAMILIES[0])[-1], results.reference.forward_kl(FAMILIES[0])
+    assert reverse.collapsed
+    assert forward.coverage > reverse.coverage
+    for problem in results.random:
+        for family in FAMILIES:
+            rates = [rate for rate in problem.rates if rate.family == family]
+            minima = [r for r in rates if (r.objective, r.method) == ("reverse_kl", "global")]
+            strongest = max(minima, key=lambda rate: rate.mu)
+            (fit,) = (rate for rate in rates if rate.objective == "forward_kl")
+            assert fit.effective_kept > strongest.effective_kept
+            assert fit.validity < strongest.validity
