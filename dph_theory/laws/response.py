@@ -91,7 +91,7 @@ def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence)
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """Log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+)."""
+    """log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+)."""
     power = 1.0 if divergence == FORWARD_KL else divergence.alpha
     if power is not None:
         # f'(u) = (1 - u^-power)/power, so u^-power is linear in the slope.

@@ -1,4 +1,4 @@
-"""A2: the plain policy gradient ends uniform on the richest valid outcomes, not at the filtered model."""
+"""A2: the plain policy gradient ends uniform on the likeliest valid outcomes, not at the filtered model."""
 
 import numpy as np
 import sympy

@@ -16,7 +16,7 @@ def poorer_over_richer(weights: Values, valid: Values, eps: Values) -> Values:
 
 
 def limit_of_ratio(weights: Values, valid: Values) -> Values:
-    """(1/a_y - 1/a_top)/(1/a_y' - 1/a_top) for y richer than y': zero, a divergence, iff y is richest."""
+    """(1/a_y - 1/a_top)/(1/a_y' - 1/a_top) for y likelier than y': zero, a divergence, iff y is likeliest."""
     top = np.where(valid, weights, 0).max(axis=-1, keepdims=True)
     lack = 1 / weights - 1 / top
     pairs = _pairs(weights, valid)
@@ -34,7 +34,7 @@ def _pairs(weights: Values, valid: Values) -> Values:
 def derivation() -> Claims:
     # On the orbit q_y' / q_y = (1/a_y - s1)/(1/a_y' - s1), and s1 -> 1/a_top (A2.limit).
     s, first, second, third = sympy.symbols("s first second third", positive=True)
-    # 1/a of the richest, of a poorer and of a still poorer valid outcome.
+    # 1/a of the likeliest, of a less likely and of a still less likely valid outcome.
     top, richer, poorer = first, first + second, first + second + third
     among = (richer - s) / (poorer - s)
     yield Claim("among the others, at the end", among.subs(s, top) - second / (second + third))
@@ -44,7 +44,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="A2.ratios",
-    title="Plain policy gradient: ratios to the richest valid output diverge, the others grow to a limit",
+    title="Plain policy gradient: ratios to the likeliest valid output diverge, the others grow to a limit",
     source=Source("ours", "implicit bias"),
     statement=r"y, y' \in Y_1,\; a_y > a_{y'} \;\Rightarrow\; \lim_{t\to\infty} \frac{q_t(y')}{q_t(y)}"
     r" = \frac{1/a_y - 1/a_{top}}{1/a_{y'} - 1/a_{top}}, \quad a_{top} = \max_{Y_1} a",
@@ -58,7 +58,7 @@ THEOREM = Theorem(
     # Ratios up to one are compared absolutely, at eps = 1e-8.
     tolerance=1e-6,
     floor=1.0,
-    note="Ratios diverge if and only if the richer of the two outputs is a richest valid one; "
+    note="Ratios diverge if and only if one of the two outputs is a likeliest valid one; "
     "between two others the ratio grows, but to a finite limit.",
     false_neighbours=(
         neighbour("every ratio diverges", rhs=scaled(limit_of_ratio, 0)),

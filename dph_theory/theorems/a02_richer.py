@@ -1,4 +1,4 @@
-"""A2: under the plain policy gradient the ratio of a richer to a poorer valid outcome only grows."""
+"""A2: under the plain policy gradient the ratio of a likelier to a less likely valid outcome only grows."""
 
 import numpy as np
 import sympy
@@ -42,7 +42,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="A2.richer",
-    title="Plain policy gradient: among valid outputs the rich get richer",
+    title="Plain policy gradient: a likelier valid output gains on every less likely one",
     source=Source("ours", "implicit bias"),
     statement=r"y, y' \in Y_1,\; a_y > a_{y'} \;\Rightarrow\;"
     r" \log \frac{a_y}{a_{y'}} \le \log \frac{q_t(y)}{q_t(y')}",

@@ -1,4 +1,4 @@
-"""A4, first claim: the KL-controlled objective is its maximum less beta times the KL to the tilted model."""
+"""A4, first claim: the KL-regularised objective is its maximum less beta times the KL to the tilted model."""
 
 import sympy
 

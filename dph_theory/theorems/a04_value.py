@@ -41,7 +41,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="A4.value",
-    title="The KL-controlled optimum is beta log Z = mu - beta kappa(mu)",
+    title="The optimum with a KL penalty is beta log Z = mu - beta kappa(mu)",
     source=Source("dymetman2026binary", "KL control"),
     statement=r"\max_q \mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) = \beta \log Z_\beta"
     r" = \mu - \beta\,\kappa(\mu)",

@@ -1,4 +1,4 @@
-"""A6, third mode: the KL from the filtered model to the tilted one is -log mu, and vanishes."""
+"""A6, third sense: the KL from the filtered model to the tilted one is -log mu, and vanishes."""
 
 import numpy as np
 import sympy

@@ -1,4 +1,4 @@
-"""A6, first mode: the tilted model converges to the filtered one at every outcome, with a rate."""
+"""A6, first sense: the tilted model converges to the filtered one at every outcome, with a rate."""
 
 import numpy as np
 import sympy

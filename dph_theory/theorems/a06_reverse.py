@@ -1,4 +1,4 @@
-"""A6, fourth mode: the KL to the filtered model is infinite at every beta, so it is no reverse-KL target."""
+"""A6, fourth sense: the KL to the filtered model is infinite at every beta, so that cannot be the target."""
 
 import numpy as np
 import sympy

@@ -1,4 +1,4 @@
-"""A6, second mode: the total variation to the filtered model is the remaining invalid mass."""
+"""A6, second sense: the total variation to the filtered model is the remaining invalid mass."""
 
 import sympy
 

@@ -1,4 +1,4 @@
-"""A9, fifth claim: the price of validity is 1/beta, the same for all prompts (duality)."""
+"""A9, fifth claim: the marginal KL cost of validity is 1/beta, the same for all prompts."""
 
 import sympy
 

@@ -45,7 +45,7 @@ def forgotten_by_reverse(laws: Values, base: Values, valid: Values) -> Values:
 
 THEOREM = Theorem(
     name="A10.coverage",
-    title="The M-projection of the filtered model keeps each valid outcome's mass, Diracs or not",
+    title="The M-projection of the filtered model keeps each valid outcome, though Diracs are in the family",
     source=Source("dymetman2026binary", "misspecification"),
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
     r" \max_y \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",

@@ -12,7 +12,7 @@ from ._lemmas import convexity
 
 
 def merged(law: Values) -> Values:
-    """The last two outcomes told apart no longer."""
+    """The law with its last two outcomes merged."""
     return np.concatenate([law[..., :-2], law[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""B3, first claim: under samples from the reference the gauge c(u-1) is free."""
+"""B3, first claim: under samples from the reference adding c(u-1) to f, its gauge, changes nothing."""
 
 import sympy
 

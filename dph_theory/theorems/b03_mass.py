@@ -1,4 +1,4 @@
-"""B3, token level: how far a small token loss (k2) can leave the rehearsed mass from A1."""
+"""B3, token level: how far a small token loss (k2) can leave the valid mass from A1."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""B3, second claim: on filtered samples the gauge decides how much mass is rehearsed."""
+"""B3, second claim: on correct samples the gauge c decides how much valid mass the loss asks for."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""B3, third claim: the estimator used on correct samples decides what is rehearsed, p_* or less of it."""
+"""B3, third claim: the estimator used on correct samples decides what its minimiser is, p_* or less of it."""
 
 from collections.abc import Callable, Iterable
 

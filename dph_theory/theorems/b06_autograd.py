@@ -1,4 +1,4 @@
-"""B6: what PyTorch's autograd really computes for the KL terms in circulation, enumerated exactly."""
+"""B6: what PyTorch's autograd really computes for the KL terms in use, enumerated exactly."""
 
 from collections.abc import Callable
 from typing import Any

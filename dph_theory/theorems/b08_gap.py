@@ -45,7 +45,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="B8.gap",
-    title="Where the policy gained mass the generator form pays in variance, where it lost mass it saves",
+    title="Outcomes that gained mass give the generator form more variance, those that lost mass less",
     source=Source("ours"),
     statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] - \mathrm{Var}_\pi[f(u)/u] = E_{ref}[(1 - 1/u) f(u)^2],"
     r"\quad f'(1) = 0",

@@ -1,4 +1,4 @@
-"""B9: a strong anchor: at equal curvature the direction of the KL hardly matters."""
+"""B9: with a large KL coefficient the direction of the KL hardly matters, at equal curvature."""
 
 import sympy
 
@@ -34,7 +34,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="B9.strong",
-    title="A strong anchor: forward and reverse KL of equal curvature agree to second order in 1/eta",
+    title="Large KL coefficient eta: forward and reverse KL of equal curvature agree to order 1/eta^2",
     source=Source("ours"),
     statement=r"|\mu_{fwd}(\eta) - \mu_{rev}(\eta)| \le \frac{A_0 A_1}{\eta(\eta - 1)},\quad \eta > 1",
     relation=Relation.AT_MOST,
@@ -45,7 +45,7 @@ THEOREM = Theorem(
     examples=(example(base_rate=".25", eta="10"),),
     false_neighbours=(
         neighbour(
-            "at weak anchors too, as A0 A1/eta^2",
+            "at small coefficients too, as A0 A1/eta^2",
             lhs=lambda base_rate, eta: eta**2 * gap(base_rate, eta),
             instances=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(0.01, 1e3)),
         ),

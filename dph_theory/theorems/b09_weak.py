@@ -1,4 +1,4 @@
-"""B9: a weak anchor: at equal curvature the direction of the KL decides what a rare success becomes."""
+"""B9: with a small KL coefficient its direction decides what a rare success becomes."""
 
 import numpy as np
 import sympy
@@ -31,7 +31,7 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="B9.weak",
-    title="A weak anchor: forward KL lifts a rare success to 1 - eta, reverse KL only by e^{1/eta}",
+    title="Small KL coefficient eta: forward KL lifts a rare success to 1 - eta, reverse KL by e^{1/eta}",
     source=Source("ours"),
     statement=r"1 - \eta \le \mu_{fwd}(\eta) - \mu_{rev}(\eta) + A_1 e^{1/\eta}",
     relation=Relation.AT_MOST,

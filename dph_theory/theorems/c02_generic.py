@@ -22,7 +22,7 @@ def one_state(r: Values, gamma: Values) -> TabularMDP:
 
 
 def step_size(mdp: TabularMDP, pi: Values, constant: Values) -> Values:
-    """T = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
+    """t = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
     enough = (1 - mdp.gamma) * mean / (4 * constant * mdp.gamma * worst_advantage(mdp, pi))
     return lowest(np.stack([enough, 0 * enough + 0.5], axis=-1))
@@ -35,7 +35,7 @@ def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
 
 
 def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
-    """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty eats at most 3/8."""
+    """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty takes at most 3/8."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
     return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)

@@ -17,7 +17,7 @@ def with_larger_constant(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Va
 
 THEOREM = Theorem(
     name="C2.new",
-    title="The stated improvement bound, with delta below E_pef A_new: refuted for all three divergences",
+    title="The improvement bound as stated, with delta below E_pef A_new: refuted for all three divergences",
     source=Source("li2025choice", "Theorem 1; cf. kang2018pofd"),
     statement=r"J(\pi) \ge L_{old}(\pi) - \tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
     r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"

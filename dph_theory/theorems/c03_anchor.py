@@ -1,4 +1,4 @@
-"""C3: the anchor bound, which repairs C2: what closeness to a better policy guarantees."""
+"""C3: the anchor bound, which repairs C2: what closeness to a better policy, the anchor, guarantees."""
 
 from ..divergences import TOTAL_VARIATION
 from ..improvement import anchor_penalty, worst_advantage

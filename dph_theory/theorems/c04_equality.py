@@ -1,4 +1,4 @@
-"""C4: the guarantee's slack is the shape alone: equality exactly when pi = m p_* on the valid outcomes."""
+"""C4: the guarantee is an equality exactly when pi has the ratios of p_* on the valid outcomes."""
 
 import numpy as np
 import sympy

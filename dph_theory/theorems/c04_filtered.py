@@ -1,4 +1,4 @@
-"""C4: rehearsal of correct samples bounds the pass rate: J(pi) >= exp(-KL(p_* || pi))."""
+"""C4: training on correct samples (rehearsal) bounds the pass rate: J(pi) >= exp(-KL(p_* || pi))."""
 
 import numpy as np
 import sympy

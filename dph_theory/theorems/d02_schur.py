@@ -1,4 +1,4 @@
-"""D2, third claim: Schur-concavity, averaging the masses of two valid outputs never loses distinct ones."""
+"""D2, third claim: Schur-concavity, averaging the masses of two valid outputs never lowers the number."""
 
 import numpy as np
 
