@@ -1,14 +1,11 @@
 """B4 for the Jensen-Shannon generator, f''(1) = 1/2: TV^2 is at most the generator's divergence itself."""
 
+from functools import partial
+
 from ..divergences import JENSEN_SHANNON
 from ..references import Source
-from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
-
-
-def derivation() -> Claims:
-    yield from gilardoni(JENSEN_SHANNON.name, JENSEN_SHANNON.expression)
-
 
 THEOREM = Theorem(
     name="B4.js",
@@ -21,7 +18,7 @@ THEOREM = Theorem(
     instances=PAIR,
     expected=Verdict.PROVED,
     examples=PAIRS,
-    symbolic=derivation,
+    symbolic=partial(gilardoni, JENSEN_SHANNON.name, JENSEN_SHANNON.expression),
     tight=True,
     floor=1e-12,
     false_neighbours=(

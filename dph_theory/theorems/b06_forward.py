@@ -1,20 +1,15 @@
 """B6: k3 as a loss, as GRPO codes use it: its expected gradient is the FORWARD KL's."""
 
+from functools import partial
+
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K3, x
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import at_fixed_samples, same_gradient
-
-
-def derivation() -> Claims:
-    yield from same_gradient(
-        sympy.diff(K3.expression, x), FORWARD_KL, lambda pi, ref, d: at_fixed_samples(K3, pi, ref, d)
-    )
-
 
 THEOREM = Theorem(
     name="B6.forward",
@@ -28,7 +23,7 @@ THEOREM = Theorem(
     instances=chart(pi=simplex(4), ref=simplex(4)),
     expected=Verdict.PROVED,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    symbolic=derivation,
+    symbolic=partial(same_gradient, sympy.diff(K3.expression, x), FORWARD_KL, partial(at_fixed_samples, K3)),
     false_neighbours=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=REVERSE_KL.gradient),),
     note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
     " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation, estimated"
