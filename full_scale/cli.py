@@ -61,7 +61,7 @@ def train_command(
             return
         from .stages import train_stage
 
-        _say(console, train_stage(recipe, progress)["findings"])
+        _say(console, train_stage(recipe, progress).findings)
 
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")

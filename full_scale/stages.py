@@ -12,7 +12,6 @@ import transformers
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
-from .comparison.measurements import read_record
 from .evaluation.stage import evaluate
 from .models.hashes import ModelHashes
 from .models.load import load, load_trained
@@ -22,7 +21,8 @@ from .recipe.folders import Folders
 from .recipe.schema import Recipe
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
-from .training.stage import KIND, train
+from .training.record import TrainingRecord
+from .training.stage import train
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -36,7 +36,7 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
         return presample(recipe, task, load(recipe.model), progress=progress)
 
 
-def train_stage(recipe: Recipe, progress: Progress) -> dict[str, Any]:
+def train_stage(recipe: Recipe, progress: Progress) -> TrainingRecord:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
     with _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
@@ -52,7 +52,7 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
     _one_process("evaluate")
     folders = Folders.of(recipe)
     if not base_only:
-        read_record(folders.training, KIND)
+        TrainingRecord.read(folders.training)
     with _task(recipe) as task:
         initial = load(recipe.model)
         presampling = _presampling(recipe, initial.hashes)

@@ -1,8 +1,10 @@
 """The JSON contract between what computes and what draws: a result with its seed, config and versions."""
 
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from .errors import argument_error
@@ -46,6 +48,17 @@ def checked(value: Any, kind: str) -> dict[str, Any]:
     if value["kind"] != kind:
         raise argument_error("record.kind", value["kind"], f"only {kind!r}")
     return value
+
+
+def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
+    """The record of that kind in a file; ValueError says what is wrong, `made_by` which command writes it."""
+    if not path.is_file():
+        raise argument_error("file", str(path), f"it is not there; {made_by} writes it")
+    try:
+        return checked(json.loads(path.read_text(encoding="utf-8")), kind)
+    except json.JSONDecodeError as error:
+        allowed = f"a record in JSON ({error}); remove it, and {made_by} writes it anew"
+        raise argument_error("file", str(path), allowed) from error
 
 
 def _version(package: str) -> str:

@@ -1,6 +1,5 @@
 """What a run measured: its evaluation paired, prompt by prompt, with that of the initial model."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.record import checked
+from dph_theory.support.record import read_record
 
 from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
@@ -89,9 +88,9 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def _read_run(folder: Path) -> Run:
-    evaluation = read_record(folder / "evaluation.json", "full_scale.evaluation")
-    base = read_record(folder.parent / BASE / "evaluation.json", "full_scale.evaluation")
-    training = read_record(folder / "training.json", "full_scale.training")
+    evaluation = read_record(folder / "evaluation.json", "full_scale.evaluation", "dph evaluate")
+    base = read_record(folder.parent / BASE / "evaluation.json", "full_scale.evaluation", "dph evaluate")
+    training = read_record(folder / "training.json", "full_scale.training", "dph train")
     base_sets = base["results"]["sets"]
     sets = {
         name: paired(f"{folder.name} {name}", entry["prompts"], base_sets[name]["prompts"])
@@ -99,18 +98,6 @@ def _read_run(folder: Path) -> Run:
         if name in base_sets and entry["prompts"]
     }
     return Run(folder.name, training["config"], training["results"], evaluation["results"], sets)
-
-
-def read_record(path: Path, kind: str) -> dict[str, Any]:
-    """The record of that kind in a file; ValueError says what is missing and which stage makes it."""
-    stage = kind.rpartition(".")[2]
-    if not path.is_file():
-        made_by = {"evaluation": "dph evaluate", "training": "dph train"}.get(stage, "an earlier stage")
-        raise argument_error("file", str(path), f"it is not there; {made_by} writes it")
-    try:
-        return checked(json.loads(path.read_text(encoding="utf-8")), kind)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is no JSON: {error}") from error
 
 
 def paired(name: str, prompts: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> Measured:

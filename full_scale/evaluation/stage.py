@@ -1,13 +1,12 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import checked, record
+from dph_theory.support.record import read_record, record
 
 from ..models.generation import derived_seed
 from ..models.load import LoadedModel
@@ -141,10 +140,7 @@ def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, Any]:
     """The sets of the base's evaluation; of the base itself, none."""
     if folders.run == folders.base().run:
         return {}
-    path = folders.base().evaluation
-    if not path.is_file():
-        raise argument_error("base", str(path), "the initial model's own evaluation, which comes first")
-    return checked(json.loads(path.read_text(encoding="utf-8")), KIND)["results"]["sets"]
+    return read_record(folders.base().evaluation, KIND, "dph evaluate --base")["results"]["sets"]
 
 
 def _set(recipe: Recipe, prompts: list[dict[str, Any]], base: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What the initial model can do: pass rates, D_pef and D_exp, the rehearsal buffer."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,15 @@ import numpy as np
 from scipy.stats import beta
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.record import checked
+from dph_theory.support.files import write_json
+from dph_theory.support.record import read_record, record
 
 from ..models.hashes import ModelHashes
 from ..recipe.schema import Recipe
 from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
+PACKAGES = ("torch", "transformers")
 JOURNAL, RECORD, BUFFER = "journal.jsonl", "presample.json", "buffer"
 
 
@@ -55,7 +56,12 @@ class Presampling:
     pef: tuple[str, ...]
     exp: tuple[str, ...]
     buffer: RehearsalBuffer
-    record: Mapping[str, Any]
+    outcomes: Mapping[str, int]
+    """What the verifier said of the rollouts, counted."""
+    unfinished: int
+    """Rollouts that were cut off at max_new_tokens."""
+    identity: Mapping[str, Any]
+    """What it depends on: hashes, seed, sampling and presample settings, the task's prompts."""
 
     @property
     def explored_rates(self) -> list[float]:
@@ -71,22 +77,45 @@ class Presampling:
             raise argument_error(
                 "presample", str(path), f"a finished pre-sampling; it {begun}: run dph presample"
             )
-        try:
-            found = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
-        except json.JSONDecodeError as error:
-            allowed = f"valid JSON ({error}); remove the file, and dph presample makes it from the journal"
-            raise argument_error("presample", str(path), allowed) from error
-        results = found["results"]
-        rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results["rates"].items()}
-        buffer = RehearsalBuffer.load(folder / BUFFER)
-        return cls(rates, tuple(results["pef"]), tuple(results["exp"]), buffer, found)
+        results = read_record(path, KIND, "dph presample")["results"]
+        rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
+        return cls(
+            rates,
+            tuple(results.pop("pef")),
+            tuple(results.pop("exp")),
+            RehearsalBuffer.load(folder / BUFFER),
+            results.pop("outcomes"),
+            results.pop("unfinished"),
+            {key: value for key, value in results.items() if key != "rows"},
+        )
+
+    def save(self, folder: Path, recipe: Recipe) -> None:
+        """Write the buffer, then the record, whose presence says that all is there."""
+        self.buffer.save(folder / BUFFER)
+        results = {
+            "rates": {name: rate._asdict() for name, rate in self.rates.items()},
+            "pef": self.pef,
+            "exp": self.exp,
+            "rows": len(self.buffer),
+            "outcomes": self.outcomes,
+            "unfinished": self.unfinished,
+            **self.identity,
+        }
+        made = record(
+            KIND,
+            seed=recipe.seed,
+            config=recipe.as_dict(),
+            results=results,
+            findings=self.findings,
+            packages=PACKAGES,
+        )
+        write_json(folder / RECORD, made)
 
     def check(self, recipe: Recipe, hashes: ModelHashes) -> None:
         """ValueError unless it was made with the recipe's model, tokenizer, sampling and presample settings.
 
         The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
         """
-        stored = self.record["results"]
         law = ("temperature", "top_p", "max_new_tokens")
         wanted = {
             **hashes.as_dict(),
@@ -95,30 +124,32 @@ class Presampling:
         }
         for name, value in wanted.items():
             part, _, key = name.rpartition(".")
-            found = stored[part][key] if part else stored[key]
+            found = (self.identity[part] if part else self.identity)[key]
             if found != value:
                 allowed = (
                     f"the pre-sampling has {found!r}; keep to that, or pre-sample in another output folder"
                 )
                 raise argument_error(name, value, allowed)
 
-
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """What the numbers say, for the record and the terminal."""
-    rates, pef, exp = results["rates"], results["pef"], results["exp"]
-    mean = float(np.mean([entry["correct"] / entry["n"] for entry in rates.values()]))
-    never = sum(entry["correct"] == 0 for entry in rates.values())
-    said = [
-        f"mean base pass rate {mean:.3f} over {len(rates)} prompts; {never} of them with no correct rollout",
-        f"D_pef has {len(pef)} prompts and {results['rows']} rows to rehearse, D_exp {len(exp)} prompts",
-    ]
-    if not pef:
-        said.append("D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method")
-    if not exp:
-        said.append(
-            "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
-        )
-    if results["unfinished"]:
-        share = results["unfinished"] / sum(results["outcomes"].values())
-        said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
-    return said
+    @property
+    def findings(self) -> list[str]:
+        """What the numbers say, for the record and the terminal."""
+        mean = float(np.mean([rate.value for rate in self.rates.values()]))
+        never = sum(rate.correct == 0 for rate in self.rates.values())
+        said = [
+            f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
+            f"D_pef has {len(self.pef)} prompts and {len(self.buffer)} rows to rehearse, "
+            f"D_exp {len(self.exp)} prompts",
+        ]
+        if not self.pef:
+            said.append(
+                "D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method"
+            )
+        if not self.exp:
+            said.append(
+                "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
+            )
+        if self.unfinished:
+            share = self.unfinished / sum(self.outcomes.values())
+            said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
+        return said

@@ -3,14 +3,13 @@
 import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import record
 
 from ..models.generation import Completion, derived_seed, prompt_tokens, sample, sequence_logps
 from ..models.load import LoadedModel
@@ -20,9 +19,20 @@ from ..storage.journal import Journal
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Example, Score, Task
 from .buffer import RehearsalBuffer, RehearsalRow
-from .result import BUFFER, JOURNAL, KIND, RECORD, Presampling, Rate, findings
+from .result import JOURNAL, RECORD, Presampling, Rate
 
-PACKAGES = ("torch", "transformers")
+
+@dataclass(frozen=True)
+class RolledOut:
+    """What a prompt's rollouts gave, as the journal keeps it."""
+
+    id: str
+    correct: int
+    unfinished: int
+    outcomes: Mapping[str, int]
+    pef: bool = False
+    rows: Sequence[Sequence[str]] = ()
+    """Of D_pef: token ids and log-probabilities of the rows to rehearse, packed."""
 
 
 def presample(
@@ -43,11 +53,11 @@ def presample(
     if (folder / RECORD).is_file():
         return Presampling.load(folder)
     size, total = recipe.sampling.batch_size, len(task.train)
-    entries = list(journal.entries)
+    entries = [[RolledOut(**entry) for entry in batch] for batch in journal.entries]
     for batch in range(len(entries), -(-total // size)):
         examples = task.train[batch * size : (batch + 1) * size]
         entries.append(_measured(recipe, task, initial, examples, batch))
-        journal.append(entries[-1])
+        journal.append([asdict(entry) for entry in entries[-1]])
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
     return _finish(
@@ -78,8 +88,8 @@ def prompts_hash(examples: Sequence[Example]) -> str:
 
 def _measured(
     recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Example], batch: int
-) -> list[dict[str, Any]]:
-    """The journal's entry of a batch of prompts: verdicts, and the correct rollouts of those of D_pef."""
+) -> list[RolledOut]:
+    """A batch of prompts: verdicts, and the correct rollouts of those of D_pef."""
     chosen, model, tokenizer = recipe.presample, initial.model, initial.tokenizer
     prompts = prompt_tokens(tokenizer, task, examples, chat=recipe.model.chat)
 
@@ -92,17 +102,15 @@ def _measured(
 
     groups = rolled(range(len(examples)), chosen.k, "rollouts")
     entries = [_entry(example, group) for example, group in zip(examples, groups, strict=True)]
-    pef = [i for i, entry in enumerate(entries) if entry["correct"] >= chosen.threshold]
+    pef = [i for i, entry in enumerate(entries) if entry.correct >= chosen.threshold]
     if chosen.fresh:
         pef = [i for i, [(_, score)] in zip(pef, rolled(pef, 1, "fresh"), strict=True) if score.correct]
     for i in pef:
         kept = [
             completion.token_ids for completion, score in groups[i] if score.correct and completion.finished
         ]
-        entries[i] |= {
-            "pef": True,
-            "rows": _rows(recipe, model, prompts[i], kept[: chosen.buffer_per_prompt]),
-        }
+        rows = _rows(recipe, model, prompts[i], kept[: chosen.buffer_per_prompt])
+        entries[i] = replace(entries[i], pef=True, rows=rows)
     return entries
 
 
@@ -121,15 +129,13 @@ def _rows(
     ]
 
 
-def _entry(example: Example, group: Sequence[tuple[Completion, Score]]) -> dict[str, Any]:
-    return {
-        "id": example.id,
-        "correct": sum(score.correct for _, score in group),
-        "unfinished": sum(not completion.finished for completion, _ in group),
-        "outcomes": Counter(score.outcome for _, score in group),
-        "pef": False,
-        "rows": [],
-    }
+def _entry(example: Example, group: Sequence[tuple[Completion, Score]]) -> RolledOut:
+    return RolledOut(
+        example.id,
+        sum(score.correct for _, score in group),
+        sum(not completion.finished for completion, _ in group),
+        dict(Counter(score.outcome for _, score in group)),
+    )
 
 
 def _finish(
@@ -137,46 +143,30 @@ def _finish(
     task: Task,
     tokenizer: Any,
     identity: Mapping[str, Any],
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[RolledOut],
     folder: Path,
 ) -> Presampling:
-    """Write the buffer, then the record, whose presence says that all is there."""
     prompts = prompt_tokens(tokenizer, task, task.train, chat=recipe.model.chat)
     rows = [
-        RehearsalRow(entry["id"], prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
+        RehearsalRow(entry.id, prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
         for entry, prompt in zip(entries, prompts, strict=True)
-        for ids, logps in entry["rows"]
+        for ids, logps in entry.rows
     ]
     names = ("model_hash", "tokenizer_hash", "seed", "dtype")
     manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
-    RehearsalBuffer.from_rows(rows, manifest).save(folder / BUFFER)
-    results = _results(entries, recipe.presample.k, len(rows)) | dict(identity)
-    write_json(
-        folder / RECORD,
-        record(
-            KIND,
-            seed=recipe.seed,
-            config=recipe.as_dict(),
-            results=results,
-            findings=findings(results),
-            packages=PACKAGES,
-        ),
-    )
-    return Presampling.load(folder)
-
-
-def _results(entries: Sequence[Mapping[str, Any]], k: int, rows: int) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     for entry in entries:
-        outcomes.update(entry["outcomes"])
-    return {
-        "rates": {entry["id"]: Rate.of(entry["correct"], k)._asdict() for entry in entries},
-        "pef": [entry["id"] for entry in entries if entry["pef"]],
-        "exp": [entry["id"] for entry in entries if not entry["pef"]],
-        "rows": rows,
-        "outcomes": dict(outcomes),
-        "unfinished": sum(entry["unfinished"] for entry in entries),
-    }
+        outcomes.update(entry.outcomes)
+    Presampling(
+        rates={entry.id: Rate.of(entry.correct, recipe.presample.k) for entry in entries},
+        pef=tuple(entry.id for entry in entries if entry.pef),
+        exp=tuple(entry.id for entry in entries if not entry.pef),
+        buffer=RehearsalBuffer.from_rows(rows, manifest),
+        outcomes=dict(outcomes),
+        unfinished=sum(entry.unfinished for entry in entries),
+        identity=identity,
+    ).save(folder, recipe)
+    return Presampling.load(folder)
 
 
 def _packed(values: np.ndarray) -> str:

@@ -1,6 +1,5 @@
 """The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
@@ -10,9 +9,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from dph_theory.estimators import smoothed_rate
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import checked, record
 
 from ..models.generation import prompt_of
 from ..models.hashes import ModelHashes
@@ -26,13 +23,10 @@ from ..storage.tensors import storing
 from ..tasks.protocol import Task
 from .collapse_meter import CollapseMeter
 from .online import OnlineTrainer
+from .record import TrainingRecord
 from .resume import last_checkpoint
 from .reward_function import reward_function
 from .trainer import DPHConfig, DPHTrainer
-
-KIND = "full_scale.training"
-PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
-
 
 _DEFAULTS = {
     "save_strategy": "steps",
@@ -88,7 +82,7 @@ def train(
     hashes: ModelHashes,
     *,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> TrainingRecord:
     """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
 
     `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
@@ -98,20 +92,19 @@ def train(
     holds another recipe's training.
     """
     folders = Folders.of(recipe)
-    config = recipe.as_dict()
     if folders.training.is_file():
-        return _finished(folders, config)
+        return _finished(folders, recipe.as_dict())
     trainer = build_trainer(recipe, task, presampling, hashes)
     if progress is not None:
         trainer.add_callback(_Progress(progress))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     _save_model(trainer, folders)
-    result = _record(trainer, recipe, config, presampling)
+    made = _record(trainer, recipe, presampling)
     if trainer.accelerator.is_main_process:
-        write_json(folders.training, result)
+        made.write(folders.training)
     trainer.accelerator.wait_for_everyone()
-    return result
+    return made
 
 
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
@@ -174,23 +167,19 @@ def _save_model(trainer: DPHTrainer, folders: Folders) -> None:
         part.rename(folders.model)
 
 
-def _record(
-    trainer: DPHTrainer, recipe: Recipe, config: Mapping[str, Any], presampling: Presampling
-) -> dict[str, Any]:
-    log = [entry for entry in trainer.state.log_history if "loss" in entry]
-    results = {
-        "run": Folders.of(recipe).run,
-        "method": recipe.method.name,
-        "log": log,
-        "base_rates": {name: rate.value for name, rate in presampling.rates.items()},
-        "rehearsed": list(presampling.pef),
-        "explored": list(presampling.exp),
-        "steps": trainer.state.global_step,
-        "seconds": trainer.state.log_history[-1].get("train_runtime"),
-    }
-    findings = [*setup(recipe.method, presampling.explored_rates).notes, *_findings(recipe.method.name, log)]
-    return record(
-        KIND, seed=recipe.seed, config=config, results=results, findings=findings, packages=PACKAGES
+def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> TrainingRecord:
+    name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
+    return TrainingRecord(
+        config=recipe.as_dict(),
+        run=Folders.of(recipe).run,
+        method=name,
+        log=log,
+        base_rates={name: rate.value for name, rate in presampling.rates.items()},
+        rehearsed=list(presampling.pef),
+        explored=list(presampling.exp),
+        steps=trainer.state.global_step,
+        seconds=trainer.state.log_history[-1].get("train_runtime"),
+        findings=[*setup(recipe.method, presampling.explored_rates).notes, *_findings(name, log)],
     )
 
 
@@ -208,10 +197,10 @@ def _findings(method: str, log: list[dict[str, Any]]) -> list[str]:
     return sentences
 
 
-def _finished(folders: Folders, config: Mapping[str, Any]) -> dict[str, Any]:
-    stored = checked(json.loads(folders.training.read_text(encoding="utf-8")), KIND)
-    if stored["config"] != config:
-        different = sorted(key for key in config if stored["config"].get(key) != config[key])
+def _finished(folders: Folders, config: Mapping[str, Any]) -> TrainingRecord:
+    stored = TrainingRecord.read(folders.training)
+    if stored.config != config:
+        different = sorted(key for key in config if stored.config.get(key) != config[key])
         raise argument_error(
             "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
         )

@@ -1,5 +1,6 @@
 import json
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,6 +14,12 @@ from full_scale import cli
 from full_scale.models import versions
 
 TINY = ("--config", "tiny-sql-grpo")
+
+
+class Said(NamedTuple):
+    """As much of a training's record as is printed."""
+
+    findings: list[str]
 
 
 def invoke(command, *arguments, **options):
@@ -60,7 +67,10 @@ def test_wrong_overrides_end_in_words(stage, override):
 
 def test_overrides_reach_the_stage(stage):
     seen = []
-    stage("train_stage", lambda recipe, progress: seen.append(recipe) or {"findings": ["it went [well]"]})
+    stage(
+        "train_stage",
+        lambda recipe, progress: seen.append(recipe) or Said(["it went [well]"]),
+    )
     found = invoke(cli.train_command, *TINY, "seed=3", "train.learning_rate=1e-6")
     assert found.exit_code == 0, found.output
     assert (seen[0].seed, seen[0].train["learning_rate"]) == (3, 1e-6)
@@ -101,7 +111,7 @@ def test_other_versions_are_named_before_anything_of_theirs_is_imported(monkeypa
 
 
 def test_only_the_first_process_prints(stage):
-    stage("train_stage", lambda recipe, progress: progress("train", 1, 2) or {"findings": ["done"]})
+    stage("train_stage", lambda recipe, progress: progress("train", 1, 2) or Said(["done"]))
     assert "done" in invoke(cli.train_command, *TINY).output
     assert invoke(cli.train_command, *TINY, env={"RANK": "1"}).output == ""
 

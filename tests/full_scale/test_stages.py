@@ -15,10 +15,14 @@ from full_scale.models.hashes import ModelHashes, model_hash
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
+from full_scale.training.record import TrainingRecord
 
 
 def silent(stage, done, total):
     pass
+
+
+RECORD = TrainingRecord({}, "run", "GRPO", [], {}, [], [], 0, None, [])
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +72,11 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
 def test_a_training_in_several_processes_takes_leave_of_the_others(place, closed, monkeypatch):
     recipe, left = ruled_recipe(place), []
     presample_stage(recipe, silent)
-    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress: {"findings": ["done"]})
+    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress: RECORD)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: left.append(1))
     for initialized, count in ((False, 0), (True, 1)):
         monkeypatch.setattr(torch.distributed, "is_initialized", lambda yes=initialized: yes)
-        assert train_stage(recipe, silent) == {"findings": ["done"]}
+        assert train_stage(recipe, silent) is RECORD
         assert len(left) == count
 
 

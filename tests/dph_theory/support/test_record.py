@@ -1,8 +1,9 @@
+import json
 import platform
 
 import pytest
 
-from dph_theory.support.record import checked, record
+from dph_theory.support.record import checked, read_record, record
 
 
 def test_a_record_says_what_it_was_computed_from():
@@ -32,3 +33,15 @@ def test_another_kind_is_refused():
     made = record("curve", seed=0, config={}, results={}, findings=[])
     with pytest.raises(ValueError, match="only 'table'"):
         checked(made, "table")
+
+
+def test_a_record_is_read_from_its_file_or_what_is_wrong_is_said(tmp_path):
+    path = tmp_path / "curve.json"
+    with pytest.raises(ValueError, match=r"curve\.json.*dph draw writes it"):
+        read_record(path, "curve", "dph draw")
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"curve\.json.*a record in JSON"):
+        read_record(path, "curve", "dph draw")
+    made = record("curve", seed=0, config={}, results={}, findings=[])
+    path.write_text(json.dumps(made))
+    assert read_record(path, "curve", "dph draw") == made

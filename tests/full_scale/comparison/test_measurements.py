@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.simulated_runs import Simulated, kl_control
 
-from full_scale.comparison.measurements import paired, read_record, read_runs
+from full_scale.comparison.measurements import paired, read_runs
 
 
 @pytest.fixture
@@ -54,10 +54,11 @@ def test_a_missing_base(run):
 
 
 def test_a_record_of_another_kind_and_no_json(run):
+    (run / "evaluation.json").write_text((run / "training.json").read_text())
     with pytest.raises(ValueError, match="kind"):
-        read_record(run / "training.json", "full_scale.evaluation")
+        read_runs([run])
     (run / "evaluation.json").write_text("{")
-    with pytest.raises(ValueError, match="no JSON"):
+    with pytest.raises(ValueError, match="a record in JSON"):
         read_runs([run])
 
 

@@ -163,7 +163,7 @@ def test_sets(bench):
 
 def test_a_run_needs_the_bases_evaluation_first(bench, tmp_path):
     recipe = replace(bench.recipe, output=str(tmp_path))
-    with pytest.raises(ValueError, match="comes first"):
+    with pytest.raises(ValueError, match="dph evaluate --base writes it"):
         bench.evaluate(recipe=recipe)
 
 

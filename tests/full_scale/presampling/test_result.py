@@ -2,8 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
+from support.tiny_training import buffer
 
-from full_scale.presampling.result import Presampling, Rate, findings
+from full_scale.presampling.result import Presampling, Rate
+from full_scale.recipe.schema import Recipe
 
 
 def test_jeffreys_interval():
@@ -26,29 +28,47 @@ def test_the_interval_holds_the_rate_and_is_symmetric(case):
     assert rate.low == pytest.approx(1 - mirrored.high, abs=1e-9)
 
 
-def results(pef, exp, correct=4, unfinished=0):
-    rates = {name: Rate.of(correct, 8)._asdict() for name in (*pef, *exp)}
-    outcomes = {"correct": correct * len(rates), "wrong": (8 - correct) * len(rates)}
-    return {
-        "rates": rates,
-        "pef": pef,
-        "exp": exp,
-        "rows": 3,
-        "outcomes": outcomes,
-        "unfinished": unfinished,
-    }
+def sampled(pef, exp, correct=4, unfinished=0):
+    names = (*pef, *exp)
+    return Presampling(
+        rates={name: Rate.of(correct, 8) for name in names},
+        pef=tuple(pef),
+        exp=tuple(exp),
+        buffer=buffer(3),
+        outcomes={"correct": correct * len(names), "wrong": (8 - correct) * len(names)},
+        unfinished=unfinished,
+        identity={"model_hash": "m"},
+    )
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    made = sampled(["a"], ["b", "c"])
+    made.save(tmp_path, Recipe(seed=2))
+    found = Presampling.load(tmp_path)
+    assert (found.rates, found.pef, found.exp, found.findings) == (
+        made.rates,
+        made.pef,
+        made.exp,
+        made.findings,
+    )
+    assert (found.outcomes, found.unfinished, found.identity) == (
+        made.outcomes,
+        made.unfinished,
+        made.identity,
+    )
+    assert found.explored_rates == [0.5, 0.5]
 
 
 def test_findings_follow_the_numbers():
-    said = findings(results(["a"], ["b", "c"]))
+    said = sampled(["a"], ["b", "c"]).findings
     assert said == [
-        "mean base pass rate 0.500 over 3 prompts; 0 of them with no correct rollout",
+        "mean base pass rate 0.500 over 3 prompts; 0 with no correct rollout",
         "D_pef has 1 prompts and 3 rows to rehearse, D_exp 2 prompts",
     ]
-    assert "D_pef is empty" in findings(results([], ["b"]))[-1]
-    assert "D_exp is empty" in findings(results(["b"], []))[-1]
-    assert "25.0% of the rollouts were cut off" in findings(results(["b"], ["c"], unfinished=4))[-1]
-    assert "1 of them with no correct" in findings(results([], ["b"], correct=0))[0]
+    assert "D_pef is empty" in sampled([], ["b"]).findings[-1]
+    assert "D_exp is empty" in sampled(["b"], []).findings[-1]
+    assert "25.0% of the rollouts were cut off" in sampled(["b"], ["c"], unfinished=4).findings[-1]
+    assert "1 with no correct" in sampled([], ["b"], correct=0).findings[0]
 
 
 def test_what_is_not_there_is_said(tmp_path):
@@ -61,5 +81,5 @@ def test_what_is_not_there_is_said(tmp_path):
 
 def test_a_torn_record_of_the_pre_sampling_is_named(tmp_path):
     (tmp_path / "presample.json").write_text('{"kind"')
-    with pytest.raises(ValueError, match=r"presample\.json.*remove the file"):
+    with pytest.raises(ValueError, match=r"presample\.json.*dph presample"):
         Presampling.load(tmp_path)

@@ -219,7 +219,7 @@ def test_no_prompt_is_easy(whole, tmp_path):
     found = presample(recipe, ruled_task((0, 1, 0)), loaded(recipe.model.path))
     assert found.pef == ()
     assert len(found.buffer) == 0
-    assert any("D_pef is empty" in sentence for sentence in found.record["findings"])
+    assert any("D_pef is empty" in sentence for sentence in found.findings)
 
 
 def test_every_prompt_is_easy(whole, tmp_path):
@@ -227,7 +227,7 @@ def test_every_prompt_is_easy(whole, tmp_path):
     recipe = elsewhere(whole[0], tmp_path, presample=config)
     found = presample(recipe, ruled_task((100, 100)), loaded(recipe.model.path))
     assert found.exp == ()
-    assert any("D_exp is empty" in sentence for sentence in found.record["findings"])
+    assert any("D_exp is empty" in sentence for sentence in found.findings)
 
 
 def test_where_the_databases_lie_does_not_count_but_the_question_does():

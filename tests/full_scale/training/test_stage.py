@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,14 +7,14 @@ from support.tiny_llama import plain_log_probs, tiny_tokenizer
 from support.tiny_training import TRL_WARNS, StopAfter, same
 from transformers import AutoModelForCausalLM
 
-from dph_theory.support.record import checked
 from full_scale.models.hashes import ModelHashes
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import KIND, build_trainer, resolved, train
+from full_scale.training.stage import build_trainer, resolved, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 PEF = ("e0", "e4")
@@ -42,7 +41,9 @@ def stage(tmp_path):
             pef=PEF,
             exp=tuple(explored),
             buffer=RehearsalBuffer.from_rows(made, manifest),
-            record={},
+            outcomes={},
+            unfinished=0,
+            identity={},
         )
         return recipe, task, presampling, hashes
 
@@ -56,20 +57,19 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     found = train(recipe, *given, progress=lambda *step: seen.append(step))
     assert seen == [("train", step, 3) for step in (1, 2, 3)]
     folders = Folders.of(recipe)
-    assert checked(json.loads(folders.training.read_text()), KIND) == json.loads(json.dumps(found))
-    results = found["results"]
-    assert [entry["step"] for entry in results["log"]] == [1, 2, 3]
+    assert TrainingRecord.read(folders.training) == found
+    assert [entry["step"] for entry in found.log] == [1, 2, 3]
     for key in ("reward", "rehearsal/loss", "collapse/excess_kl", "collapse/cost", "outcomes/correct"):
-        assert all(isinstance(entry[key], float) for entry in results["log"]), key
-    assert results["base_rates"]["e4"] == 0.5
-    assert results["explored"] == ["e1", "e2", "e3", "e5", "e6", "e7"]
-    assert any("mean excess KL" in finding for finding in found["findings"])
+        assert all(isinstance(entry[key], float) for entry in found.log), key
+    assert found.base_rates["e4"] == 0.5
+    assert found.explored == ["e1", "e2", "e3", "e5", "e6", "e7"]
+    assert any("mean excess KL" in finding for finding in found.findings)
     trained = AutoModelForCausalLM.from_pretrained(folders.model)
     initial = AutoModelForCausalLM.from_pretrained(recipe.model.path)
     assert not same(trained.state_dict(), initial.state_dict())
     assert (folders.model / "tokenizer.json").is_file()
     time = folders.training.stat().st_mtime_ns
-    assert train(recipe, *given) == json.loads(folders.training.read_text())
+    assert train(recipe, *given) == found
     assert folders.training.stat().st_mtime_ns == time
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):

@@ -1,0 +1,51 @@
+"""The record of a training: what it was run with, and its log by step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dph_theory.support.files import write_json
+from dph_theory.support.record import read_record, record
+
+KIND = "full_scale.training"
+PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """A finished training, as `Folders.training` keeps it."""
+
+    config: Mapping[str, Any]
+    """The recipe."""
+    run: str
+    method: str
+    log: Sequence[Mapping[str, Any]]
+    """TRL's logs by step, among them those of the rehearsal and of the collapse meter."""
+    base_rates: Mapping[str, float]
+    """Measured base pass rates of all training prompts."""
+    rehearsed: Sequence[str]
+    """The prompts of D_pef."""
+    explored: Sequence[str]
+    """The prompts of D_exp."""
+    steps: int
+    seconds: float | None
+    """Wall-clock time of the last start."""
+    findings: Sequence[str]
+
+    @classmethod
+    def read(cls, path: Path) -> "TrainingRecord":
+        """The record in a file; ValueError says what is wrong with it, or that `dph train` writes it."""
+        found = read_record(path, KIND, "dph train")
+        return cls(config=found["config"], findings=found["findings"], **found["results"])
+
+    def write(self, path: Path) -> None:
+        """Store it, whole or not at all, with the versions of the libraries."""
+        results = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("config", "findings")
+        }
+        seed = self.config["seed"]
+        made = record(
+            KIND, seed=seed, config=self.config, results=results, findings=self.findings, packages=PACKAGES
+        )
+        write_json(path, made)
