@@ -81,15 +81,15 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
 @click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
-    """Compare what runs measured with what the theory predicts; each line ends in a verdict."""
+    """Check the records of runs, and hold what they measured against the theory's predictions."""
     with _stage("nothing was written") as (console, _):
-        from .comparison.stage import compare, tables
+        from .comparison.table import compare
 
         comparison = compare(runs)
         if json_path is not None:
-            write_json(json_path, comparison)
-        _print_tables(console, tables(comparison))
-        _say(console, comparison["findings"][-1:])
+            write_json(json_path, comparison.as_record())
+        _print_tables(console, comparison.tables())
+        _say(console, comparison.sentences())
 
 
 @click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")
@@ -100,14 +100,19 @@ def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
     help="Where everything is kept: runs/tiny-sql, that of the recipes, or runs/tiny-sql-quick.",
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of each method.")
-def demo_command(quick: bool, folder: Path | None, seeds: int | None) -> None:
-    """Build the task and its model, pre-sample, train four methods, evaluate, compare: one table."""
+@click.option("--workers", type=click.IntRange(min=1), help="Runs side by side: one a core unless given.")
+def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: int | None) -> None:
+    """Build the task and its model, pre-sample, train, evaluate, compare: two tables."""
     folder = folder or Path("runs/tiny-sql-quick" if quick else "runs/tiny-sql")
     with _stage(f"what is finished stays in {folder}") as (console, progress):
         check_versions()
+        import torch
+
         from .demo import demo, tables
 
-        result = demo(folder, quick=quick, seeds=seeds, progress=progress)
+        # For a model this small a second thread is no help, and on a busy machine a great hindrance.
+        torch.set_num_threads(1)
+        result = demo(folder, quick=quick, seeds=seeds, workers=workers, progress=progress)
         _print_tables(console, tables(result))
         _say(
             console, [*(f"- {sentence}" for sentence in result["findings"]), f"stored in {folder}/demo.json"]

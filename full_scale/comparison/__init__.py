@@ -1,1 +1,1 @@
-"""Comparison: what runs measured against what the theory predicts, with a verdict each."""
+"""Comparison: the records of runs held against the theory, instrument checks apart from predictions."""

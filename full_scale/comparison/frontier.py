@@ -10,7 +10,6 @@ from jaxtyping import Float
 from scipy import stats
 
 from dph_theory import kappa
-from dph_theory.estimators import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 
 from .measurements import Measured
@@ -43,7 +42,7 @@ def frontier(measured: Measured) -> Frontier:
     back. Source of the estimator: Haldane (1956) and Anscombe (1956), for the empirical logit.
     """
     n = measured.base_correct.shape[1]
-    rates = smoothed(measured.base_correct)
+    rates = measured.smoothed_base_rate
     meter = excess_kl_estimate(
         torch.from_numpy(measured.correct),
         torch.from_numpy(measured.log_pi),
@@ -54,11 +53,6 @@ def frontier(measured: Measured) -> Frontier:
     kl = measured.log_ratio.mean(axis=1)
     bias = meter_bias(measured.correct.shape[1])
     return Frontier(kl, kl - excess, excess, meter.standard_error.numpy(), bias)
-
-
-def smoothed(correct: np.ndarray) -> Float[np.ndarray, " prompts"]:
-    """Pass rates (c + 1/2)/(n + 1), never 0 or 1, from verdicts (prompts, samples)."""
-    return smoothed_rate(correct.sum(axis=1), correct.shape[1])
 
 
 def least_cost(measured: Measured, level: float) -> Float[np.ndarray, " prompts"]:

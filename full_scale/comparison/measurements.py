@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from dph_theory.estimators import smoothed_rate
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import read_record
 
 from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
+from .tilt import TextSamples
 
+EXPLORED, REHEARSED = "explored", "rehearsed"
 BASE = "base"
 """The folder of the initial model's own evaluation, beside the runs."""
 
@@ -31,6 +34,11 @@ class Measured:
     log_pi: Float[np.ndarray, "prompts samples"]
     log_ref: Float[np.ndarray, "prompts samples"]
     base_correct: Bool[np.ndarray, "prompts base_samples"]
+    texts: tuple[str, ...] = ()
+    """The text of each prompt, as a hash; empty if no two are known to agree."""
+    mean_verdicts: Float[np.ndarray, "prompts samples"] | None = None
+    """Of each sample, the mean verdict of all prompts of its text, where some text is shared."""
+    base_mean_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
 
     @property
     def rate(self) -> Float[np.ndarray, " prompts"]:
@@ -41,6 +49,27 @@ class Measured:
     def base_rate(self) -> Float[np.ndarray, " prompts"]:
         """The base's measured pass rates A1(x)."""
         return self.base_correct.mean(axis=1)
+
+    @property
+    def smoothed_base_rate(self) -> Float[np.ndarray, " prompts"]:
+        """Base rates (c + 1/2)/(n + 1), never 0 or 1."""
+        return smoothed_rate(self.base_correct.sum(axis=1), self.base_correct.shape[1])
+
+    @property
+    def texts_differ(self) -> bool:
+        """Whether no two prompts have one text: only then does the policy see which prompt it is asked."""
+        return len(set(self.texts)) == len(self.texts)
+
+    def by_text(self) -> list[TextSamples]:
+        """The samples of each text, prompts of one text taken together (E5); none without mean verdicts."""
+        if self.texts_differ:
+            return [*map(TextSamples, self.correct * 1.0, self.base_correct * 1.0, self.log_ratio)]
+        if self.mean_verdicts is None or self.base_mean_verdicts is None:
+            return []
+        of_text = np.array(self.texts)
+        groups = [of_text == text for text in dict.fromkeys(self.texts)]
+        columns = (self.mean_verdicts, self.base_mean_verdicts, self.log_ratio)
+        return [TextSamples(*(column[group].ravel() for column in columns)) for group in groups]
 
     @property
     def log_ratio(self) -> Float[np.ndarray, "prompts samples"]:
@@ -102,18 +131,26 @@ def _read_run(folder: Path) -> Run:
 
 def paired(name: str, prompts: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> Measured:
     """The prompts that both evaluations hold, in the run's order."""
-    base_correct = {entry["id"]: entry["correct"] for entry in base}
-    both = [entry for entry in prompts if entry["id"] in base_correct]
+    of_base = {entry["id"]: entry for entry in base}
+    both = [(entry, of_base[entry["id"]]) for entry in prompts if entry["id"] in of_base]
     if not both:
         raise argument_error(
             name, [entry["id"] for entry in prompts][:3], "prompts that the base's evaluation has too"
         )
+
+    def table(key: str, side: int = 0) -> np.ndarray:
+        return _table(f"{name} {('', 'base ')[side]}{key}", [pair[side][key] for pair in both])
+
+    judged_together = all("mean_correct" in entry for pair in both for entry in pair)
     return Measured(
-        tuple(str(entry["id"]) for entry in both),
-        _table(f"{name} correct", [entry["correct"] for entry in both]).astype(bool),
-        _table(f"{name} log_pi", [entry["log_pi"] for entry in both]),
-        _table(f"{name} log_ref", [entry["log_ref"] for entry in both]),
-        _table(f"{name} base", [base_correct[entry["id"]] for entry in both]).astype(bool),
+        tuple(str(entry["id"]) for entry, _ in both),
+        table("correct").astype(bool),
+        table("log_pi"),
+        table("log_ref"),
+        table("correct", 1).astype(bool),
+        tuple(str(entry.get("question", entry["id"])) for entry, _ in both),
+        table("mean_correct") if judged_together else None,
+        table("mean_correct", 1) if judged_together else None,
     )
 
 

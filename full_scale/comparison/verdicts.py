@@ -1,7 +1,7 @@
-"""Verdicts: a measured number against a predicted one, decided by one stated rule."""
+"""Judgements: a measured number against a predicted one, decided by one stated rule."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -10,9 +10,9 @@ from scipy import stats
 
 from dph_theory.support.errors import argument_error
 
-Relation: TypeAlias = Literal["==", ">="]
+Sign: TypeAlias = Literal["==", ">="]
 LEVEL = 0.0027
-"""How often a true prediction may be called inconsistent: three standard deviations, two-sided."""
+"""How often a true statement may be called inconsistent: three standard deviations, two-sided."""
 
 RATE = 0.1
 """Resolution of pass rates: margins above ten points decide nothing."""
@@ -26,8 +26,8 @@ ROUNDING = 1e-3
 """Resolution, in nats, of sums of the very same log-probabilities."""
 
 
-class Verdict(StrEnum):
-    """What the samples say about a prediction."""
+class Judgement(StrEnum):
+    """What the samples say about a number that the theory gives."""
 
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
@@ -67,7 +67,7 @@ def mean(values: Any, *, bias: float = 0.0) -> Estimate:
 
 
 @dataclass(frozen=True)
-class Row:
+class Line:
     """One line of the comparison; `standard_error` and `margin` are those of estimate minus prediction."""
 
     name: str
@@ -75,27 +75,23 @@ class Row:
     run: str
     set: str
     estimate: float
-    relation: Relation
+    relation: Sign
     prediction: float
     standard_error: float
     margin: float
     units: int
-    verdict: Verdict
+    verdict: Judgement
     detail: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The row as plain values."""
-        return {**asdict(self), "verdict": str(self.verdict)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """A statement of the theory, `estimate relation prediction`, with the gap between the two as measured."""
+class Held:
+    """A measured number held against the theory's: `estimate relation prediction`, with the measured gap."""
 
     name: str
     theory: str
     estimate: float
-    relation: Relation
+    relation: Sign
     prediction: float
     gap: Estimate
     """Estimate minus prediction, with the standard error of that difference."""
@@ -105,10 +101,9 @@ class Claim:
     """Of how many gaps this is the worst."""
     detail: str = ""
 
-    def judged(self, run: str, where: str) -> Row:
-        """The row of a run and a set of prompts."""
-        verdict = decide(self.gap, self.relation, self.resolution, self.tests)
-        return Row(
+    def line(self, run: str, where: str) -> Line:
+        """The judged line of a run and a set of prompts."""
+        return Line(
             self.name,
             self.theory,
             run,
@@ -119,13 +114,13 @@ class Claim:
             self.gap.standard_error,
             self.gap.margin(self.tests),
             self.gap.units,
-            verdict,
+            decide(self.gap, self.relation, self.resolution, self.tests),
             self.detail,
         )
 
 
-def decide(gap: Estimate, relation: Relation, resolution: float, tests: int = 1) -> Verdict:
-    """The verdict on a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
+def decide(gap: Estimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:
+    """The judgement of a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
 
     Inconsistent: the gap violates the relation by more than its margin. Consistent: it does not, and the
     margin is at most `resolution`, or the gap clears the margin on the good side of `>=`. Otherwise the
@@ -133,9 +128,9 @@ def decide(gap: Estimate, relation: Relation, resolution: float, tests: int = 1)
     """
     margin = gap.margin(tests)
     if math.isnan(gap.value) or math.isinf(margin):
-        return Verdict.UNDECIDED
+        return Judgement.UNDECIDED
     if gap.value < -margin or (relation == "==" and gap.value > margin):
-        return Verdict.INCONSISTENT
+        return Judgement.INCONSISTENT
     if margin <= resolution or (relation == ">=" and gap.value >= margin):
-        return Verdict.CONSISTENT
-    return Verdict.UNDECIDED
+        return Judgement.CONSISTENT
+    return Judgement.UNDECIDED

@@ -1,8 +1,8 @@
 """A model's answers to prompts, judged, and weighed under the model and under the one it came from."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class Answers:
     model: Any
     initial: Any
     tokenizer: Any
+    together: Mapping[str, Sequence[Example]] = field(default_factory=dict)
+    """By text, the prompts that share it, where several do: one prompt to the model (theory E5)."""
 
     def of(self, examples: Sequence[Example], seed: int) -> list[dict[str, Any]]:
         """One greedy and `evaluate.samples` sampled answers to each prompt, as the evaluation stores them.
@@ -43,10 +45,12 @@ class Answers:
         texts = [completion.text for group in groups for completion in group]
         scores = self.task.verifier([example for example in examples for _ in range(n + 1)], texts)
         log_pi = self._weighed(self.model, prompts, drawn)
+        shared = self._mean_verdicts(examples, drawn)
         log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
         return [
-            _entry(example, drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i])
-            for i, example in enumerate(examples)
+            _entry(examples[i], drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i])
+            | shared[i]
+            for i in range(len(examples))
         ]
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[dict[str, Any]]:
@@ -61,6 +65,24 @@ class Answers:
             values = {"log_ref": float(ref.sum()), "log_pi": float(pi.sum()), "token_sums": sums}
             found.append({"id": row.example_id, **values})
         return found
+
+    def _mean_verdicts(
+        self, examples: Sequence[Example], drawn: Sequence[Sequence[Completion]]
+    ) -> list[dict[str, list[float]]]:
+        """`mean_correct`: each sample's mean verdict over the prompts of its text; empty where it is one."""
+        asked = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
+        pairs = [(e, text) for prompt, text in asked for e in self.together.get(prompt, ())]
+        scores = self.task.verifier([e for e, _ in pairs], [text for _, text in pairs]) if pairs else []
+        verdicts: dict[tuple[str, str], list[bool]] = {}
+        for (example, text), score in zip(pairs, scores, strict=True):
+            verdicts.setdefault((example.prompt, text), []).append(score.correct)
+        means = {key: sum(each) / len(each) for key, each in verdicts.items()}
+        return [
+            {"mean_correct": [means[example.prompt, c.text] for c in group]}
+            if example.prompt in self.together
+            else {}
+            for example, group in zip(examples, drawn, strict=True)
+        ]
 
     def _weighed(
         self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]

@@ -1,6 +1,7 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dph_theory.support.errors import argument_error
@@ -82,6 +83,7 @@ def _answered(
     size, total, count = answers.recipe.sampling.batch_size, sum(map(len, sets.values())), 0
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in sets}
     for name, examples in sets.items():
+        answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
         for batch in range(-(-len(examples) // size)):
             chosen = examples[batch * size : (batch + 1) * size]
             if (name, batch) not in done:
@@ -93,6 +95,14 @@ def _answered(
             if progress is not None:
                 progress("evaluate", count, total)
     return found
+
+
+def _of_one_text(examples: Sequence[Example]) -> dict[str, list[Example]]:
+    """The prompts of each text that several have."""
+    by_text: dict[str, list[Example]] = {}
+    for example in examples:
+        by_text.setdefault(example.prompt, []).append(example)
+    return {text: found for text, found in by_text.items() if len(found) > 1}
 
 
 def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dict[str, Sequence[Example]]:

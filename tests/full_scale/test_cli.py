@@ -157,7 +157,8 @@ def test_compare_prints_tables_and_writes_the_record(tmp_path):
     run = Simulated(kl_control(rng, 20, 0.5)).write(rng, tmp_path)
     found = invoke(cli.compare_command, str(run), "--json", str(tmp_path / "c.json"))
     assert found.exit_code == 0, found.output
-    assert "theory against training" in found.output
+    assert "instrument checks" in found.output
+    assert "predictions" in found.output
     stored = json.loads((tmp_path / "c.json").read_text())
     assert stored["kind"] == "full_scale.comparison"
     assert stored["findings"][-1] in found.output
@@ -172,15 +173,19 @@ def test_compare_with_a_file_missing(tmp_path):
     assert "dph train writes it" in found.output
 
 
-def test_demo_prints_one_table_and_sentences(tmp_path, monkeypatch):
+def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
     value = {"mean": 0.5, "deviation": None}
     result = {
         "config": {"seeds": [0]},
-        "results": {"prompts": 3, "methods": {"base": dict.fromkeys(full_scale.demo.COLUMNS, value)}},
+        "results": {
+            "prompts": 3,
+            "methods": {"base": dict.fromkeys(full_scale.demo.COLUMNS, value)},
+            "differences": [],
+        },
         "findings": ["nothing reproduced"],
     }
     monkeypatch.setattr(full_scale.demo, "demo", lambda folder, **options: result)
     found = invoke(cli.demo_command, "--quick", "--folder", str(tmp_path))
     assert found.exit_code == 0, found.output
-    assert found.output.count("┏") == 1
+    assert found.output.count("┏") == 2
     assert "nothing reproduced" in found.output

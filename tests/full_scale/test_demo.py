@@ -8,7 +8,7 @@ from support.tiny_training import TRL_WARNS
 
 from dph_theory.support.record import checked
 from full_scale.cli import demo_command
-from full_scale.comparison.outcome import COLUMNS
+from full_scale.comparison.differences import COLUMNS
 from full_scale.demo import KIND, METHODS, demo, tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
@@ -36,7 +36,8 @@ def test_the_record_holds_base_and_methods(result, folder):
     for values in found["results"]["methods"].values():
         assert 0 <= values["Pass@1"]["mean"] <= values["Pass@4"]["mean"] <= 1
     assert found["results"]["methods"]["base"]["retention"]["mean"] is None
-    assert found["findings"][-1].startswith(f"{len(found['results']['rows'])} predictions")
+    assert found["findings"][-1].startswith(f"{len(found['results']['predictions'])} predictions")
+    assert len([gap for gap in found["results"]["differences"] if gap["expected"]]) == 10
 
 
 def test_the_table_is_made_of_the_stored_evaluations(result, folder):
@@ -45,10 +46,10 @@ def test_the_table_is_made_of_the_stored_evaluations(result, folder):
     values = result["results"]["methods"]["DPH-F"]
     assert values["greedy"]["mean"] == summary["greedy"]["value"]
     assert values["Pass@4"]["mean"] == summary["pass_at_k"]["4"]["value"]
-    (table,) = tables(result)
+    table, gaps = tables(result)
+    assert len(gaps.rows) == len(result["results"]["differences"])
     assert table.headers == ("", *COLUMNS)
-    row = dict(zip(table.headers, table.rows[3], strict=True))
-    assert row[""] == "DPH-F"
+    (row,) = [dict(zip(table.headers, row, strict=True)) for row in table.rows if row[0] == "DPH-F"]
     assert row["greedy"] == f"{summary['greedy']['value']:.3f}"
     assert row["Pass@32"] == "-"
 
@@ -70,17 +71,19 @@ def test_at_the_first_step_rehearsal_is_neutral(result, folder):
     assert training["log"][0]["rehearsal/log_u_max_abs"] < 1e-3
 
 
-def test_predictions_were_judged_on_every_run(result):
-    rows = result["results"]["rows"]
-    assert {row["run"] for row in rows} == {f"tiny-sql-{name.lower()}-seed0" for name in METHODS}
-    sums = [row for row in rows if row["name"] == "token sum"]
+def test_checks_and_predictions_were_judged(result):
+    checks, predicted = result["results"]["checks"], result["results"]["predictions"]
+    assert {line["run"] for line in checks} == {f"tiny-sql-{name.lower()}-seed0" for name in METHODS}
+    sums = [line for line in checks if line["name"] == "token sum"]
     assert len(sums) == len(METHODS)
-    assert all(row["verdict"] == "consistent" for row in sums)
+    assert all(line["verdict"] == "consistent" for line in sums)
+    controlled = {line["name"] for line in predicted if line["run"] == "tiny-sql-kl-control-seed0"}
+    assert controlled == {"log odds gain", "KL to the law"}
 
 
 def test_progress_names_every_stage(result, stages):
     names = {stage for stage, _, _ in stages}
-    assert {"databases", "learning", "pre-sampling", "evaluating base", "training DPH-JS seed 0"} <= names
+    assert {"databases", "learning", "pre-sampling", "evaluating base", "runs"} <= names
     assert stages[-1] == ("runs", len(METHODS), len(METHODS))
 
 
@@ -88,7 +91,7 @@ def test_a_finished_demo_is_not_run_again(result, folder):
     stages = []
     again = demo(folder, quick=True, progress=lambda stage, done, total: stages.append(stage))
     assert again == result
-    assert not [stage for stage in stages if stage.startswith(("training", "learning"))]
+    assert "learning" not in stages
 
 
 def test_an_interrupted_demo_goes_on(result, folder):

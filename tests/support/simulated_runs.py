@@ -7,6 +7,7 @@ import numpy as np
 from dph_theory import filtered, tilted
 from dph_theory.support.files import write_json
 from dph_theory.support.record import record
+from full_scale.comparison.instrument_checks import instrument_checks
 from full_scale.comparison.measurements import read_runs
 from full_scale.comparison.predictions import predictions
 
@@ -20,6 +21,8 @@ class Laws:
     base: np.ndarray
     valid: np.ndarray
     policy: np.ndarray
+    texts: np.ndarray | None = None
+    """Which text each prompt has, if some share one: prompts of one text have one base and one policy."""
 
 
 def base_laws(rng, prompts, *, outcomes=6, concentration=1.0):
@@ -47,10 +50,26 @@ def collapsed(rng, prompts, validity=0.9, **options):
 def rehearsing(rng, prompts, mass, **options):
     """m p_* on the valid outcomes, the rest as the base: equality in the guarantee. mass None: the base's."""
     base, valid = base_laws(rng, prompts, **options)
-    rate = np.where(valid, base, 0).sum(axis=1, keepdims=True)
-    mass = rate if mass is None else np.full_like(rate, mass)
-    policy = np.where(valid, base / rate * mass, base / (1 - rate) * (1 - mass))
-    return Laws(base, valid, policy)
+    laws = Laws(base, valid, base)
+    laws.policy = base if mass is None else at_mass(laws, np.full(prompts, mass))
+    return laws
+
+
+def at_mass(laws, mass):
+    """The policies of these validities (prompts,) with the base's shares among valid and among failed."""
+    rate = np.where(laws.valid, laws.base, 0).sum(axis=1, keepdims=True)
+    mass = mass[:, None]
+    return laws.base * np.where(laws.valid, mass / rate, (1 - mass) / (1 - rate))
+
+
+def shared_text(rng, texts, beta, *, prompts=5, outcomes=6):
+    """Texts of several prompts each, whose verdicts differ: the law is tilted by the mean verdict."""
+    base = rng.dirichlet([5.0] * outcomes, size=texts)
+    valid = rng.random((texts, prompts, outcomes)) < 0.4
+    law = base * np.exp(valid.mean(axis=1) / beta)
+    law /= law.sum(axis=1, keepdims=True)
+    together = np.arange(texts).repeat(prompts)
+    return Laws(base[together], valid.reshape(-1, outcomes), law[together], together)
 
 
 def draw(rng, laws, samples):
@@ -65,10 +84,15 @@ def prompts_of(rng, laws, law, samples):
     take = lambda table: np.take_along_axis(table, drawn, axis=1)  # noqa: E731
     with np.errstate(divide="ignore"):
         columns = take(laws.valid), np.log(take(law)), np.log(take(laws.base))
+    texts = np.arange(len(law)) if laws.texts is None else laws.texts
+    means = np.array([laws.valid[texts == text].mean(axis=0) for text in texts])
+    shared = np.take_along_axis(means, drawn, axis=1)
     greedy = np.take_along_axis(laws.valid, law.argmax(axis=1, keepdims=True), axis=1)[:, 0]
     return [
         {
             "id": f"p{index}",
+            "question": f"t{texts[index]}",
+            "mean_correct": shared[index].tolist(),
             "greedy": int(greedy[index]),
             "correct": correct.astype(int).tolist(),
             "log_pi": log_pi.tolist(),
@@ -149,11 +173,16 @@ def shifted(by):
     return change
 
 
+def lines(run):
+    """Every instrument check and prediction of a run."""
+    return [*instrument_checks(run), *predictions(run)]
+
+
 def row(simulated, folder, name, where, seed=0, change=lambda run: None):
     """The row of that name, of a run that `simulated(rng)` describes."""
     rng = np.random.default_rng([seed, 7])
     (run,) = read_runs([simulated(rng).write(rng, folder, change=change)])
-    (found,) = [r for r in predictions(run) if r.name == name and r.set == where]
+    (found,) = [r for r in lines(run) if r.name == name and r.set == where]
     return found
 
 
@@ -162,3 +191,23 @@ def verdicts(simulated, folder, name, where, **options):
     return {
         str(row(simulated, folder / str(seed), name, where, seed=seed, **options).verdict) for seed in SEEDS
     }
+
+
+def controlled(prompts=200, *, beta=0.5, told=None, samples=32, method="KL-control-sequence", **changes):
+    """KL control at its optimum, whose record tells another beta if `told` is given."""
+    return lambda rng: Simulated(
+        kl_control(rng, prompts, beta),
+        samples=samples,
+        where=("explored",),
+        method={"name": method, "beta": told or beta},
+        **changes,
+    )
+
+
+def rehearsed(mass, name="DPH-F", prompts=200, **method):
+    """Runs whose policy is m p_* on the valid outcomes, under a method of that name."""
+    return lambda rng: Simulated(
+        rehearsing(rng, prompts, mass, outcomes=4, concentration=4.0),
+        where=("rehearsed",),
+        method={"name": name, **method},
+    )

@@ -21,27 +21,33 @@ def passes(first, many, deviation):
 
 @pytest.fixture
 def numbers(tmp_path, monkeypatch):
-    rows = [
+    checks = [
         row("excess KL", 0.3, 0.0, "consistent"),
         row("excess KL", -0.2, 0.0, "inconsistent"),
         row("token sum", 1.5, 1.5, "consistent", relation="==", margin=0.0),
+    ]
+    predictions = [
         row("rehearsed mass", 0.2, 0.3, "not enough samples", margin=0.2),
         row("rehearsed mass", 0.3, 0.25, "not enough samples", relation="==", margin="inf"),
     ]
     methods = {"base": passes(0.2, 0.5, None), "GRPO": passes(0.5, 0.6, 0.1)}
-    results = {"set": "in_domain", "prompts": 10, "rows": rows, "methods": methods}
+    gaps = [{"expected": 1, "found": 1}, {"expected": -1, "found": 0}, {"expected": 0, "found": 1}]
+    results = {
+        "set": "in_domain", "prompts": 10, "checks": checks, "predictions": predictions, "methods": methods,
+        "differences": gaps,
+    }  # fmt: skip
     demo = record("full_scale.demo", seed=0, config={"seeds": [0, 1, 2]}, results=results, findings=[])
     monkeypatch.setattr(store, "load", lambda name, kind, folder=None: demo)
     return FIGURE.numbers()
 
 
-def test_gaps_are_measured_minus_predicted(numbers):
-    claims = numbers["results"]["claims"]
-    assert [entry["gap"] for entry in claims["excess KL"]["rows"]] == [0.3, -0.2]
-    assert [entry["gap"] for entry in claims["rehearsed mass"]["rows"]] == pytest.approx([-0.1, 0.05])
-    assert {name: claim["nats"] for name, claim in claims.items()} == {
-        "excess KL": True, "token sum": True, "rehearsed mass": False,
-    }  # fmt: skip
+def test_gaps_are_measured_minus_theory_in_margins(numbers):
+    results = numbers["results"]
+    assert [line["margins"] for line in results["checks"]["excess KL"]["lines"]] == pytest.approx([3.0, -2.0])
+    assert results["checks"]["token sum"]["lines"][0]["margins"] == 0
+    mass = results["predictions"]["rehearsed mass"]
+    assert [line["margins"] for line in mass["lines"]] == pytest.approx([-0.5, 0.0])
+    assert mass["relations"] == [">=", "=="]
 
 
 def test_pass_at_k_has_intervals_over_seeds(numbers):
@@ -52,15 +58,12 @@ def test_pass_at_k_has_intervals_over_seeds(numbers):
 
 
 def test_the_verdicts_are_counted(numbers):
-    assert numbers["findings"] == [
-        "Of 5 predictions for 1 method and 3 seeds, 2 are consistent with what was measured, 1 are not, and "
-        "2 had not enough samples.",
-        "Not consistent: excess KL (A8) of grpo-seed0 on in_domain prompts, off by -0.200 with "
-        "a margin of 0.100.",
-    ]
-    for entry in numbers["results"]["claims"]["excess KL"]["rows"]:
-        entry["verdict"] = "consistent"
-    assert len(FIGURE.findings(numbers["results"])) == 1
+    checks, predictions, differences = numbers["findings"]
+    assert "3 instrument checks, which hold for every policy, 1 are" in checks
+    assert "2 predictions" in predictions
+    assert "2 had not enough" in predictions
+    assert "Of 2 differences" in differences
+    assert "1 were found" in differences
 
 
 def test_it_draws_even_an_unbounded_margin(numbers):

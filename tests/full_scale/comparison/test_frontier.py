@@ -5,7 +5,7 @@ import pytest
 from support.simulated_runs import collapsed, draw, kl_control, prompts_of
 
 from dph_theory import excess_kl, kappa
-from full_scale.comparison.frontier import frontier, least_cost, meter_bias, smoothed
+from full_scale.comparison.frontier import frontier, least_cost, meter_bias
 from full_scale.comparison.measurements import Measured, paired
 
 
@@ -73,10 +73,6 @@ def test_least_cost_is_symmetric_and_zero_where_nothing_moved():
     low = (0.01 / 2) ** (1 / 40)
     assert up[0] == pytest.approx(kappa(low, 1 - low), rel=1e-12)
     assert least_cost(Measured(("p",), true, zero, zero, true), 0.01)[0] == 0
-
-
-def test_smoothed_rates():
-    np.testing.assert_allclose(smoothed(np.array([[0, 0, 0], [1, 0, 1]])), [0.5 / 4, 2.5 / 4])
 
 
 def test_drawn_outcomes_follow_the_law():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import LEVEL, Claim, Estimate, Verdict, decide, mean
+from full_scale.comparison.verdicts import LEVEL, Estimate, Held, Judgement, decide, mean
 
 
 def gap(value, error, units=1000, bias=0.0):
@@ -59,27 +59,27 @@ def test_the_rule(value, error, relation, verdict):
 
 
 def test_bias_excuses_what_it_may_have_caused():
-    assert decide(gap(-0.05, 0.01), ">=", 0.1) == Verdict.INCONSISTENT
-    assert decide(gap(-0.05, 0.01, bias=0.03), ">=", 0.1) == Verdict.CONSISTENT
+    assert decide(gap(-0.05, 0.01), ">=", 0.1) == Judgement.INCONSISTENT
+    assert decide(gap(-0.05, 0.01, bias=0.03), ">=", 0.1) == Judgement.CONSISTENT
 
 
 def test_the_worst_of_many_is_judged_more_gently():
-    assert decide(gap(-0.035, 0.01), ">=", 0.1) == Verdict.INCONSISTENT
-    assert decide(gap(-0.035, 0.01), ">=", 0.1, tests=100) == Verdict.CONSISTENT
+    assert decide(gap(-0.035, 0.01), ">=", 0.1) == Judgement.INCONSISTENT
+    assert decide(gap(-0.035, 0.01), ">=", 0.1, tests=100) == Judgement.CONSISTENT
 
 
 def test_true_predictions_are_called_inconsistent_at_the_stated_rate():
     rng = np.random.default_rng(0)
     for units in (3, 8, 30):
         gaps = [mean(rng.normal(size=units)) for _ in range(4000)]
-        share = np.mean([decide(g, "==", 10.0) == Verdict.INCONSISTENT for g in gaps])
+        share = np.mean([decide(g, "==", 10.0) == Judgement.INCONSISTENT for g in gaps])
         assert share < LEVEL + 4 * math.sqrt(LEVEL / 4000)
 
 
-def test_a_claim_becomes_a_row():
-    claim = Claim(
+def test_what_is_held_becomes_a_judged_line():
+    held = Held(
         name="x", theory="A8", estimate=1.5, relation=">=", prediction=1.0, gap=gap(0.5, 0.01), resolution=0.1
     )
-    row = claim.judged("run", "in_domain").as_dict()
-    assert row["verdict"] == "consistent"
-    assert (row["run"], row["set"], row["margin"]) == ("run", "in_domain", gap(0.5, 0.01).margin())
+    line = held.line("run", "in_domain")
+    assert line.verdict == "consistent"
+    assert (line.run, line.set, line.margin) == ("run", "in_domain", gap(0.5, 0.01).margin())

@@ -75,3 +75,16 @@ def test_rehearsed_rows_under_the_model(answers):
 
 def test_an_empty_buffer_has_no_rows(answers):
     assert answers.rehearsed([]) == []
+
+
+def test_prompts_of_one_text_have_mean_verdicts(answers):
+    one = answers.task.train[0]
+    other = next(e for e in answers.task.train if e.reference != one.reference)
+    pair = [one, replace(other, prompt=one.prompt)]
+    found = replace(answers, together={one.prompt: pair}).of([*pair, answers.task.train[2]], seed=11)
+    prompts = prompt_tokens(answers.tokenizer, answers.task, pair, chat=False)
+    drawn = sample(answers.model, answers.tokenizer, prompts, 4, answers.recipe.sampling, 11)
+    for entry, group in zip(found[:2], drawn, strict=True):
+        means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]
+        assert entry["mean_correct"] == means
+    assert "mean_correct" not in found[2]

@@ -1,0 +1,223 @@
+"""Instrument checks: what holds for every policy whatsoever; a violation is an alarm, not a finding.
+
+The excess KL is not negative (A8), Pass@k follows from pass rates (D1), the guarantee holds (C4), and the
+forward KL of a sequence is the sum over its tokens (B5). A violated check says that log-probabilities,
+verdicts or samples are not what the records say they are.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
+from dph_theory.estimators import smoothed_rate
+
+from .frontier import frontier, least_cost
+from .measurements import EXPLORED, REHEARSED, Measured, Run
+from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Estimate, Held, Line, mean
+
+
+def instrument_checks(run: Run) -> list[Line]:
+    """Every check that the run's records allow."""
+    lines = [
+        held.line(run.name, name) for name, here in run.sets.items() for held in _of_set(run, name, here)
+    ]
+    lines += [held.line(run.name, "training") for held in along_training(run)]
+    return lines + [held.line(run.name, REHEARSED) for held in token_sum(run.rehearsed_rows)]
+
+
+def _of_set(run: Run, name: str, here: Measured) -> Iterator[Held]:
+    yield from on_the_frontier(here)
+    yield from pass_at_k_from_rates(here)
+    if name == REHEARSED:
+        yield from guarantee(here, run.rehearsed_rows)
+
+
+def on_the_frontier(here: Measured) -> Iterator[Held]:
+    """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt (A8).
+
+    The worst of so many prompts is judged at the level divided by their number, and against the least cost
+    within exact confidence intervals of V and A1.
+    """
+    if here.correct.shape[1] < 2:
+        return
+    found = frontier(here)
+    unsolved = int((~here.base_correct.any(axis=1)).sum())
+    detail = f"KL {found.kl.mean():.3g}, least {found.cost.mean():.3g} at validity {here.rate.mean():.3g}"
+    if unsolved:
+        detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
+    yield Held(
+        name="excess KL",
+        theory="A8",
+        estimate=found.mean_excess.value,
+        relation=">=",
+        prediction=0.0,
+        gap=found.mean_excess,
+        resolution=NATS,
+        detail=detail,
+    )
+    yield from _worst_prompt(here)
+
+
+def _worst_prompt(here: Measured) -> Iterator[Held]:
+    """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
+
+    Prompts whose validity may be the base's have no cost to fall below and are left out.
+    """
+    prompts, samples = here.log_ratio.shape
+    least = least_cost(here, LEVEL / prompts)
+    moved = np.flatnonzero(least)
+    if not moved.size:
+        return
+    kl = here.log_ratio.mean(axis=1)
+    error = here.log_ratio.std(axis=1, ddof=1) / math.sqrt(samples)
+    worst = moved[_worst((kl - least)[moved], error[moved])]
+    yield Held(
+        name="KL, worst prompt",
+        theory="A8",
+        estimate=float(kl[worst]),
+        relation=">=",
+        prediction=float(least[worst]),
+        gap=Estimate(float(kl[worst] - least[worst]), float(error[worst]), samples),
+        resolution=PROMPT_NATS,
+        tests=prompts,
+        detail=f"prompt {here.ids[worst]}, of {len(moved)} whose validity surely moved",
+    )
+
+
+def _worst(values: np.ndarray, errors: np.ndarray) -> int:
+    """The index of the least value in units of its standard error; one of exactly 0 +- 0 is never it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where((values == 0) & (errors == 0), np.inf, values / errors)
+    return int(score.argmin())
+
+
+def along_training(run: Run) -> Iterator[Held]:
+    """The collapse meter of the training log: at no step is the excess KL negative (A8).
+
+    The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
+    on were evaluated too is it known how far the meter's base rates may be off.
+    """
+    log = [entry for entry in run.training.get("log", ()) if "collapse/excess_kl" in entry]
+    if not log or EXPLORED not in run.sets:
+        return
+    excess = np.array([entry["collapse/excess_kl"] for entry in log], dtype=float)
+    error = np.array([entry["collapse/excess_kl_se"] for entry in log], dtype=float)
+    worst = _worst(excess, error)
+    at_worst, shift = float(excess[worst]), _base_rate_shift(run)
+    yield Held(
+        name="excess KL, worst step",
+        theory="A8",
+        estimate=at_worst,
+        relation=">=",
+        prediction=0.0,
+        gap=Estimate(at_worst, float(error[worst]), _groups(run), shift),
+        resolution=PROMPT_NATS,
+        tests=len(log),
+        detail=f"step {log[worst].get('step')}; from {excess[0]:.3g} to {excess[-1]:.3g} in {len(log)} logs",
+    )
+
+
+def _groups(run: Run) -> int:
+    """The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown."""
+    settings = run.config["train"]
+    size, each = settings.get("generation_batch_size"), settings.get("num_generations")
+    return max(2, int(size // each)) if size and each else 2
+
+
+def _base_rate_shift(run: Run) -> float:
+    """How much too large the meter's cost may be by the few rollouts behind its base rates.
+
+    The meter took (c + 1/2)/(k + 1) from the pre-sampling, which also chose these prompts; the base's own
+    evaluation has samples apart from that choice. The shift of the mean cost from one to the other, at the
+    run's final validity, plus its margin.
+    """
+    here, rates = run.sets.get(EXPLORED), run.training.get("base_rates", {})
+    if here is None or any(name not in rates for name in here.ids):
+        return math.inf
+    k = run.config["presample"]["k"]
+    used = smoothed_rate([rates[name] * k for name in here.ids], k)
+    shift = mean(kappa(here.rate, used) - kappa(here.rate, here.smoothed_base_rate))
+    return abs(shift.value) + shift.margin()
+
+
+def pass_at_k_from_rates(here: Measured) -> Iterator[Held]:
+    """Pass@k from the pass rates of one half of the samples, against the best of k in the other (D1).
+
+    1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
+    short, the function being concave in p); the second half is cut into groups of k, and a group passes if
+    one of its samples does. Samples that are not independent part the two.
+    """
+    half = here.correct.shape[1] // 2
+    k = next((k for k in (8, 4, 2) if 2 * k <= half), None)
+    if k is None:
+        return
+    first, groups = here.correct[:, :half], half // k
+    second = here.correct[:, half : half + groups * k].reshape(-1, groups, k)
+    predicted = pass_at_k(half, first.sum(axis=1), k)
+    best = second.any(axis=2).mean(axis=1)
+    yield Held(
+        name=f"Pass@{k} from rates",
+        theory="D1",
+        estimate=float(best.mean()),
+        relation="==",
+        prediction=float(np.mean(predicted)),
+        gap=mean(best - predicted),
+        resolution=RATE,
+    )
+
+
+def guarantee(here: Measured, rows: Sequence[Mapping[str, Any]]) -> Iterator[Held]:
+    """J >= exp(-KL(p_* || pi)) on the rehearsed prompts (C4), for the joint law of prompt and answer.
+
+    KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
+    over fresh base samples of the prompt; J is a mean too. So no bias but that of the exponential of a mean;
+    by Jensen's inequality the joint statement follows from that for each prompt.
+    """
+    costs: dict[str, list[float]] = {}
+    for row in rows:
+        costs.setdefault(str(row["id"]), []).append(row["log_ref"] - row["log_pi"])
+    kept = [index for index, name in enumerate(here.ids) if name in costs]
+    if not kept:
+        return
+    n = here.base_correct.shape[1]
+    log_base = np.log((here.base_correct[kept].sum(axis=1) + 0.5) / (n + 0.5))
+    kl = np.array([np.mean(costs[here.ids[index]]) for index in kept]) - log_base
+    rate = here.rate[kept]
+    bound = float(rehearsal_guarantee(max(float(kl.mean()), 0.0)))
+    yield Held(
+        name="guarantee",
+        theory="C4",
+        estimate=float(rate.mean()),
+        relation=">=",
+        prediction=bound,
+        gap=Estimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept)),
+        resolution=RATE,
+        detail=f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows",
+    )
+
+
+def token_sum(rows: Sequence[Mapping[str, Any]]) -> Iterator[Held]:
+    """The forward KL summed over tokens is that of the sequence, row by row of the buffer (B5).
+
+    Where the evaluation stored token sums of other divergences, these are told beside it: they differ from
+    the sequence's, in either direction.
+    """
+    stored = [row for row in rows if FORWARD_KL.name in row.get("token_sums", {})]
+    if not stored:
+        return
+    sequence = np.array([row["log_ref"] - row["log_pi"] for row in stored])
+    sums = {name: np.array([row["token_sums"][name] for row in stored]) for name in stored[0]["token_sums"]}
+    tokens = sums.pop(FORWARD_KL.name)
+    yield Held(
+        name="token sum",
+        theory="B5",
+        estimate=float(tokens.mean()),
+        relation="==",
+        prediction=float(sequence.mean()),
+        gap=mean(tokens - sequence),
+        resolution=ROUNDING,
+        detail=", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items()),
+    )
