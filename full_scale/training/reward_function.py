@@ -12,7 +12,10 @@ from ..tasks.protocol import Task
 
 
 class VerifierReward:
-    """v in {0, 1} of each completion, by the verifier of its task; outcomes are counted in the metrics."""
+    """The task's verifier as TRL calls a reward function: 1 for a correct completion, 0 for any other.
+
+    The share of each outcome (correct, wrong, timeout, ...) goes into the metrics.
+    """
 
     __name__ = "verifier"
 
@@ -38,11 +41,6 @@ class VerifierReward:
             for outcome in sorted(self._outcomes):
                 log_metric(f"outcomes/{outcome}", counts[outcome] / len(scores))
         return [float(score.correct) for score in scores]
-
-
-def reward_function(task: Task) -> VerifierReward:
-    """The task's verifier as TRL calls it: (prompts, completions, completion_ids, **columns) -> rewards."""
-    return VerifierReward(task)
 
 
 class Recorded:

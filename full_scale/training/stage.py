@@ -25,7 +25,7 @@ from .collapse_meter import CollapseMeter
 from .online import OnlineTrainer
 from .record import TrainingRecord
 from .resume import last_checkpoint
-from .reward_function import reward_function
+from .reward_function import VerifierReward
 from .trainer import DPHConfig, DPHTrainer
 
 _DEFAULTS = {
@@ -121,7 +121,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
         model=load_model(recipe.model),
-        reward_funcs=reward_function(task),
+        reward_funcs=VerifierReward(task),
         args=args,
         train_dataset=Dataset.from_list(
             [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]

@@ -1,7 +1,7 @@
 import pytest
 
 from full_scale.tasks.protocol import Example, Score, Task
-from full_scale.training.reward_function import Recorded, record_rewards, reward_function
+from full_scale.training.reward_function import Recorded, VerifierReward, record_rewards
 
 
 class Lengths:
@@ -27,7 +27,7 @@ TASK = Task(
 
 
 def test_each_completion_is_judged_by_its_own_example():
-    reward = reward_function(TASK)
+    reward = VerifierReward(TASK)
     given = {"prompts": ["say one", "say two", "say two"], "completion_ids": [[1], [1], [1]]}
     assert reward(completions=["x", "x", "x y"], example_id=["a", "b", "b"], **given) == [1.0, 0.0, 1.0]
     chat = [[{"role": "assistant", "content": text}] for text in ("x", "x", "x y")]
@@ -35,7 +35,7 @@ def test_each_completion_is_judged_by_its_own_example():
 
 
 def test_outcomes_are_counted_and_one_seen_before_counts_zero():
-    reward, logged = reward_function(TASK), []
+    reward, logged = VerifierReward(TASK), []
     columns = {"prompts": [], "log_metric": lambda name, value: logged.append((name, value))}
     reward(completions=["x", "", "", "x y"], example_id=["a"] * 4, **columns)
     assert logged == [("outcomes/correct", 0.25), ("outcomes/no_answer", 0.5), ("outcomes/wrong", 0.25)]
@@ -46,7 +46,7 @@ def test_outcomes_are_counted_and_one_seen_before_counts_zero():
 
 def test_an_unknown_example_is_named():
     with pytest.raises(ValueError, match="example_id='z'"):
-        reward_function(TASK)(prompts=["?"], completions=["x"], example_id=["z"])
+        VerifierReward(TASK)(prompts=["?"], completions=["x"], example_id=["z"])
 
 
 def test_recorded_keeps_the_last_call_and_hands_on_the_rewards():
@@ -70,9 +70,9 @@ class Trainer:
 
 
 def test_recording_twice_by_the_same_key_is_recording_once():
-    run = Trainer(reward_function(TASK))
+    run = Trainer(VerifierReward(TASK))
     first = record_rewards(run, "example_id")
     assert record_rewards(run, "example_id") is first is run.reward_funcs[0]
     assert record_rewards(run, "prompt").reward is first
     with pytest.raises(ValueError, match="exactly one reward function"):
-        record_rewards(Trainer(reward_function(TASK), reward_function(TASK)), "prompt")
+        record_rewards(Trainer(VerifierReward(TASK), VerifierReward(TASK)), "prompt")
