@@ -13,6 +13,7 @@ from ..support.errors import argument_error
 from .candidates import quantities
 from .exact import Loss, LossError, Measured, arguments_of, is_random, measure
 from .extremes import dead_zones, extremes
+from .laws import law_of
 from .match import Known, match_gradient, match_value
 from .minimiser import find_minimiser
 from .problems import Problem, random_problems
@@ -42,6 +43,9 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     outcomes = [r for r in results if r[0].length == 1]
     sequences = [r for r in results if r[0].length > 1]
     found_extremes, zones, asymmetry = _at_extremes(loss, names, failures) if results else ((), (), None)
+    sequence_gradient = match_gradient(*_columns(sequences))
+    minimiser = _minimiser(loss, names, outcomes, failures) if samples == "filtered" else None
+    law = law_of(samples, sequence_gradient, minimiser)
     draft = AuditReport(
         loss=name or str(getattr(loss, "__name__", "the loss")),
         samples=samples,
@@ -49,8 +53,10 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         value=match_value(*_columns(outcomes)),
         gradient=match_gradient(*_columns(outcomes)),
         sequence_value=match_value(*_columns(sequences)),
-        sequence_gradient=match_gradient(*_columns(sequences)),
-        minimiser=_minimiser(loss, names, outcomes, failures) if samples == "filtered" else None,
+        sequence_gradient=sequence_gradient,
+        minimiser=minimiser,
+        law=law.law,
+        selects=law.selects,
         variance=_relative_variance(results),
         extremes=found_extremes,
         dead_zones=zones,

@@ -62,8 +62,13 @@ def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
     if problem.length > 1:
         visits = problem.prefix_law(problem.samples(source))
         for name, divergence in DIVERGENCES.items():
-            found[f"token sum of {name} on the samples' prefixes"] = _tokens(divergence, problem, visits)
+            found[token_sum(name)] = _tokens(divergence, problem, visits)
     return found
+
+
+def token_sum(name: str) -> str:
+    """The name of the token-level sum of that divergence."""
+    return f"token sum of {name} on the samples' prefixes"
 
 
 def _jacobian(problem: Problem) -> np.ndarray:

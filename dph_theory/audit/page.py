@@ -31,6 +31,13 @@ The words:
   The two can differ. Where the gradient on sequences is another, both are given. A *token sum* adds up the
   divergences of the next-token laws at the prefixes that the samples visit; *per token* says that the
   constant is divided by the number of tokens.
+- *law* is what a run that ascends reward less this loss obeys where it ends: a penalty of the *whole
+  answer*, or of *each token* at the prefixes sampled, in which case the KL of the tokens to come is left
+  out; *neither* where the expected gradient on sequences is of no known kind.
+- *selects* is the policy that this law tends to as the coefficient falls: the filtered model p_*; the
+  *locally filtered model*, the reference with only the tokens kept from which a correct answer can be
+  reached; the *token forward limit*, a third one; or, for rehearsal of correct samples, what it rehearses
+  ([the laws](theorems/e03.md)).
 - *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
 - *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
 - *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where its gradient
@@ -42,6 +49,8 @@ _HEADERS = (
     "samples",
     "value estimates",
     "gradient descends",
+    "law",
+    "selects",
     "minimiser",
     "variance",
     "dead zones",
@@ -118,6 +127,12 @@ def _in_short(reports: Sequence[AuditReport]) -> str:
         ),
         ("Rehearses the filtered model p_*", lambda r: _target(r) == "p_*"),
         ("Rehearses the reference's own pass rate on correct samples", lambda r: _target(r) == "base rate"),
+        ("Selects the filtered model as its coefficient falls", lambda r: r.selects == "filtered model"),
+        (
+            "Selects the locally filtered model, as constrained decoding does",
+            lambda r: r.selects == "locally filtered model",
+        ),
+        ("Selects the token forward limit, neither of the two", lambda r: r.selects == "token forward limit"),
         ("Has dead zones", lambda r: bool(r.dead_zones)),
         ("Becomes nan at large log ratios in float32 or bfloat16", lambda r: any(e.nan for e in r.extremes)),
     )
@@ -150,6 +165,8 @@ def _table(found: Sequence[tuple[Form, AuditReport]]) -> str:
             _samples(report),
             match_words(report.value),
             both_words(report.gradient, report.sequence_gradient),
+            report.law,
+            report.selects,
             minimiser_words(report),
             variance_words(report),
             dead_zone_words(report),

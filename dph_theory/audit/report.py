@@ -66,8 +66,9 @@ class AuditReport:
 
     `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
     sequences. `variance` is that of the one-sample gradient over the squared norm of the exact one (median
-    over problems; None if the exact one vanishes). `dead_zones` are intervals of x = log(pi/ref) where the
-    gradient of a sampled token is zero away from x = 0; `asymmetry` is |gradient at x = +5| over that at -5.
+    over problems; None if the exact one vanishes). `law` and `selects` are those of `laws.law_of`.
+    `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from
+    x = 0; `asymmetry` is |gradient at x = +5| over that at -5.
     """
 
     loss: str
@@ -78,6 +79,8 @@ class AuditReport:
     sequence_value: Match
     sequence_gradient: Match
     minimiser: Minimiser | None
+    law: str
+    selects: str
     variance: float | None
     extremes: tuple[Extremes, ...]
     dead_zones: tuple[tuple[float, float], ...]
@@ -102,6 +105,8 @@ def verdict_line(report: AuditReport) -> str:
         parts.append(f"on sequences it {_descent(report.sequence_gradient)}")
     if report.minimiser is not None:
         parts.append(_minimiser_words(report.minimiser))
+    if report.selects != "none":
+        parts.append(f"as its coefficient falls it selects the {report.selects}")
     parts += _warnings(report)
     return f"{start}: " + "; ".join(parts)
 
