@@ -40,9 +40,9 @@ def over_seeds(values: Any, interval: Callable[..., Interval] = mean_interval) -
     return {name: _known(bound.tolist()) for name, bound in found._asdict().items()}
 
 
-def interval(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A stored {mean, low, high}, with None for bounds that are infinite; None stays None."""
-    return None if found is None else {name: _known(found[name]) for name in ("mean", "low", "high")}
+def interval(found: Interval | None) -> dict[str, Any] | None:
+    """A mean with its interval, ready for JSON, with None for bounds that are infinite; None stays None."""
+    return None if found is None else {name: _known(bound) for name, bound in found._asdict().items()}
 
 
 def _known(value: Any) -> Any:

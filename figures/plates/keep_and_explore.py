@@ -5,31 +5,38 @@ from typing import Any
 
 from matplotlib.figure import Figure as Drawing
 
+from toy_lm.styles import read
+from toy_lm.styles.results import Split
+from toy_lm.styles.summary import scores
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
 
 MEASURES = {"retention": "kept", "exploration": "newly solved"}
-SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
+SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The shares kept and newly solved by method and split, with intervals over seeds, and of how many."""
-    tiny = records["styles"]["results"]
+    tiny = read(records["styles"])
+    score = {split: scores(tiny, split) for split in SPLITS}
+    solved = {split: [base.on(split) for base in tiny.bases] for split in SPLITS}
     return {
-        "seeds": len(tiny["bases"]),
+        "seeds": len(tiny.bases),
         "prompts": {
             split: {
-                name: [base[split][key] for base in tiny["bases"]]
-                for name, key in (("retention", "base_solved"), ("exploration", "base_unsolved"))
+                "retention": [end.base_solved for end in ends],
+                "exploration": [end.base_unsolved for end in ends],
             }
-            for split in SPLITS
+            for split, ends in solved.items()
         },
         "methods": {
             label: {
-                split: {name: seeds.interval(found[split][name]) for name in MEASURES} for split in SPLITS
+                split: {name: seeds.interval(getattr(score[split][label], name)) for name in MEASURES}
+                for split in SPLITS
             }
-            for label, found in tiny["summary"]["methods"].items()
+            for label in tiny.ends("train")
             if label != "base"
         },
     }
@@ -90,7 +97,7 @@ FIGURE = Figure(
         "Of the prompts that the base solves, the share still solved after training (left); of the others, "
         "the share newly solved (right). A prompt counts as solved where Pass@16, exact by enumeration, is "
         "at least 0.9. The tiny transformer; filled: prompts it was trained on, open: held-out ones; means "
-        "over seeds with 95% t-intervals, which may leave [0, 1]. The titles count training and held-out "
+        "over seeds with 95% intervals. The titles count training and held-out "
         "prompts, averaged over seeds."
     ),
     compute=compute,

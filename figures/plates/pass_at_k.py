@@ -1,15 +1,15 @@
 """Pass@k against k: strategies that prompt types share, exactly, and the tiny transformer over seeds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
-from toy_lm import strategies
+from toy_lm import strategies, styles
 from toy_lm.strategies.config import Config
 from toy_lm.strategies.results import Results
+from toy_lm.styles.results import Split
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -19,25 +19,23 @@ ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
 RKL = "reverse KL on all prompts"
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 TICKS = (1, 4, 16, 64, 256)
-SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
+SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
-    tiny = records["styles"]["results"]
-    ends = {"base": [*tiny["bases"]]}
-    for run in tiny["runs"]:
-        if run["name"] in STYLES and "main" in run["groups"]:
-            ends.setdefault(run["name"], []).append(run["end"])
+    tiny = styles.read(records["styles"])
+    named = {run.label: run.name for run in tiny.of_group("main") if run.name in STYLES} | {"base": "base"}
     return {
         "strategies": list(_strategies(*strategies.read(records["strategies"]))),
         "styles": {
-            "k": tiny["k"],
-            "seeds": len(tiny["bases"]),
+            "k": tiny.k,
+            "seeds": len(tiny.bases),
             "curves": {
                 split: {
-                    name: seeds.over_seeds([end[split]["pass@k"] for end in of], probability_interval)
-                    for name, of in ends.items()
+                    named[label]: seeds.over_seeds([end.pass_at_k for end in ends], probability_interval)
+                    for label, ends in tiny.ends(split).items()
+                    if label in named
                 }
                 for split in SPLITS
             },
@@ -59,43 +57,24 @@ def _strategies(config: Config, exact: Results) -> Iterator[dict[str, Any]]:
 
 def findings(results: Mapping[str, Any]) -> list[str]:
     """From which k on the base solves more than a method that it was trained into."""
-    tiny, said = results["styles"], []
-    for exact in results["strategies"]:
-        where = f"Strategies, strength {exact['strength']:g}"
-        said += [_crossings(where, exact["k"], exact["curves"]), _apart(where, exact["curves"])]
-    for split, words in SPLITS.items():
-        curves = tiny["curves"][split]
-        means = {name: found["mean"] for name, found in curves.items()}
-        said += [
-            _crossings(f"Tiny transformer, {words}", tiny["k"], means),
-            _surely(words, tiny["k"], curves),
-        ]
-    return said
+    tiny, exact = results["styles"], results["strategies"][0]
+    curves = {split: {n: f["mean"] for n, f in tiny["curves"][split].items()} for split in SPLITS}
+    crossings = {
+        f"Strategies, strength {exact['strength']:g}": _crossings(exact["k"], exact["curves"]),
+        **{f"Tiny transformer, {SPLITS[split]}": _crossings(tiny["k"], curves[split]) for split in SPLITS},
+    }
+    return [
+        *(f"{where}: Pass@k is below the base's with {who}." for where, who in crossings.items()),
+    ]
 
 
-def _surely(where: str, ks: list[int], curves: Mapping[str, Mapping[str, Any]]) -> str:
-    """Where the intervals over seeds leave no overlap with the base's."""
-    bars, parts = curves["base"]["low"], []
-    for name, found in curves.items():
-        bounds = zip(ks, found["high"], bars, strict=True)
-        apart = [f"{k}" for k, high, bar in bounds if None not in (high, bar) and high < bar]
-        parts += [f"{name} at k = {', '.join(apart)}"] if apart else []
-    whom = "; ".join(parts) or "no method"
-    return f"There ({where}) the 95% intervals lie apart below the base's with {whom}."
-
-
-def _apart(where: str, curves: Mapping[str, list[float]]) -> str:
-    here = np.array([curves[name] for name in ON_D_PEF])
-    return f"{where}: the curves of {', '.join(ON_D_PEF)} differ by at most {np.ptp(here, axis=0).max():.3f}."
-
-
-def _crossings(where: str, ks: list[int], curves: Mapping[str, list[float]]) -> str:
+def _crossings(ks: Sequence[int], curves: Mapping[str, Sequence[float]]) -> str:
     base, parts = curves["base"], []
     for name, values in curves.items():
         below = [k for k, value, bar in zip(ks, values, base, strict=True) if value < bar]
         if name != "base":
             parts.append(f"{name} {f'from k = {below[0]}' if below else 'at no k'}")
-    return f"{where}: Pass@k is below the base's with {', '.join(parts)}."
+    return ", ".join(parts)
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:
@@ -125,13 +104,13 @@ FIGURE = Figure(
     name="pass_at_k",
     title="Pass@k before and after training",
     caption=(
-        "Pass@k averaged over prompts, before training (base) and after. Top: strategies that prompt types "
-        "share, trained by exact gradients, with anchors on the rehearsed prompts at strength eta f''(1) = 1 "
-        "(left) and at the strength where forward and reverse KL differ most (right); GRPO has none, RKL "
-        "(left) has its on all prompts, and DAPO, which changes sampling and clipping, no exact counterpart. "
-        "Bottom: a tiny transformer trained by sampling and evaluated by enumeration, on the prompts it was "
-        "trained on and on others; anchors of strength 0.3, GRPO's as published, DAPO none; means over seeds "
-        "with 95% t-intervals."
+        "Pass@k averaged over prompts, before training (base) and after. An anchor is a divergence from the "
+        "base, added to the loss with weight eta; its strength is eta f''(1). Top: strategies that prompt "
+        "types share, trained by exact gradients; anchors act on D_pef, the prompts that the base solves, at "
+        "strength 1 (left) and where forward and reverse KL differ most (right). GRPO has no anchor, RKL "
+        "(left) has one on all prompts. Bottom: a tiny transformer trained by sampling and evaluated by "
+        "enumeration, on its training prompts and on others; anchors of strength 0.3, GRPO's as published, "
+        "DAPO none; means over seeds with 95% intervals."
     ),
     compute=compute,
     draw=draw,

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure as Drawing
 from scipy.stats import spearmanr
 
 from dph_theory.intervals import probability_interval
+from toy_lm.styles import read
+from toy_lm.styles.results import Results, Split
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -24,7 +26,7 @@ KS = (1, 8, 16)
 """Exact Pass@1 stands here where the paper decodes greedily."""
 LAST = {"Bird": "Pass@16", "Spider": "Pass@16", "out-of-domain maths": "average"}
 """What is compared with the base, by benchmark."""
-SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
+SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 SHADE = "#f0f0f0"
 """Behind what is published, so that nobody takes it for ours."""
 
@@ -41,8 +43,8 @@ def published() -> dict[str, dict[str, dict[str, float]]]:
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Both sets of numbers in percent, and by how much training changed them."""
-    table, tiny = published(), records["styles"]["results"]
-    ks = [k for k in KS if k in tiny["k"]]
+    table, tiny = published(), read(records["styles"])
+    ks = [k for k in KS if k in tiny.k]
     solved = {split: _solved(tiny, split, ks) for split in SPLITS}
     changes: dict[str, dict[str, Any]] = {}
     for benchmark, measure in LAST.items():
@@ -52,7 +54,7 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
         gains = {name: (values - percents["base"])[:, -1] for name, values in percents.items()}
         changes[split] = {name: seeds.over_seeds(gain) for name, gain in gains.items() if name != "base"}
     curves = {name: _percent(values) for name, values in solved["train"].items()}
-    measured = {"k": ks, "seeds": len(tiny["bases"]), "curves": curves}
+    measured = {"k": ks, "seeds": len(tiny.bases), "curves": curves}
     return {"published": table, "measured": measured, "changes": changes}
 
 
@@ -62,37 +64,29 @@ def _percent(values: np.ndarray) -> dict[str, Any]:
     return {name: [None if p is None else 100 * p for p in bound] for name, bound in found.items()}
 
 
-def _solved(tiny: Mapping[str, Any], split: str, ks: list[int]) -> dict[str, np.ndarray]:
+def _solved(tiny: Results, split: Split, ks: list[int]) -> dict[str, np.ndarray]:
     """Pass@k in percent by method, (seeds, ks), every seed after its own base's."""
-    ends = {"base": {base["seed"]: base for base in tiny["bases"]}}
-    for run in tiny["runs"]:
-        if run["name"] in METHODS and "main" in run["groups"]:
-            ends.setdefault(run["name"], {})[run["seed"]] = run["end"]
-    places = [tiny["k"].index(k) for k in ks]
+    ends = {"base": {base.seed: base.on(split) for base in tiny.bases}}
+    for run in tiny.of_group("main"):
+        if run.name in METHODS:
+            ends.setdefault(run.name, {})[run.seed] = run.on(split)
     return {
-        name: 100 * np.array([of[base["seed"]][split]["pass@k"] for base in tiny["bases"]])[:, places]
+        name: 100 * np.array([[tiny.pass_at(of[base.seed], k) for k in ks] for base in tiny.bases])
         for name, of in ends.items()
     }
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
-    """Who loses against the base there and here, and whether the methods come in the same order."""
-    said, means = [], {}
-    for where, changes in results["changes"].items():
-        means[where] = {name: float(_mean(change)) for name, change in changes.items()}
-        parts = ", ".join(f"{name} {change:+.1f}" for name, change in means[where].items())
-        whose = (
-            "Tiny transformer, " + SPLITS[where] + ", Pass@16" if where in SPLITS else "Published, " + where
-        )
-        said.append(f"{whose}, change against the base in points: {parts}.")
-    bird = means[f"Bird, {LAST['Bird']}"]
+    """Whether the methods come in the same order there and here."""
+    bird = results["changes"][f"Bird, {LAST['Bird']}"]
+    said = []
     for split, words in SPLITS.items():
-        shared = [name for name in METHODS if name in means[split]]
-        if len(shared) > 2:
-            rank = spearmanr([bird[name] for name in shared], [means[split][name] for name in shared])
+        change = {name: _mean(found) for name, found in results["changes"][split].items()}
+        if len(change) > 2:
+            rank = spearmanr([bird[name] for name in change], list(change.values()))
             said.append(
-                f"Over {len(shared)} methods the rank correlation of these changes between Bird and the tiny "
-                f"transformer's {words} is {rank.statistic:.2f} (p = {rank.pvalue:.2f})."
+                f"Over {len(change)} methods the rank correlation of the changes of Pass@16 between Bird and "
+                f"the tiny transformer's {words} is {rank.statistic:.2f} (p = {rank.pvalue:.2f})."
             )
     return said
 
@@ -125,9 +119,10 @@ def draw(record: Mapping[str, Any]) -> Drawing:
 def _draw_changes(axes: Axes, changes: Mapping[str, Mapping[str, Any]]) -> None:
     """A row for each benchmark, its methods below one another."""
     words = []
+    ours_in_words = {f"{split}": f"tiny transformer,\n{name}" for split, name in SPLITS.items()}
     for row, (where, of) in enumerate(changes.items()):
-        ours = where in SPLITS
-        words.append(f"tiny transformer,\n{SPLITS[where]}" if ours else where.replace(", ", ",\n"))
+        ours = where in ours_in_words
+        words.append(ours_in_words.get(where, where.replace(", ", ",\n")))
         if not ours:
             axes.axhspan(row - 0.5, row + 0.5, color=SHADE, linewidth=0, zorder=0)
         for name, change in of.items():
@@ -148,7 +143,7 @@ FIGURE = Figure(
         "publishes of large language models: on Bird, and as changes against the base on Bird, Spider and "
         "out-of-domain maths; without intervals, since none are known. On white ground those of this "
         "package's tiny transformer, which adds numbers: exact Pass@k after training, means over seeds with "
-        "95% t-intervals, in the middle on its training prompts. The paper's first point is greedy decoding, "
+        "95% intervals, in the middle on its training prompts. The paper's first point is greedy decoding, "
         "ours Pass@1; its anchors have the published strengths, ours eta f''(1) = 0.3."
     ),
     compute=compute,

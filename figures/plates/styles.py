@@ -7,30 +7,30 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from toy_lm.styles import read
+from toy_lm.styles.results import Split
+from toy_lm.styles.summary import scores
+
 from ..figure import Figure
 from ..look import seeds, theme
 from ..results.experiments import Record
 
 COLUMNS = 5
-SPLIT = "train"
+SPLIT: Split = "train"
 
 
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """By method: how many of 32 samples have each style, and how many styles a prompt's samples have."""
-    tiny = records["styles"]["results"]
-    ends: dict[str, list[Any]] = {"base": [*tiny["bases"]]}
-    for run in tiny["runs"]:
-        if "main" in run["groups"]:
-            ends.setdefault(run["label"], []).append(run["end"])
-    measured = tiny["summary"]["methods"]
+    tiny = read(records["styles"])
+    score = scores(tiny, SPLIT)
     return {
-        "seeds": len(tiny["bases"]),
+        "seeds": len(tiny.bases),
         "methods": {
             label: {
-                "histogram": seeds.over_seeds([_ranked(end[SPLIT]["style_histogram"]) for end in of]),
-                "distinct": seeds.interval(measured[label][SPLIT]["distinct_styles"]),
+                "histogram": seeds.over_seeds([_ranked(end.style_histogram) for end in ends]),
+                "distinct": seeds.interval(score[label].distinct_styles),
             }
-            for label, of in ends.items()
+            for label, ends in tiny.ends(SPLIT).items()
         },
     }
 
@@ -119,7 +119,7 @@ FIGURE = Figure(
         "model can infer. Left: the expected number of 32 samples in each style, averaged over training "
         "prompts and ranked from the most to the least used style of each model, after training (bars) and "
         "before (dotted outline). Right: the expected number of distinct "
-        "styles among a prompt's 32 samples. Exact for each model; means over seeds with 95% t-intervals."
+        "styles among a prompt's 32 samples. Exact for each model; means over seeds with 95% intervals."
     ),
     compute=compute,
     draw=draw,

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from toy_lm import strategies
+from toy_lm import strategies, styles
 from toy_lm.strategies.summary import by_alpha, directions
-from toy_lm.styles.summary import pass_at
+from toy_lm.styles.results import End, Results
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -50,38 +50,33 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
                 for strength, curve in alphas.items()
             ],
         },
-        "styles": {"k": K, **_tiny(records["styles"]["results"])},
+        "styles": {"k": K, **_tiny(styles.read(records["styles"]))},
     }
 
 
-def _tiny(results: Mapping[str, Any]) -> dict[str, Any]:
+def _tiny(results: Results) -> dict[str, Any]:
     """The tiny transformer's points from its first base, where all strengths and places were tried."""
-    first = results["bases"][0]
-    runs = [run for run in results["runs"] if run["seed"] == first["seed"]]
-    wanted = [run for run in runs if run["name"] in TINY_NAMES and run["strength"] is not None]
+    first = results.bases[0]
+    runs = [run for run in results.runs if run.seed == first.seed]
+    wanted = [run for run in runs if run.name in TINY_NAMES and run.strength is not None]
     return {
-        "base": _point(results, first["train"]),
-        "none": next(_point(results, r["end"]["train"]) for r in runs if r["name"] == "DAPO" and _main(r)),
+        "base": _point(results, first.train),
+        "none": next(_point(results, run.train) for run in results.of_group("main") if run.name == "DAPO"),
         "points": [
             {
-                "place": TINY_PLACES[run["place"]],
-                "divergence": TINY_NAMES[run["name"]],
-                "strength": run["strength"],
-                "point": _point(results, run["end"]["train"]),
+                "place": TINY_PLACES[run.place],
+                "divergence": TINY_NAMES[run.name],
+                "strength": run.strength,
+                "point": _point(results, run.train),
             }
-            for run in sorted(wanted, key=lambda run: run["strength"])
-            if set(run["groups"]) != {"long"}
+            for run in sorted(wanted, key=lambda run: run.strength or 0.0)
+            if set(run.groups) != {"long"}
         ],
     }
 
 
-def _main(run: Mapping[str, Any]) -> bool:
-    """Trained as long as the others."""
-    return "main" in run["groups"]
-
-
-def _point(results: Mapping[str, Any], end: Mapping[str, Any]) -> Point:
-    return [pass_at(results, end, k) for k in (1, K)]
+def _point(results: Results, end: End) -> Point:
+    return [results.pass_at(end, k) for k in (1, K)]
 
 
 def worth(points: Sequence[Mapping[str, Any]], strength: float) -> dict[str, float] | None:
@@ -213,13 +208,14 @@ FIGURE = Figure(
     name="sweeps",
     title="Strength, alpha, and place against divergence",
     caption=(
-        "Left: Pass@1 against Pass@16 as the strength eta f''(1) of an anchor grows, from the end without an "
-        "anchor on; filled on the rehearsed prompts D_pef, open on all prompts; alpha is 0.5 for strategies "
-        "and 0.2 for the transformer. Middle and right of the top row: Pass@16 along the strength (dotted: "
-        "the base), and along the alpha-divergences at each strength, darker the stronger. Last two panels: "
-        "the largest difference that the divergence makes on D_pef, and what all prompts in place of D_pef "
-        "change on average over divergences. Strategies are exact; the tiny transformer is trained from one "
-        "base, so its differences carry the noise of one seed."
+        "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
+        "f''(1). Left: Pass@1 against Pass@16 as the strength grows, from the end without an anchor on; "
+        "filled: anchors on D_pef, the prompts that the base solves, open: on all prompts; alpha is 0.5 "
+        "for strategies and 0.2 for the transformer. Middle and right of the top row: Pass@16 along the "
+        "strength (dotted: the base), and along the alpha-divergences at each strength, darker the "
+        "stronger. Last two panels: the largest difference that the divergence makes on D_pef, and what "
+        "all prompts in place of D_pef change on average over divergences. Strategies are exact; the tiny "
+        "transformer is trained from one base, so its differences carry the noise of one seed."
     ),
     compute=compute,
     draw=draw,

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
-from toy_lm import strategies
+from toy_lm import strategies, styles
+from toy_lm.styles.results import Curve
 
 from ..figure import Figure
 from ..look import seeds, theme
@@ -21,12 +22,12 @@ STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """Pass@k and excess KL along training, exact for strategies, over seeds for the tiny transformer."""
     run_config, exact = strategies.read(records["strategies"])
-    tiny = records["styles"]["results"]
+    tiny = styles.read(records["styles"])
     named = {name: exact.method(name) for name in STRATEGIES}
-    runs: dict[str, list[Any]] = {}
-    for run in tiny["runs"]:
-        if run["name"] in STYLES and "main" in run["groups"]:
-            runs.setdefault(run["name"], []).append(run["curve"])
+    curves: dict[str, list[Curve]] = {}
+    for run in tiny.of_group("main"):
+        if run.name in STYLES:
+            curves.setdefault(run.name, []).append(run.curve)
     return {
         "strategies": {
             "k": run_config.coverage_draws,
@@ -40,17 +41,17 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
         },
         "styles": {
             "k": 8,
-            "update": next(iter(runs.values()))[0]["update"],
-            "seeds": len(tiny["bases"]),
-            "curves": {name: _over_seeds(curves) for name, curves in runs.items()},
+            "update": next(iter(curves.values()))[0].update,
+            "seeds": len(tiny.bases),
+            "curves": {name: _over_seeds(of) for name, of in curves.items()},
         },
     }
 
 
-def _over_seeds(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _over_seeds(curves: Sequence[Curve]) -> dict[str, Any]:
     return {
-        "pass_at_k": seeds.over_seeds([curve["pass@8"] for curve in curves], probability_interval),
-        "excess_kl": seeds.over_seeds([curve["excess"] for curve in curves]),
+        "pass_at_k": seeds.over_seeds([curve.pass_at_8 for curve in curves], probability_interval),
+        "excess_kl": seeds.over_seeds([curve.excess for curve in curves]),
     }
 
 
@@ -129,11 +130,11 @@ FIGURE = Figure(
     name="training_curves",
     title="Pass@k and excess KL along training",
     caption=(
-        "Top: Pass@k; bottom: excess KL, the diversity lost beyond what the pass rate had to cost (A8), "
-        "averaged over prompts. Left: strategies, exact, with the step at which GRPO has lost 0.05 of its "
-        "best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (open "
-        "squares). Right: the tiny transformer on its training prompts, means over seeds with 95% "
-        "t-intervals."
+        "Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did "
+        "not need (A8): the collapse meter. Means over prompts. Left: strategies, exact, with the step at "
+        "which GRPO has lost 0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen "
+        "by the meter's thresholds (open squares). Right: the tiny transformer on its training prompts, "
+        "means over seeds with 95% intervals."
     ),
     compute=compute,
     draw=draw,

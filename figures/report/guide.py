@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toy_lm import collapse, strategies
+from toy_lm import collapse, strategies, styles
 from toy_lm.collapse.results import FAMILIES, select
 from toy_lm.strategies.summary import directions
+from toy_lm.styles.summary import scores
 
 from ..results import store
 from .page import templates
@@ -41,12 +42,14 @@ def in_short(stored: Mapping[str, Record]) -> str:
 
 
 def _filled(name: str, stored: Mapping[str, Record]) -> str:
+    tiny = styles.read(stored["styles"])
     numbers = (
         _strategies(stored["strategies"])
         | _collapse(stored["collapse"])
         | {
-            "styles": stored["styles"]["results"]["summary"]["methods"],
-            "seeds": len(stored["styles"]["results"]["bases"]),
+            "train": scores(tiny, "train"),
+            "held_out": scores(tiny, "held_out"),
+            "seeds": len(tiny.bases),
             "demo": stored["demo"]["findings"][-2:] if "demo" in stored else None,
             "alike": ALIKE,
         }

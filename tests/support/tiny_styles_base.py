@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from dph_theory.support.frozen import from_json
+from toy_lm.styles.results import Results
 from toy_lm.styles.samples import presample
 from toy_lm.styles.tasks import make_task
 from toy_lm.styles.train import Settings, pretrain
@@ -37,10 +39,13 @@ def rehearsed():
 def end(first, sixteenth, last, entropy=1.5, retention=1.0, exploration=None):
     """What `at_the_end` gives, with Pass@k for k = 1, 16 and 256 only."""
     return {
-        "pass@k": [first, sixteenth, last],
+        "pass_at_k": [first, sixteenth, last],
         "style_entropy": entropy,
         "distinct_styles": 4.0,
+        "style_histogram": [32.0],
         "excess": 0.1,
+        "base_solved": 1,
+        "base_unsolved": 0,
         "retention": retention,
         "exploration": exploration,
     }
@@ -48,21 +53,26 @@ def end(first, sixteenth, last, entropy=1.5, retention=1.0, exploration=None):
 
 def made_up(**runs):
     """Results with one base at (0.4, 0.9, 1) and one run a name: its end, or its end and its curve."""
-    base = {"seed": 0, "train": end(0.4, 0.9, 1.0), "held_out": end(0.4, 0.9, 1.0)}
+    rehearsed = {"rehearsed_prompts": 1, "rehearsed_samples": 1}
+    base = {"seed": 0} | rehearsed | {"train": end(0.4, 0.9, 1.0), "held_out": end(0.4, 0.9, 1.0)}
     curve = {
         "update": [0, 10, 20],
-        "pass@16": [0.9, 0.9, 0.9],
+        "pass_at_8": [0.8, 0.8, 0.8],
+        "pass_at_16": [0.9, 0.9, 0.9],
         "excess": [0.0, 0.0, 0.0],
-        "guarantee": [0.9, 0.9, 0.9],
-        "rehearsed_pass": [0.95, 0.95, 0.95],
-        "guarantee_margin": [0.01, 0.01, 0.01],
     }
+    common = {
+        "seed": 0, "updates": 20, "groups": ["main"], "place": "explored",
+        "guarantee": 0.9, "rehearsed_pass": 0.95, "guarantee_margin": 0.01,
+    }  # fmt: skip
     entries = []
     for name, what in runs.items():
-        entry = {
-            "label": name, "name": name, "seed": 0, "updates": 20, "groups": ["main"],
-            "mu": None, "strength": None, "place": "explored",
-        }  # fmt: skip
-        entry |= what | {"curve": curve | what.get("curve", {})}
-        entries.append(entry | {"end": {"train": what["end"], "held_out": what.get("held_out", what["end"])}})
+        ends = {"train": what["end"], "held_out": what.get("held_out", what["end"])}
+        along = {"curve": curve | what.get("curve", {})}
+        entries.append(common | {"label": name, "name": name} | what | along | ends)
     return {"k": [1, 16, 256], "bases": [base], "runs": entries}
+
+
+def results_of(made):
+    """Made-up results as the experiment's own."""
+    return from_json(Results, made)

@@ -58,7 +58,7 @@ def on_the_way(law: Law, samples: Samples, train: Yardstick, rehearsed: Yardstic
     estimate = _meter(samples, train)
     floor, passed = guarantee(law, rehearsed)
     numbers = {
-        **{f"pass@{k}": exact_pass_at_k(rates, k) for k in (1, 8, 16)},
+        **{f"pass_at_{k}": exact_pass_at_k(rates, k) for k in (1, 8, 16)},
         "style_entropy": entropy(styles(policy)),
         "kl": parts.total,
         "excess": parts.excess,
@@ -84,7 +84,7 @@ def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
     shares = styles(policy)
     every = np.ones_like(shares, dtype=bool)
     return {
-        "pass@k": [float(exact_pass_at_k(rates, k).mean()) for k in KS],
+        "pass_at_k": [float(exact_pass_at_k(rates, k).mean()) for k in KS],
         "style_entropy": float(entropy(shares).mean()),
         "distinct_styles": float(expected_distinct_valid(shares, every, STYLE_SAMPLES).mean()),
         "style_histogram": (STYLE_SAMPLES * shares.mean(axis=0)).tolist(),

@@ -7,17 +7,17 @@ from typing import Any
 
 from dph_theory.numeric.arrays import positive, rate, whole
 from dph_theory.support.errors import argument_error
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
 
 from .evaluate import KS
 from .findings import findings
+from .results import KIND, Base, Results, Run
 from .runs import Job, run_all
-from .summary import summary
 from .train import Settings
 from .variants import ALPHA_DPG, KL_CONTROL, TRAINABLE, Variant
 
-KIND = "toy.styles"
 _ANCHORED = ("RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
 """The methods whose anchors are compared at equal strength eta f''(1)."""
 
@@ -136,26 +136,26 @@ def run(
         path.mkdir(parents=True, exist_ok=True)
     records = run_all(jobs, workers=config.workers, folder=path, done=done)
     results = _results(groups, records)
-    results["summary"] = summary(results)
     return record(
         KIND,
         seed=seed,
         config=asdict(config),
-        results=results,
+        results=as_json(results),
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
 
 
-def _results(groups: Mapping[str, Sequence[Job]], records: Mapping[Job, Mapping[str, Any]]) -> dict[str, Any]:
+def _results(groups: Mapping[str, Sequence[Job]], records: Mapping[Job, Mapping[str, Any]]) -> Results:
     """The bases, one a seed, and the runs, each with the questions it answers."""
-    bases: dict[int, Any] = {}
-    runs = []
+    bases, runs = {}, []
     for job, stored in records.items():
-        numbers = dict(stored["results"])
-        rehearsed = {name: numbers.pop(name) for name in ("rehearsed_prompts", "rehearsed_samples")}
-        bases[job.seed] = {"seed": job.seed, **rehearsed, **numbers.pop("base")}
+        numbers = stored["results"]
+        bases[job.seed] = from_json(Base, {"seed": job.seed, **numbers, **numbers["base"]})
         answers = [name for name, jobs in groups.items() if job in jobs]
         what = asdict(job.variant) | {"label": job.variant.label, "seed": job.seed, "updates": job.updates}
-        runs.append(what | {"groups": answers} | numbers)
-    return {"k": list(KS), "bases": list(bases.values()), "runs": runs}
+        curve = numbers["curve"]
+        last = {name: curve[name][-1] for name in ("guarantee", "rehearsed_pass")}
+        least = {"guarantee_margin": min(curve["guarantee_margin"])}
+        runs.append(from_json(Run, what | numbers | numbers["end"] | last | least | {"groups": answers}))
+    return Results(k=KS, bases=tuple(bases.values()), runs=tuple(runs))

@@ -1,18 +1,21 @@
 """The record as tables that a person can read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
-from dph_theory.support.record import checked
+from dph_theory.intervals import Interval
 
-from .summary import pass_at
+from ..meter import LeadTime
+from .results import Results, Run, Split, read
+from .summary import scores, warnings
 
 _COLUMNS = {
-    "pass@1": "Pass@1",
-    "pass@16": "Pass@16",
-    "pass@256": "Pass@256",
+    "pass_at_1": "Pass@1",
+    "pass_at_16": "Pass@16",
+    "pass_at_256": "Pass@256",
     "style_entropy": "style entropy",
     "distinct_styles": "styles in 32",
     "excess": "excess KL",
@@ -22,69 +25,62 @@ _COLUMNS = {
 
 
 def tables(record: Mapping[str, Any]) -> list[Table]:
-    """The methods on training and held-out prompts, then what was swept.
+    """The methods on training and held-out prompts, the meter, then what was swept.
 
     Raises ValueError for a record of another kind.
     """
-    results = checked(record, "toy.styles")["results"]
+    results = read(record)
     found = [
         _methods(results, "train", "training prompts"),
         _methods(results, "held_out", "held-out prompts"),
     ]
-    swept = [run for run in results["runs"] if set(run["groups"]) - {"main"}]
+    swept = [run for run in results.runs if set(run.groups) - {"main"}]
     return [*found, _meter(results), *([_swept(results, swept)] if swept else [])]
 
 
-def _methods(results: Mapping[str, Any], split: str, title: str) -> Table:
-    seeds = len(results["bases"])
-    table = Table("", *_COLUMNS.values(), title=f"{title} (seeds: {seeds}; +- half a 95% interval)")
-    for label, splits in results["summary"]["methods"].items():
-        table.add_row(label, *(_cell(splits[split][name]) for name in _COLUMNS))
+def _methods(results: Results, split: Split, title: str) -> Table:
+    seeds = len(results.bases)
+    table = Table("", *_COLUMNS.values(), title=f"{title} (seeds: {seeds}; in brackets 95% intervals)")
+    for label, score in scores(results, split).items():
+        table.add_row(label, *(_cell(getattr(score, name)) for name in _COLUMNS))
     return table
 
 
-def _cell(found: Mapping[str, Any] | None) -> str:
+def _cell(found: Interval | None) -> str:
     if found is None:
         return "-"
-    half = float(found["high"]) - found["mean"]
-    return f"{found['mean']:.3f}" + (f" +- {half:.3f}" if half < float("inf") else "")
+    known = f" ({found.low:.3f}, {found.high:.3f})" if np.isfinite(found.low) else ""
+    return f"{found.mean:.3f}{known}"
 
 
-def _meter(results: Mapping[str, Any]) -> Table:
+def _meter(results: Results) -> Table:
     """Every run: when Pass@16 fell, and how many updates earlier the excess KL had risen."""
-    warnings = results["summary"]["meter"]
-    columns = [f"lead at {warning['rise']:g} nats" for warning in warnings]
+    found = warnings(results)
+    columns = [f"lead at {warning.rise:g} nats" for warning in found]
     table = Table("", "seed", "Pass@16 fell at", *columns, title="lead of the collapse meter, in updates")
-    for runs in zip(*(warning["runs"] for warning in warnings), strict=True):
-        fell = runs[0]["fell"]
-        leads = [_lead(run) for run in runs]
-        table.add_row(runs[0]["label"], str(runs[0]["seed"]), "-" if fell is None else str(fell), *leads)
+    for rows in zip(*(warning.runs for warning in found), strict=True):
+        run, fell = rows[0][0], rows[0][1].coverage_step
+        table.add_row(
+            run.label, f"{run.seed}", "-" if fell is None else f"{fell}", *(_lead(lead) for _, lead in rows)
+        )
     return table
 
 
-def _lead(run: Mapping[str, Any]) -> str:
-    if run["fell"] is None:
-        return "-" if run["warned"] is None else "false alarm"
-    return "no warning" if run["warned"] is None else f"{run['lead']:+d}"
+def _lead(lead: LeadTime) -> str:
+    if lead.coverage_step is None:
+        return "-" if lead.meter_step is None else "false alarm"
+    return "no warning" if lead.lead is None else f"{lead.lead:+d}"
 
 
-def _swept(results: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> Table:
+def _swept(results: Results, runs: Sequence[Run]) -> Table:
     columns = ("Pass@1", "Pass@16", "style entropy", "excess KL", "guarantee", "pass rate on D_pef")
-    table = Table(
-        "",
-        "place",
-        "updates",
-        *columns,
-        title="strengths, places and lengths on training prompts, first seed",
-    )
-    first = min(run["seed"] for run in runs)
-    for run in sorted(
-        runs, key=lambda run: (run["name"], run["place"], run["updates"], run["strength"] or 0)
-    ):
-        if run["seed"] == first:
-            end, curve = run["end"]["train"], run["curve"]
-            passed = [pass_at(results, end, k) for k in (1, 16)]
-            last = [curve[name][-1] for name in ("guarantee", "rehearsed_pass")]
-            numbers = [*passed, end["style_entropy"], end["excess"], *last]
-            table.add_row(run["label"], run["place"], str(run["updates"]), *(f"{x:.3f}" for x in numbers))
+    title = "strengths, places and lengths on training prompts, first seed"
+    table = Table("", "place", "updates", *columns, "least margin", title=title)
+    first = min(run.seed for run in runs)
+    for run in sorted(runs, key=lambda run: (run.name, run.place, run.updates, run.strength or 0)):
+        if run.seed == first:
+            passed = [results.pass_at(run.train, k) for k in (1, 16)]
+            numbers = (*passed, run.train.style_entropy, run.train.excess, run.guarantee, run.rehearsed_pass)
+            cells = (f"{x:.3f}" for x in (*numbers, run.guarantee_margin))
+            table.add_row(run.label, run.place, f"{run.updates}", *cells)
     return table

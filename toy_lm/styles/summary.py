@@ -1,102 +1,99 @@
 """What the runs say together: means over seeds with intervals, and the lead of the collapse meter."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dph_theory.intervals import mean_interval, probability_interval
+from dph_theory.intervals import Interval, mean_interval, probability_interval
 
-from ..meter import lead_time
+from ..meter import LeadTime, lead_time
+from .results import End, Results, Run, Split
 
 FALL = 0.05
 """How far Pass@16 on the training prompts must fall from its highest to count as fallen."""
 RISES = (0.1, 0.25, 0.5)
 """How far the excess KL must rise, in nats, to count as a warning."""
-MEASURES = (
-    "pass@1",
-    "pass@16",
-    "pass@256",
-    "style_entropy",
-    "distinct_styles",
-    "excess",
-    "retention",
-    "exploration",
-)
-PROBABILITIES = ("pass@1", "pass@16", "pass@256", "retention", "exploration")
-"""Those of them whose intervals stay inside [0, 1]."""
-
-Run = Mapping[str, Any]
 
 
-def summary(results: Mapping[str, Any]) -> dict[str, Any]:
-    """By label, each of MEASURES as {mean, low, high} over seeds on both splits; and the meter's record.
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Means over seeds with 95% intervals (`dph_theory.intervals`); None where no seed has the measure."""
 
-    The base is under the label "base". Intervals are at 95% (`dph_theory.intervals`). A measure
-    that some seed lacks, such as exploration where the base solves everything, is over the seeds that have
-    it, or None.
-    """
-    ends = {"base": [*results["bases"]]}
-    for run in of_group(results, "main"):
-        ends.setdefault(run["label"], []).append(run["end"])
-    return {
-        "methods": {
-            label: {split: _measured(results, [end[split] for end in of]) for split in ("train", "held_out")}
-            for label, of in ends.items()
-        },
-        "meter": [_warnings([*of_group(results, "main")], rise) for rise in RISES],
-    }
+    pass_at_1: Interval
+    pass_at_16: Interval
+    pass_at_256: Interval
+    style_entropy: Interval
+    distinct_styles: Interval
+    excess: Interval
+    retention: Interval | None
+    exploration: Interval | None
 
 
-def of_group(results: Mapping[str, Any], group: str) -> Iterable[Run]:
-    """The runs that answer a question: main, strengths, places or long."""
-    return (run for run in results["runs"] if group in run["groups"])
+@dataclass(frozen=True)
+class Warnings:
+    """The collapse meter at one threshold, `rise` nats, over the runs of the comparison."""
+
+    rise: float
+    runs: tuple[tuple[Run, LeadTime], ...]
+
+    @property
+    def fallen(self) -> list[LeadTime]:
+        """Of the runs whose Pass@16 fell."""
+        return [lead for _, lead in self.runs if lead.coverage_step is not None]
+
+    @property
+    def warned_before(self) -> int:
+        """How many of the fallen were warned before."""
+        return sum(lead.lead is not None and lead.lead > 0 for lead in self.fallen)
+
+    @property
+    def warned_at_once(self) -> int:
+        """How many of the fallen were warned as they fell."""
+        return sum(lead.lead == 0 for lead in self.fallen)
+
+    @property
+    def false_alarms(self) -> int:
+        """How many runs were warned that did not fall."""
+        return sum(lead.coverage_step is None and lead.meter_step is not None for _, lead in self.runs)
 
 
-def pass_at(results: Mapping[str, Any], end: Mapping[str, Any], k: int) -> float:
-    """Pass@k of an end, for a k that was measured."""
-    return float(end["pass@k"][results["k"].index(k)])
+def scores(results: Results, split: Split) -> dict[str, Score]:
+    """The methods of the comparison by label, the base first."""
+    return {label: _score(results, ends) for label, ends in results.ends(split).items()}
 
 
-def _measured(results: Mapping[str, Any], ends: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found = {}
-    for name in MEASURES:
-        k = name.removeprefix("pass@")
-        values = [pass_at(results, end, int(k)) if k != name else end[name] for end in ends]
-        known = [value for value in values if value is not None]
-        found[name] = _interval(known, name in PROBABILITIES) if known else None
-    return found
+def warnings(results: Results) -> list[Warnings]:
+    """The meter at each of RISES: when each run was warned and when its Pass@16 fell."""
+    return [
+        Warnings(rise, tuple((run, _lead(run, rise)) for run in results.of_group("main"))) for rise in RISES
+    ]
 
 
-def _interval(values: Sequence[float], probabilities: bool) -> dict[str, float]:
-    mean, low, high = (probability_interval if probabilities else mean_interval)(np.array(values))
-    return {"mean": float(mean), "low": float(low), "high": float(high)}
+def _score(results: Results, ends: Sequence[End]) -> Score:
+    def passed(k: int) -> Interval:
+        return probability_interval([results.pass_at(end, k) for end in ends])
+
+    return Score(
+        pass_at_1=passed(1),
+        pass_at_16=passed(16),
+        pass_at_256=passed(256),
+        style_entropy=mean_interval([end.style_entropy for end in ends]),
+        distinct_styles=mean_interval([end.distinct_styles for end in ends]),
+        excess=mean_interval([end.excess for end in ends]),
+        retention=_known(end.retention for end in ends),
+        exploration=_known(end.exploration for end in ends),
+    )
 
 
-def _warnings(runs: Sequence[Run], rise: float) -> dict[str, Any]:
-    """At this rise: when each run was warned and when it fell, and how the two go together."""
-    leads = []
-    for run in runs:
-        curve = run["curve"]
-        found = lead_time(curve["update"], curve["excess"], curve["pass@16"], rise=rise, fall=FALL)
-        leads.append(
-            {
-                "label": run["label"],
-                "seed": run["seed"],
-                "warned": found.meter_step,
-                "fell": found.coverage_step,
-                "lead": found.lead,
-            }
-        )
-    fallen = [lead for lead in leads if lead["fell"] is not None]
-    stood = [lead for lead in leads if lead["fell"] is None]
-    return {
-        "rise": rise,
-        "fall": FALL,
-        "runs": leads,
-        "fallen": len(fallen),
-        "warned_before": sum(lead["lead"] is not None and lead["lead"] > 0 for lead in fallen),
-        "warned_at_once": sum(lead["lead"] == 0 for lead in fallen),
-        "stood": len(stood),
-        "false_alarms": sum(lead["warned"] is not None for lead in stood),
-    }
+def _known(shares: Iterable[float | None]) -> Interval | None:
+    """Over the seeds that have such prompts."""
+    known = [share for share in shares if share is not None]
+    return probability_interval(known) if known else None
+
+
+def _lead(run: Run, rise: float) -> LeadTime:
+    curve = run.curve
+    return lead_time(
+        np.array(curve.update), np.array(curve.excess), np.array(curve.pass_at_16), rise=rise, fall=FALL
+    )

@@ -59,16 +59,11 @@ def test_seeds_have_intervals(quick):
 
 def test_the_findings_say_from_which_k_on_the_base_is_better(quick):
     results = quick["results"]
-    assert "GRPO from k = 16" in FIGURE.findings(results)[4]
+    _, train, held_out = FIGURE.findings(results)
+    assert "GRPO from k = 16" in train
+    assert "GRPO from k = 16" in held_out
     results["styles"]["curves"]["train"]["GRPO"]["mean"] = [0.9, 0.95, 1.0]
-    assert "GRPO at no k" in FIGURE.findings(results)[4]
-    for found in results["styles"]["curves"]["train"].values():
-        found["low"], found["high"] = [0.4, 0.8, None], [0.5, 0.9, None]
-    assert "base's with no method" in FIGURE.findings(results)[5]
-    results["styles"]["curves"]["train"]["GRPO"]["high"] = [0.3, 0.5, None]
-    assert "base's with GRPO at k = 1, 16." in FIGURE.findings(results)[5]
-    results["strategies"][0]["curves"]["DPH-F"][0] += 1
-    assert "differ by at most 1.0" in FIGURE.findings(results)[1]
+    assert "GRPO at no k" in FIGURE.findings(results)[1]
 
 
 def test_it_draws(quick):

@@ -8,6 +8,8 @@ from support.small_experiment_records import quick_numbers
 from dph_theory.references import REFERENCES
 from figures.plates.published import FIGURE, METHODS, PUBLISHED, published
 from figures.results.experiments import records
+from toy_lm.styles import read
+from toy_lm.styles.summary import scores
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +52,10 @@ def test_curves_are_in_percent_at_the_k_that_were_measured(quick):
     assert set(measured["curves"]) == {"base", *METHODS}
 
 
-def test_the_findings_follow_the_numbers(quick):
+def test_the_findings_are_rank_correlations(quick):
     said = FIGURE.findings(quick["results"])
-    assert said[0].startswith("Published, Bird, Pass@16")
-    assert "GRPO -7.3" in said[0]
-    assert "GRPO -10.0" in said[3]
     # Made up in the order of METHODS; on Bird the order is GRPO, DAPO, DPH-F, RKL, DPH-JS.
-    assert "is 0.90" in said[5]
+    assert ["is 0.90" in sentence for sentence in said] == [True, True]
 
 
 def test_it_draws(quick):
@@ -65,13 +64,13 @@ def test_it_draws(quick):
 
 def test_the_committed_numbers():
     assert_figure_draws("published")
-    tiny = records(["styles"])["styles"]["results"]
-    of = tiny["summary"]["methods"]
+    tiny = read(records(["styles"])["styles"])
     found = stored("published")["results"]["measured"]
-    assert found["curves"]["GRPO"]["mean"][-1] == pytest.approx(100 * of["GRPO"]["train"]["pass@16"]["mean"])
-    assert found["curves"]["GRPO"]["high"][-1] == pytest.approx(100 * of["GRPO"]["train"]["pass@16"]["high"])
-    changes = stored("published")["results"]["changes"]["held_out"]
-    base = of["base"]["held_out"]["pass@16"]["mean"]
-    means = [100 * (of[label]["held_out"]["pass@16"]["mean"] - base) for label in ("DAPO", "RKL 0.3")]
+    grpo = scores(tiny, "train")["GRPO"].pass_at_16
+    assert found["curves"]["GRPO"]["mean"][-1] == pytest.approx(100 * grpo.mean)
+    assert found["curves"]["GRPO"]["high"][-1] == pytest.approx(100 * grpo.high)
+    changes, of = stored("published")["results"]["changes"]["held_out"], scores(tiny, "held_out")
+    base = of["base"].pass_at_16.mean
+    means = [100 * (of[label].pass_at_16.mean - base) for label in ("DAPO", "RKL 0.3")]
     assert [changes[name]["mean"] for name in ("DAPO", "RKL")] == pytest.approx(means)
     assert np.isfinite([change["low"] for change in changes.values()]).all()

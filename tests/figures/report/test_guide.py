@@ -4,9 +4,10 @@ import pytest
 
 from figures.report import guide
 from figures.results import store
-from toy_lm import collapse, strategies
+from toy_lm import collapse, strategies, styles
 from toy_lm.collapse.results import FAMILIES
 from toy_lm.strategies.summary import directions
+from toy_lm.styles.summary import scores
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +41,9 @@ def test_the_tables_have_the_numbers_of_the_records(stored):
     for row in on_d_pef(stored):
         shown = [f"{value:.3f}" for value in row.pass_at_k.values()]
         assert cells(page, f"{row.strength:g}") == [*shown, f"{row.gap:+.3f}"]
-    for name, found in stored["styles"]["results"]["summary"]["methods"].items():
-        many = found["train"]["pass@16"]
-        assert cells(page, name)[1:3] == [f"{many['mean']:.3f}", f"{many['low']:.3f} to {many['high']:.3f}"]
+    for name, found in scores(styles.read(stored["styles"]), "train").items():
+        many = found.pass_at_16
+        assert cells(page, name)[1:3] == [f"{many.mean:.3f}", f"{many.low:.3f} to {many.high:.3f}"]
 
 
 def test_the_summary_has_the_numbers_of_the_records(stored):
@@ -57,7 +58,14 @@ def test_the_summary_has_the_numbers_of_the_records(stored):
 
 
 def test_the_strengths_that_are_named_follow_the_numbers(stored, monkeypatch):
-    rows = [replace(row, gap=0.2 if row.strength == 0.1 else 0.0) for row in on_d_pef(stored)]
+    rows = [
+        replace(
+            row,
+            pass_at_k=row.pass_at_k
+            | {"forward KL": row.pass_at_k["reverse KL"] + 0.2 * (row.strength == 0.1)},
+        )
+        for row in on_d_pef(stored)
+    ]
     monkeypatch.setattr(guide, "directions", lambda config, sweep: rows)
     page = guide.guide(stored)
     assert "all within 0.01 above strength 0.1 " in page
@@ -83,15 +91,15 @@ def test_what_is_said_of_shared_strategies_holds_for_the_stored_numbers(stored):
 
 
 def test_what_is_said_of_the_transformer_holds_for_the_stored_numbers(stored):
-    methods = stored["styles"]["results"]["summary"]["methods"]
-    base = methods["base"]
+    tiny = styles.read(stored["styles"])
+    methods = scores(tiny, "train")
     for name in ("GRPO", "DAPO"):
-        assert methods[name]["train"]["pass@16"]["mean"] < base["train"]["pass@16"]["low"]
-    alike = [found["train"]["pass@16"] for name, found in methods.items() if name.endswith(" 0.3")]
+        assert methods[name].pass_at_16.mean < methods["base"].pass_at_16.low
+    alike = [found.pass_at_16 for name, found in methods.items() if name.endswith(" 0.3")]
     assert len(alike) == 5
-    assert max(found["low"] for found in alike) < min(found["high"] for found in alike)
-    held_out = [found["held_out"]["pass@16"]["mean"] for name, found in methods.items() if name != "base"]
-    assert max(held_out) < base["held_out"]["pass@16"]["mean"]
+    assert max(found.low for found in alike) < min(found.high for found in alike)
+    base, *held_out = (found.pass_at_16.mean for found in scores(tiny, "held_out").values())
+    assert max(held_out) < base
 
 
 def test_what_is_said_of_models_too_small_holds_for_the_stored_numbers(stored):

@@ -43,7 +43,7 @@ def test_pass_at_k_is_the_mean_over_prompts():
     train, _ = measures()
     rates = (law.joint().exp() * task.valid).sum(dim=1)[task.train].numpy()
     expected = [np.mean(1 - (1 - rates) ** k) for k in KS]
-    np.testing.assert_allclose(at_the_end(law, train)["pass@k"], expected, atol=1e-13)
+    np.testing.assert_allclose(at_the_end(law, train)["pass_at_k"], expected, atol=1e-13)
     assert expected == sorted(expected)
 
 
@@ -65,7 +65,7 @@ def test_a_collapse_shows_in_every_measure():
     train, kept = measures()
     before, after = (on_the_way(of, groups(of), train, kept) for of in (law, committed(law, 30.0)))
     assert after["style_entropy"] < 0.5 < before["style_entropy"]
-    assert after["pass@16"] < before["pass@16"] - 0.05
+    assert after["pass_at_16"] < before["pass_at_16"] - 0.05
     assert after["excess"] > before["excess"] + 0.5
     assert after["guarantee"] < after["rehearsed_pass"] - 0.1
     ends = [at_the_end(of, train) for of in (law, committed(law, 30.0))]
@@ -102,7 +102,7 @@ def test_retention_and_exploration_count_prompts():
     style[path[:2]], tens[path[:3]], ones[path] = 0.0, 0.0, 0.0
     perfect = Law(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
     end = at_the_end(perfect, train)
-    assert (end["retention"], end["exploration"], end["pass@k"][0]) == (1.0, 1.0, 1.0)
+    assert (end["retention"], end["exploration"], end["pass_at_k"][0]) == (1.0, 1.0, 1.0)
     assert end["style_entropy"] == 0
 
 

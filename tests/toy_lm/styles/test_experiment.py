@@ -6,7 +6,7 @@ from support.tiny_styles_base import SETTINGS
 
 from dph_theory.losses import METHODS
 from dph_theory.support.files import write_json
-from toy_lm.styles import Config, run, tables
+from toy_lm.styles import Config, read, run, tables
 from toy_lm.styles.variants import TRAINABLE
 
 TINY = Config(
@@ -55,7 +55,7 @@ def test_a_run_is_a_record_that_says_what_was_computed(tmp_path):
         "DPH-F 0.03 all": ["places"],
     }
     assert len(tables(made)) == 4
-    assert any("DPH-F 0.3 trained for 12 updates, not 8" in sentence for sentence in made["findings"])
+    assert [run.label for run in read(made).of_group("long")] == ["DPH-F 0.3"]
     write_json(tmp_path / "record.json", made)
     assert json.loads((tmp_path / "record.json").read_text())["findings"] == made["findings"]
     # Read back from the folder, the same record.
@@ -99,12 +99,12 @@ def test_a_bad_seed_is_named():
 @pytest.mark.slow
 def test_without_an_anchor_styles_collapse_and_with_rehearsal_they_do_not():
     config = replace(Config.quick(), methods=("GRPO", "DAPO", "DPH-F"), updates=240, every=240, seeds=3)
-    results = run(config, seed=0)["results"]
-    for seed, base in enumerate(results["bases"]):
-        ends = {run["name"]: run["end"]["train"] for run in results["runs"] if run["seed"] == seed}
-        at_16 = {name: end["pass@k"][4] for name, end in (ends | {"base": base["train"]}).items()}
-        entropy = {name: end["style_entropy"] for name, end in (ends | {"base": base["train"]}).items()}
+    results = read(run(config, seed=0))
+    for seed, base in enumerate(results.bases):
+        ends = {run.name: run.train for run in results.runs if run.seed == seed}
+        at_16 = {name: results.pass_at(end, 16) for name, end in (ends | {"base": base.train}).items()}
+        entropy = {name: end.style_entropy for name, end in (ends | {"base": base.train}).items()}
         assert entropy["DAPO"] < entropy["GRPO"] < 0.8 * entropy["base"] < entropy["DPH-F"]
         assert at_16["DAPO"] < at_16["GRPO"] < at_16["base"] - 0.03
         assert at_16["DPH-F"] > at_16["base"] - 0.03
-        assert min(ends[name]["pass@k"][0] for name in ends) > base["train"]["pass@k"][0]
+        assert min(end.pass_at_k[0] for end in ends.values()) > base.train.pass_at_k[0]

@@ -4,13 +4,10 @@ from support.tiny_styles_base import end, made_up
 
 from dph_theory.support.record import record
 from toy_lm.styles.report import tables
-from toy_lm.styles.summary import summary
 
 
 def printed(**runs):
-    results = made_up(**runs)
-    results["summary"] = summary(results)
-    made = record("toy.styles", seed=0, config={}, results=results, findings=())
+    made = record("toy.styles", seed=0, config={}, results=made_up(**runs), findings=())
     found, console = tables(made), Console(width=250)
     with console.capture() as text:
         for table in found:
@@ -30,8 +27,8 @@ def test_a_table_for_each_split_and_one_for_what_was_swept():
 
 def test_the_lead_of_the_meter_is_told_run_by_run():
     curves = {
-        "X": {"excess": [0.0, 0.2, 0.6], "pass@16": [0.9, 0.9, 0.8]},
-        "Y": {"pass@16": [0.9, 0.9, 0.8]},
+        "X": {"excess": [0.0, 0.2, 0.6], "pass_at_16": [0.9, 0.9, 0.8]},
+        "Y": {"pass_at_16": [0.9, 0.9, 0.8]},
         "Z": {"excess": [0.0, 0.0, 0.12]},
     }
     score = end(0.5, 0.9, 1.0)
@@ -47,17 +44,16 @@ def test_the_lead_of_the_meter_is_told_run_by_run():
 def test_what_is_unknown_is_a_dash_and_one_seed_has_no_interval():
     row = next(line for line in printed(A={"end": end(0.5, 0.9, 1.0)})[1].splitlines() if " A " in line)
     assert " - " in row
-    assert "+-" not in row
+    assert "(" not in row
 
 
 def test_intervals_are_printed_over_seeds():
     results = made_up(A={"end": end(0.5, 0.9, 1.0)})
     results["runs"].append(results["runs"][0] | {"seed": 1})
-    results["summary"] = summary(results)
     console = Console(width=250)
     with console.capture() as text:
         console.print(tables(record("toy.styles", seed=0, config={}, results=results, findings=()))[0])
-    assert "0.500 +- 0.000" in text.get()
+    assert "0.500 (0.500, 0.500)" in text.get()
 
 
 def test_another_kind_of_record_is_refused():
