@@ -154,7 +154,7 @@ def worker(folder, step):
             str(folder),
             str(step),
         ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
         timeout=240,

@@ -187,7 +187,7 @@ def two_processes(model, tmp_path_factory):
             "two",
             str(folder),
         ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
         timeout=240,
