@@ -20,7 +20,7 @@ from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
 from ..storage.tensors import storing
-from ..tasks.protocol import Task
+from ..tasks.protocol import Example, Task
 from .collapse_meter import CollapseMeter
 from .online import OnlineTrainer
 from .record import TrainingRecord
@@ -75,6 +75,13 @@ def resolved(recipe: Recipe, base_rates: Sequence[float] = ()) -> dict[str, Any]
     }
 
 
+def _check_target(mu: float | None, prompts: Sequence[Example]) -> None:
+    """A target validity needs prompts of different texts: those of one text act as one (theory E5)."""
+    if mu is not None and len({example.prompt for example in prompts}) < len(prompts):
+        allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
+        raise argument_error("method.mu", mu, allowed)
+
+
 def train(
     recipe: Recipe,
     task: Task,
@@ -114,6 +121,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     check_sets(method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in presampling.exp]
+    _check_target(recipe.method.mu, chosen)
     if method.rehearses:
         presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.

@@ -153,6 +153,14 @@ def test_a_target_validity_counts_the_prompts_to_explore(stage):
     assert resolved(control, presampling.explored_rates[:3])["beta"] != beta
 
 
+def test_a_target_validity_is_refused_where_prompts_have_one_text(stage):
+    recipe, task, *given = stage()
+    control = replace(recipe, method=MethodConfig(name="KL-control-sequence", mu=0.6))
+    alike = replace(task, train=[replace(example, prompt="p1") for example in task.train])
+    with pytest.raises(ValueError, match=r"method\.mu=0\.6.*method\.beta"):
+        build_trainer(control, alike, *given)
+
+
 def test_sets_that_cannot_be_trained_on_are_named(stage):
     for made, named in (
         ({"exp": []}, "D_exp.*every prompt is in D_pef"),
