@@ -78,7 +78,7 @@ def demo(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Run or go on with the demo in a folder; its record, also stored as `demo.json` there.
+    """Run or go on with the demo in a folder; its record, as stored in `demo.json` there.
 
     Runs go side by side, each in a process with one torch thread, `workers` at once (by default one a core).
     Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length.
@@ -97,9 +97,8 @@ def demo(
     progress("runs", 0, len(jobs))
     for done, _ in enumerate(run_jobs(_run, jobs, workers=workers, one_torch_thread=True), start=1):
         progress("runs", done, len(jobs))
-    result = _record(folder, jobs, quick)
-    write_json(folder / "demo.json", result)
-    return result
+    write_json(folder / "demo.json", _record(folder, jobs, quick))
+    return checked(json.loads((folder / "demo.json").read_text(encoding="utf-8")), KIND)
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
