@@ -40,6 +40,7 @@ TRAINED_ON = "explored"
 QUICK_SIZE = Size(domains=2, tables=1, train=3, evaluation=1, architecture=Architecture(steps=150, batch=32))
 QUICK = (
     "train.max_steps=3",
+    "train.collapse_every=1",
     "train.generation_batch_size=16",
     "train.per_device_train_batch_size=16",
     "method.rehearsal_rows=8",
