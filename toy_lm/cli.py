@@ -3,11 +3,12 @@
 import importlib
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import write_json
@@ -72,6 +73,26 @@ def styles(
     if methods is not None:
         changes["methods"] = tuple(name.strip() for name in methods.split(",") if name.strip())
     _run_one("styles", path, seed, quick, changes, folder)
+
+
+@toy.command(short_help="Filtering locally against filtering: how far apart.")
+@_json
+@_seed
+@_quick
+def filtering(path: Path | None, seed: int, quick: bool) -> None:
+    """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
+    _check_parent("--json", path)
+    from .filtering import GRAMMARS, distances
+
+    found = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
+    if path is not None:
+        write_json(path, {"seed": seed, "rows": [asdict(row) for row in found]})
+    headers = ("grammar", "length", "-log A1", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
+    table = Table(*headers, pad_edge=False)
+    for row in found:
+        nats = (row.filtering, row.local, row.local_to_filtered, row.filtered_to_local)
+        table.add_row(row.grammar, str(row.length), *(f"{value:.3f}" for value in nats))
+    terminal.console().print(table)
 
 
 @toy.command(name="all")
