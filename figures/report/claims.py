@@ -35,6 +35,13 @@ CLAIMS = (
         ("A4.unique", "A5.validity", "A6.variation", "A6.reverse"),
     ),
     Claim(
+        "Where the KL term stands decides what training selects. With the KL of the whole answer in the "
+        "reward it ends at the tilted model; with a KL of each next token in the loss it ends elsewhere, "
+        "and as beta falls the reverse form selects the locally filtered model, from which constrained "
+        "decoding samples.",
+        ("E2.stationary", "E3.local", "F1.loss"),
+    ),
+    Claim(
         "In a family of models that cannot hold the tilted model, the best reverse-KL fit can collapse onto "
         "one answer as beta falls. It does wherever only one-answer models never err, and the change is a "
         "jump.",
@@ -123,6 +130,44 @@ DIFFERENCES = (
         "Training by reward raises Pass@1 and lowers Pass@k.",
         "It can do so only where prompts share a policy.",
         ("D3.shared", "D3.single", "D3.conditioned"),
+    ),
+    Difference(
+        "k2 in the loss and k1 in the reward",
+        "liu2025rethinking, as summarised (not read): the two have the same gradient.",
+        "They have for answers of one token. For longer answers the loss leaves out the KL of the tokens to "
+        "come, so training ends elsewhere.",
+        ("F1.loss", "F1.future"),
+    ),
+    Difference(
+        "How GRPO weighs prompts",
+        "By 1/sqrt(p(1-p)), p the pass rate.",
+        "That is the limit of large groups (mroueh2025grpo states it for the population deviation). At group "
+        "size G the weight is at most (G-1)/sqrt(G).",
+        ("F2.deviation", "E4.ends"),
+    ),
+    Difference(
+        "The order of MaxRL",
+        "tajwar2026maxrl, as summarised (not read): the objective's order is the group size G.",
+        "Where groups without a correct answer are dropped and the mean is subtracted, it is G - 1.",
+        ("F3.order", "E4.mean"),
+    ),
+    Difference(
+        "One pass rate for each beta",
+        "Under group normalisation training has one end, as without it.",
+        "For large groups and rare successes there can be two stable pass rates at one beta.",
+        ("E4.unique", "E4.constant"),
+    ),
+    Difference(
+        "Entropy under a reward",
+        "wu2025leash, as described by others (not read): an update by reward never raises entropy.",
+        "It does where the base prefers a wrong answer and its mass moves to several correct ones.",
+        ("F4.entropy",),
+    ),
+    Difference(
+        "Pass rate against entropy",
+        "R = -c exp(H) + d along training (cui2025entropy, as an empirical fit).",
+        "It is no law of the objective: along the tilted models entropy and pass rate can rise together.",
+        ("F5.exchange",),
     ),
 )
 
