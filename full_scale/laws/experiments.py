@@ -43,7 +43,8 @@ def _way_back(seed: int) -> list[Run]:
         partial(run, "rehearsal", rehearsed="log_u", steps=60, every=2),
         partial(run, "sequence_kl", steps=120, every=4),
         partial(run, "k3_corrected", steps=120, every=4),
-        partial(run, "alpha_dpg", alpha=1.0, steps=60, every=2),
+        # Without a coefficient of its own: the learning rate has the beta of the others.
+        partial(run, "alpha_dpg", alpha=1.0, learning_rate=0.06, steps=60, every=2),
     )
     return [form(lost=share) for share in (0.03, 0.01, 0.003, 0.001) for form in forms]
 

@@ -31,7 +31,7 @@ ROWS = 256
 REHEARSED: dict[str, dict[str, Any]] = {
     "log_u": {"divergence": "forward_kl", "gauge": "printed"},
     "k3": {"divergence": "forward_kl", "gauge": "normalised"},
-    "js": {"divergence": "js", "gauge": "printed"},
+    "js": {"divergence": "jensen_shannon", "gauge": "printed"},
 }
 
 
@@ -89,7 +89,7 @@ def _next_round(last: Measured, model: Any, box: GlassBox, folder: Path) -> Any:
 
 
 def _trainer(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
-    kind, config, settings = _form(run)
+    kind, config, settings = _form(run, box)
     args = config(
         output_dir=output,
         seed=run.seed,
@@ -135,7 +135,7 @@ def _trainer(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
     return trainer
 
 
-def _form(run: Run) -> tuple[Any, Any, dict[str, Any]]:
+def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
     """The trainer, its configuration, and the settings of the form."""
     coefficient = {"online_coefficient": run.beta}
     match run.form:
@@ -157,7 +157,9 @@ def _form(run: Run) -> tuple[Any, Any, dict[str, Any]]:
         case "alpha_dpg":
             return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
         case _:
-            rehearsal = {"eta": run.beta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
+            # dr_grpo divides the exploration by the length: with eta so, both weigh as in E v - beta KL.
+            eta = run.beta / box.length
+            rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
             reduction = {"rehearsal_reduction": "sequence_mean"}
             return DPHTrainer, DPHConfig, {**rehearsal, **reduction, **REHEARSED[run.rehearsed or "log_u"]}
 
