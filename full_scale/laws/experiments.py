@@ -86,7 +86,8 @@ def _targets(seed: int) -> list[Run]:
     return [
         *(run("alpha_dpg", alpha=alpha) for alpha in (1.0, 0.5, 0.25)),
         *(
-            run("rehearsal", 1.0, rehearsed=what, reward=False, group_size=2)
+            # Away from the base, which k3 and the Jensen-Shannon generator would leave as it is.
+            run("rehearsal", 1.0, rehearsed=what, reward=False, group_size=2, lost=0.03)
             for what in ("log_u", "k3", "js")
         ),
     ]

@@ -52,7 +52,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
         {"form": "sequence_kl", "beta": 0.2, "lost": 0.01, "optimiser": "sgd"},
         {"form": "future_kl", "beta": 0.2, "rounds": 2},
         {"form": "alpha_dpg", "alpha": 0.5},
-        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "log_u", "reward": False},
     ],
     ids=lambda fields: fields["form"],
 )
