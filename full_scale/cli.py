@@ -126,7 +126,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many runs that are still to do.")
+@click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
 def laws_command(
@@ -134,7 +134,7 @@ def laws_command(
     only: str | None,
     listed: bool,
     workers: int,
-    limit: int | None,
+    seeds: int | None,
     folder: Path,
     json_path: Path | None,
 ) -> None:
@@ -145,17 +145,15 @@ def laws_command(
         from .laws.record import HEADERS, table_rows
         from .laws.stage import Record, run_record, store
 
-        runs = quick_runs() if quick else record_runs(only)
-        kept = Record(folder)
+        runs = quick_runs() if quick else record_runs(only, seeds)
         if listed:
+            kept = Record(folder)
             for name in {run.experiment: None for run in runs}:
                 of_name = [run for run in runs if run.experiment == name]
                 done = len(of_name) - len(kept.to_do(of_name))
                 question = EXPERIMENTS[name].question if name in EXPERIMENTS else ""
                 _say(console, [f"{name}: {done} of {len(of_name)} runs done. {question}"])
             return
-        chosen = {run.id for run in kept.to_do(runs)[:limit]} | {o.run.id for o in kept.done(runs)}
-        runs = [run for run in runs if run.id in chosen]
         outcomes = run_record(runs, folder, workers=workers, progress=progress)
         _print_rows(console, HEADERS, table_rows(outcomes))
         if json_path is not None:

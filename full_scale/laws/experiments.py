@@ -1,5 +1,6 @@
 """The experiments as data: which runs each one is, the first seed of every run before the second of any."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,8 +31,18 @@ def _which_law(seed: int) -> list[Run]:
         *(run("selection-2", form, beta) for beta in (0.5, 0.2) for form in ("future_kl", "k2")),
         *(run("dial-0", form, beta, group_size=32, steps=400) for beta in (0.5, 0.3, 0.2) for form in THREE),
         *(run("selection-3", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
-        *(run("brackets-6", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
-        *(run("sums", form, beta, group_size=48, steps=400) for beta in (0.5, 0.2) for form in THREE),
+        *(run("brackets-4", form, beta, steps=400) for beta in (0.5, 0.3) for form in THREE),
+        *(run("sums-2", form, beta, group_size=64, steps=400) for beta in (0.5, 0.3) for form in THREE),
+        *(_larger() if seed == 0 else ()),
+    ]
+
+
+def _larger() -> list[Run]:
+    """Answers so many that each is seen rarely: this length of training does not reach their laws."""
+    run = partial(Run, "which_law", learning_rate=2e-3, steps=400)
+    return [
+        *(run("brackets-6", form, beta) for beta in (0.5, 0.2) for form in THREE),
+        *(run("sums", form, beta, group_size=48) for beta in (0.5, 0.2) for form in THREE),
     ]
 
 
@@ -59,25 +70,25 @@ def _normalisation(seed: int) -> list[Run]:
 
 
 def _limits(seed: int) -> list[Run]:
-    run = partial(Run, "limits", "selection-2", seed=seed, learning_rate=2e-3)
-    return [run(form, beta) for beta in (0.05, 0.02) for form in THREE]
+    run = partial(Run, "limits", "selection-2", seed=seed, steps=800, every=80)
+    return [run(form, beta) for beta in (0.1, 0.05) for form in THREE]
 
 
 def _budget(seed: int) -> list[Run]:
-    run = partial(Run, "budget_and_family", "sums", "sequence_kl", seed=seed, group_size=48)
+    run = partial(Run, "budget_and_family", "wide", "sequence_kl", seed=seed)
     return [
         run(beta, rank=rank, steps=steps, learning_rate=5e-3 if rank else 2e-3, every=steps // 10)
-        for steps in (200, 800)
-        for beta in (0.5, 0.1, 0.05)
+        for steps in (150, 600)
+        for beta in (0.5, 0.1)
         for rank in (1, 4, None)
     ]
 
 
 def _degeneracy(seed: int) -> list[Run]:
-    run = partial(Run, "degeneracy", "sums", "none", seed=seed, group_size=48, every=20)
+    run = partial(Run, "degeneracy", "wide", "none", seed=seed, every=20)
     return [
-        run(learning_rate=2e-3, steps=400),
-        run(optimiser="sgd", learning_rate=0.3, constant=True, steps=400),
+        run(learning_rate=2e-3),
+        run(optimiser="sgd", learning_rate=0.3, constant=True),
     ]
 
 
@@ -127,15 +138,15 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
 )
 
 
-def record_runs(only: str | None = None) -> list[Run]:
-    """The record's runs, or one experiment's: the first seed of all, then the second.
+def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
+    """The record's runs, or one experiment's: the first seed of all, then the second, at most so many.
 
     Raises ValueError for another experiment.
     """
     if only is not None and only not in EXPERIMENTS:
         raise argument_error("only", only, f"one of {', '.join(EXPERIMENTS)}")
     chosen = [EXPERIMENTS[only]] if only else list(EXPERIMENTS.values())
-    most = max(experiment.seeds for experiment in chosen)
+    most = min(seeds or sys.maxsize, max(experiment.seeds for experiment in chosen))
     return [run for seed in range(most) for e in chosen if seed < e.seeds for run in e.runs(seed)]
 
 

@@ -1,6 +1,7 @@
 """What theory E says of a run before it starts: its law, and the laws it might have obeyed instead."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,19 +30,22 @@ LAWS: dict[str, tuple[Law, FDivergence]] = {
 }
 FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
 LIMITS = {FILTERED: filtered_law, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
-UNSCALED = "without normalisation"
+UNSCALED, KEPT = "without normalisation", "reference kept"
 
 
 def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
     """The run's law first, then its rivals, as tables of each text: the laws that its form might have had.
 
-    With normalised rewards, also the run's law had they not been. Empty for a run of which theory E claims no
-    law, and where rows share a text: there the law is not that of each row (theory E5).
+    With normalised rewards, also the run's law had they not been; with several rounds, had the reference
+    stayed that of the first. Empty for a run of which theory E claims no law, and where rows share a text:
+    there the law is not that of each row (theory E5).
     """
-    if run.law is None or run.rounds > 1 or box.texts != tuple(range(len(box.texts))):
+    if run.law is None or box.texts != tuple(range(len(box.texts))):
         return {}
     ordered = [run.law, *(name for name in LAWS if name != run.law)]
     found = {name: _law(name, run.centring, run, box, base) for name in ordered}
+    if run.rounds > 1:
+        found[f"{run.law}, {KEPT}"] = _law(run.law, run.centring, replace(run, rounds=1), box, base)
     if run.scale == "group":
         found[f"{run.law}, {UNSCALED}"] = _law(run.law, "none", run, box, base)
     return found
@@ -55,6 +59,15 @@ def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[Pr
 
 
 def _law(name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The law after the run's rounds, each with the law of the one before as its base."""
+    for _ in range(run.rounds):
+        base = _one_round(name, centring, run, box, base)
+    return list(base)
+
+
+def _one_round(
+    name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.ndarray]
+) -> list[np.ndarray]:
     law, divergence = LAWS[name]
     rows = box.of_rows(base)
     if centring != "std":

@@ -68,15 +68,30 @@ def brackets(length: int = 6) -> GlassBox:
     return GlassBox(f"brackets-{length}", ("(", ")"), tuple(base), valid, (0,))
 
 
-def sums() -> GlassBox:
-    """Three digits of 0 to 3 that add up to the text's number, 2, 4 and 7; the base prefers some digits."""
+def sums(digits: int = 3) -> GlassBox:
+    """That many digits which add up to the text's number; the base prefers some digits.
+
+    Three digits of 0 to 3 for 2, 4 and 7; two of 0 to 4 for 3 and 5.
+    """
+    totals, words = {3: ((2, 4, 7), 4), 2: ((3, 5), 5)}[digits]
     rng = np.random.default_rng(3)
-    base = [_with_end(_softmax(0.8 * rng.standard_normal((3, *[4] * t, 4)))) for t in range(3)]
-    digits = np.indices((4, 4, 4)).sum(axis=0)
-    valid = np.zeros((3, 5, 5, 5), dtype=bool)
-    for row, total in enumerate((2, 4, 7)):
-        valid[row, :4, :4, :4] = digits == total
-    return GlassBox("sums", ("0", "1", "2", "3"), tuple(base), valid, (0, 1, 2))
+    shape = (len(totals), *[words] * digits)
+    base = [_with_end(_softmax(0.8 * rng.standard_normal(shape[: t + 2]))) for t in range(digits)]
+    valid = np.zeros((len(totals), *[words + 1] * digits), dtype=bool)
+    within = (slice(0, words),) * digits
+    for row, total in enumerate(totals):
+        valid[row][within] = np.indices((words,) * digits).sum(axis=0) == total
+    name = "sums" if digits == 3 else f"sums-{digits}"
+    return GlassBox(name, tuple("01234"[:words]), tuple(base), valid, tuple(range(len(totals))))
+
+
+def wide() -> GlassBox:
+    """One text, two words out of six at random, about a third of the answers valid: many to lose."""
+    rng = np.random.default_rng(5)
+    base = [_with_end(_softmax(0.8 * rng.standard_normal((1, *[6] * (t + 1))))) for t in range(2)]
+    valid = np.zeros((1, 7, 7), dtype=bool)
+    valid[:, :6, :6] = rng.random((1, 6, 6)) < 0.35
+    return GlassBox("wide", tuple("abcdef"), tuple(base), valid, (0,))
 
 
 BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
@@ -85,8 +100,11 @@ BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
         "selection-3": partial(selection, 3),
         **{f"dial-{seed}": partial(dial, seed) for seed in range(3)},
         "strategies": strategies,
+        "brackets-4": partial(brackets, 4),
         "brackets-6": brackets,
+        "sums-2": partial(sums, 2),
         "sums": sums,
+        "wide": wide,
     }
 )
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from dph_theory.laws import group_weight, law_divergence, sequence_law, token_law
 from full_scale.evaluation.exact import exact
-from full_scale.laws.predictions import UNSCALED, laws_of, predictions
+from full_scale.laws.predictions import KEPT, UNSCALED, laws_of, predictions
 from full_scale.laws.run import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 from full_scale.tasks.glass_box.boxes import box
 
@@ -46,6 +48,15 @@ def test_normalised_runs_obey_beta_over_the_groups_weight_at_their_own_validity(
     wanted = sequence_law(TASK.base, TASK.valid, 1 / group_weight(8, rate), end=TASK.end)
     assert law_divergence(found[SEQUENCE], wanted, end=TASK.end) == pytest.approx([0], abs=1e-9)
     assert f"{SEQUENCE}, {UNSCALED}" in found
+
+
+def test_each_round_starts_from_the_law_of_the_one_before():
+    run = Run("a", TASK.name, "k3_corrected", 1.0, scale="group", group_size=8)
+    twice = laws_of(replace(run, rounds=2), TASK, TASK.base)
+    once = laws_of(run, TASK, TASK.base)[TOKEN_REVERSE]
+    again = laws_of(run, TASK, once)[TOKEN_REVERSE]
+    assert law_divergence(twice[TOKEN_REVERSE], again, end=TASK.end) == pytest.approx([0], abs=1e-12)
+    assert law_divergence(twice[f"{TOKEN_REVERSE}, {KEPT}"], once, end=TASK.end) == pytest.approx([0])
 
 
 def test_no_law_is_claimed_without_a_penalty_or_where_rows_share_a_text():
