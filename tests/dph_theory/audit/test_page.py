@@ -21,7 +21,7 @@ def test_the_committed_page_is_what_the_command_writes(text):
 def test_every_form_has_a_row_and_a_section(text):
     table = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(table) == len(CATALOGUE) + 2
-    assert all(line.replace(r"\|", "").count("|") == 9 for line in table)
+    assert all(line.replace(r"\|", "").count("|") == 11 for line in table)
     for form in CATALOGUE:
         assert f"`{form.formula}`" in text
     assert text.count("\n> ") == len(CATALOGUE)
