@@ -96,8 +96,9 @@ FIGURE = Figure(
     caption=(
         "Of the prompts that the base solves, the share still solved after training (left); of the others, "
         "the share newly solved (right). A prompt counts as solved where Pass@16, exact by enumeration, is "
-        "at least 0.9. The tiny transformer; filled: prompts it was trained on, open: held-out ones; means "
-        "over seeds with 95% intervals. The titles count training and held-out "
+        "at least 0.9. A tiny transformer; RKL is reverse KL to the base on all prompts, DPH methods train "
+        "on stored correct samples of the prompts that the base solves. Filled: prompts it was trained on, "
+        "open: held-out ones; means over seeds with 95% intervals. The titles count training and held-out "
         "prompts, averaged over seeds."
     ),
     compute=compute,

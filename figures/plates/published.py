@@ -142,9 +142,10 @@ FIGURE = Figure(
         "Different models, to compare the pattern only. On shaded ground the numbers that li2025choice "
         "publishes of large language models: on Bird, and as changes against the base on Bird, Spider and "
         "out-of-domain maths; without intervals, since none are known. On white ground those of this "
-        "package's tiny transformer, which adds numbers: exact Pass@k after training, means over seeds with "
-        "95% intervals, in the middle on its training prompts. The paper's first point is greedy decoding, "
-        "ours Pass@1; its anchors have the published strengths, ours eta f''(1) = 0.3."
+        "package's tiny transformer, which adds numbers: exact Pass@k after training, means over seeds with"
+        " 95% intervals, in the middle on its training prompts. The paper's first point is greedy decoding,"
+        " ours Pass@1. The paper's divergences to the base have its published coefficients; ours have eta "
+        "f''(1) = 0.3, eta the coefficient and f the divergence's generator."
     ),
     compute=compute,
     draw=draw,

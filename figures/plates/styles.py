@@ -115,11 +115,13 @@ FIGURE = Figure(
     name="styles",
     title="Styles over 32 samples",
     caption=(
-        "A tiny transformer answers sums in one of five styles; most prompts accept one style only, which no "
-        "model can infer. Left: the expected number of 32 samples in each style, averaged over training "
-        "prompts and ranked from the most to the least used style of each model, after training (bars) and "
-        "before (dotted outline). Right: the expected number of distinct "
-        "styles among a prompt's 32 samples. Exact for each model; means over seeds with 95% intervals."
+        "A tiny transformer answers sums in one of five styles; most prompts accept one style only, which "
+        "the prompt does not show. RKL is reverse KL to the base on all prompts; DPH methods put their "
+        "divergence on stored correct samples of the prompts that the base solves. Left: the expected "
+        "number of 32 samples in each style, averaged over training prompts and ranked from the most to the"
+        " least used style of each model, after training (bars) and before (dotted outline). Right: the "
+        "expected number of distinct styles among a prompt's 32 samples. Exact for each model; means over "
+        "seeds with 95% intervals."
     ),
     compute=compute,
     draw=draw,

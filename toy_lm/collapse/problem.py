@@ -20,7 +20,7 @@ from ..engine.builders import balanced, counting
 from ..engine.enumeration import all_words
 from ..engine.exact import validity
 from ..engine.markov import MarkovLM
-from ..engine.rows import kl_row
+from ..engine.step_costs import kl_row
 from .family import Bigrams
 from .newton import Objective
 

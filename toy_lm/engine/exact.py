@@ -18,7 +18,7 @@ from . import semiring
 from .automaton import ValidityAutomaton
 from .markov import Answer, MarkovLM, agreed_length, answer
 from .product import Law, ProductLM, on_one_automaton
-from .rows import average, entropy_row, kl_row
+from .step_costs import average, entropy_row, kl_row
 from .weights import Powers
 
 Pair: TypeAlias = tuple[ProductLM, ProductLM]

@@ -18,7 +18,7 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
-from .rows import average
+from .step_costs import average
 from .weights import Weights
 
 Row: TypeAlias = Callable[[int, slice, Tensor, Tensor], Tensor]

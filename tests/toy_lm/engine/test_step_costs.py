@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toy_lm.engine.rows import average, entropy_row, kl_row
+from toy_lm.engine.step_costs import average, entropy_row, kl_row
 
 INF = torch.inf
 
