@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Claim(NamedTuple):
+class Headline(NamedTuple):
     """A sentence, and the theorems or families it rests on."""
 
     text: str
@@ -20,40 +20,40 @@ class Difference(NamedTuple):
 
 
 CLAIMS = (
-    Claim(
+    Headline(
         "A binary reward scores all correct answers equally, so every policy that never errs is optimal. "
         "Which correct answers survive training depends on the optimiser: the natural policy gradient ends "
         "at the filtered model, the base restricted to its correct answers; the plain one ends on the "
         "likeliest of them.",
         ("A1.nearest", "A2.limit", "A2.richer", "A3.path", "A3.limit"),
     ),
-    Claim(
+    Headline(
         "KL control (reward minus beta times the KL to the base) ends at the tilted model, whose log odds "
         "of a correct answer are the base's plus 1/beta. As beta falls, the tilted model approaches the "
         "filtered model, but its reverse KL to it is infinite at every beta, so the filtered model cannot "
         "be a reverse-KL target.",
         ("A4.unique", "A5.validity", "A6.variation", "A6.reverse"),
     ),
-    Claim(
+    Headline(
         "Where the KL term stands decides what training selects. With the KL of the whole answer in the "
         "reward it ends at the tilted model; with a KL of each next token in the loss it ends elsewhere, "
         "and as beta falls the reverse form selects the locally filtered model, from which constrained "
         "decoding samples.",
         ("E2.stationary", "E3.local", "F1.loss"),
     ),
-    Claim(
+    Headline(
         "In a family of models that cannot hold the tilted model, the best reverse-KL fit can collapse onto "
         "one answer as beta falls. It does wherever only one-answer models never err, and the change is a "
         "jump.",
         ("A10.order", "A10.collapse", "A10.jump"),
     ),
-    Claim(
+    Headline(
         "The forward KL to the filtered model, which training on stored correct samples (rehearsal) "
         "descends, keeps the mass of each correct answer as well as the family can, and bounds the pass "
         "rate from below.",
         ("A10.coverage", "C4.filtered", "C3.anchor"),
     ),
-    Claim(
+    Headline(
         "Where prompts share a policy, training can raise Pass@1 and lower Pass@k; with one prompt, or a "
         "policy of its own for each, it cannot.",
         ("D3.shared", "D3.single", "D3.conditioned"),
