@@ -47,17 +47,26 @@ def _larger() -> list[Run]:
 
 
 def _way_back(seed: int) -> list[Run]:
-    run = partial(
-        Run, "way_back", "selection-2", beta=0.2, seed=seed, optimiser="sgd", learning_rate=0.3, constant=True
-    )
-    forms = (
-        partial(run, "rehearsal", rehearsed="log_u", steps=60, every=2),
-        partial(run, "sequence_kl", steps=120, every=4),
-        partial(run, "k3_corrected", steps=120, every=4),
-        # Without a coefficient of its own: the learning rate has the beta of the others.
-        partial(run, "alpha_dpg", alpha=1.0, learning_rate=0.06, steps=60, every=2),
-    )
-    return [form(lost=share) for share in (0.03, 0.01, 0.003, 0.001) for form in forms]
+    run = partial(Run, "way_back", "selection-2", beta=0.2, seed=seed, optimiser="sgd", constant=True)
+    shares = (0.03, 0.01, 0.003, 0.001)
+    return [
+        *(form(lost=share) for share in shares for form in _ways_back(run, 0.3, 60)),
+        # More slowly, with less noise.
+        *(form(lost=share) for share in shares for form in _ways_back(run, 0.1, 150)),
+    ]
+
+
+def _ways_back(run: Callable[..., Run], rate: float, steps: int) -> list[Callable[..., Run]]:
+    """Two forms on stored correct answers for so many steps, and two on the policy's own for twice as many."""
+    short = partial(run, steps=steps, every=steps // 30)
+    long = partial(run, learning_rate=rate, steps=2 * steps, every=steps // 15)
+    return [
+        partial(short, "rehearsal", rehearsed="log_u", learning_rate=rate),
+        partial(long, "sequence_kl"),
+        partial(long, "k3_corrected"),
+        # It has no coefficient of its own: the learning rate has the beta of the others.
+        partial(short, "alpha_dpg", alpha=1.0, learning_rate=round(0.2 * rate, 3)),
+    ]
 
 
 def _normalisation(seed: int) -> list[Run]:
@@ -97,8 +106,7 @@ def _targets(seed: int) -> list[Run]:
     return [
         *(run("alpha_dpg", alpha=alpha) for alpha in (1.0, 0.5, 0.25)),
         *(
-            # Away from the base, which k3 and the Jensen-Shannon generator would leave as it is.
-            run("rehearsal", 1.0, rehearsed=what, reward=False, group_size=2, lost=0.03)
+            run("rehearsal", 1.0, rehearsed=what, reward=False, group_size=2)
             for what in ("log_u", "k3", "js")
         ),
     ]

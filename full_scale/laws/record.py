@@ -95,46 +95,57 @@ def outcome_from_json(value: Mapping[str, Any]) -> Outcome:
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The record's results, compact: `runs`, a mapping for each run.
+    """The record's results, compact: `runs`, a column a fact, and `courses`, along training.
 
-    id; the run's fields that are not their defaults; nearest, gap, verdict; seconds; `laws`: by name
-    {validity (mean over rows), first_share, effective_answers, kl: KL(run || law)}, its own first; `limits`;
-    and     `course`: lists along training by name: step, validity (mean), and the measures in `COURSE`.
+    runs: every field of `Run`; digest, law (predicted), nearest, verdict, gap; validity, first_share,
+    effective_answers, excess_kl, pass_at_16 and law_validity, law_first_share, law_effective_answers, at the
+    end of the run and at its law, means over rows; "kl <law>": KL(run || law); "limit <law>": KL(limit ||
+    run); null where there is none. courses: for runs measured on the way, digest, step and MEASURES. Five digits.
     """
-    return {"runs": [_compact(outcome) for outcome in outcomes]}
-
-
-COURSE = ("effective_answers", "excess_kl", "first_share", "favourite_share", "kl_from_filtered")
-
-
-def _compact(outcome: Outcome) -> dict[str, Any]:
-    course: dict[str, list[float]] = {
-        "step": [point.step for point in outcome.course],
-        "validity": [_round(_mean(point.exact.validity)) for point in outcome.course],
-    }
-    for name in COURSE:
-        course[name] = [_round(getattr(point.exact, name)) for point in outcome.course]
-    for i, k in enumerate((1, 4, 16)):
-        course[f"pass_at_{k}"] = [_round(point.exact.pass_at_k[i]) for point in outcome.course]
+    facts = [_facts(outcome) for outcome in outcomes]
+    columns = {name: None for fact in facts for name in fact}
     return {
-        "id": outcome.run.id,
-        **outcome.run.changed,
-        "nearest": outcome.nearest,
-        "gap": None if outcome.gap is None else _round(outcome.gap),
-        "verdict": outcome.verdict,
-        "seconds": round(outcome.seconds, 1),
-        "laws": {
-            p.law: {
-                "validity": _round(_mean(p.exact.validity)),
-                "first_share": _round(p.exact.first_share),
-                "effective_answers": _round(p.exact.effective_answers),
-                "kl": _round(outcome.last.kl[p.law]),
-            }
-            for p in outcome.predictions
-        },
-        "limits": {name: _round(value) for name, value in outcome.limits.items()},
-        "course": course,
+        "runs": {name: [fact.get(name) for fact in facts] for name in columns},
+        "courses": [_course(outcome) for outcome in outcomes if outcome.run.every],
     }
+
+
+MEASURES = ("validity", "first_share", "effective_answers", "excess_kl", "favourite_share", "pass_at_16")
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    """A run's line of the table."""
+    law = outcome.predictions[0] if outcome.predictions else None
+    at_law = {f"law_{name}": _measure(law.exact, name) for name in MEASURES[:3]} if law else {}
+    return {
+        **asdict(outcome.run),
+        "digest": outcome.run.digest,
+        "law": law.law if law else None,
+        "nearest": outcome.nearest,
+        "verdict": outcome.verdict,
+        "gap": None if outcome.gap is None else _round(outcome.gap),
+        **{name: _measure(outcome.last.exact, name) for name in MEASURES},
+        **at_law,
+        **{f"kl {name}": _round(value) for name, value in outcome.last.kl.items()},
+        **{f"limit {name}": _round(value) for name, value in outcome.limits.items()},
+        "seconds": round(outcome.seconds, 1),
+    }
+
+
+def _course(outcome: Outcome) -> dict[str, Any]:
+    measured = {name: [_measure(point.exact, name) for point in outcome.course] for name in MEASURES}
+    return {
+        "digest": outcome.run.digest,
+        "step": [point.step for point in outcome.course],
+        **measured,
+    }
+
+
+def _measure(exact: Exact, name: str) -> float:
+    if name == "pass_at_16":
+        return _round(exact.pass_at_k[-1])
+    value = getattr(exact, name)
+    return _round(_mean(value) if name == "validity" else value)
 
 
 def _exact(value: Mapping[str, Any]) -> Exact:

@@ -73,10 +73,14 @@ class Run:
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
 
     @cached_property
+    def digest(self) -> str:
+        """Of the content: that of a run does not change when fields with defaults are added."""
+        return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
+
+    @property
     def id(self) -> str:
-        """A name from the content: that of a run does not change when fields with defaults are added."""
-        digest = hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
-        return f"{self.experiment}-{self.task}-{self.form}-{digest}"
+        """The name it is kept under."""
+        return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
 
     @property
     def law(self) -> str | None:

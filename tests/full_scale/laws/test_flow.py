@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from dph_theory.laws import filtered_law, law_divergence
@@ -36,7 +35,7 @@ def test_lost_answers_come_back_at_once_by_rehearsal_and_late_on_policy():
     start[0] /= start[0].sum()
     lost = {}
     for form, extra in (("rehearsal", {"rehearsed": "log_u"}), ("sequence_kl", {})):
-        course = flow(Run("a", TASK.name, form, 0.2, **extra), TASK, BASE, start, np.linspace(0, 300, 4))
+        course = flow(Run("a", TASK.name, form, 0.2, **extra), TASK, BASE, start, [100.0, 300.0])
         lost[form] = [1 - exact(TASK, tables, BASE).first_share for tables in course]
     assert lost["rehearsal"][-1] > 0.05
     assert lost["sequence_kl"][-1] < 0.01

@@ -48,12 +48,19 @@ def test_json_gives_back_the_outcome():
 
 
 def test_the_summary_is_what_figures_read():
-    (run,) = summary([outcome()])["runs"]
-    assert (run["form"], run["beta"], run["verdict"]) == ("k3", 0.5, "held")
-    assert next(iter(run["laws"])) == TOKEN_FORWARD
-    assert run["course"]["step"] == [0, 250]
-    assert run["course"]["validity"][-1] == pytest.approx(run["laws"][TOKEN_FORWARD]["validity"])
-    assert run["course"]["pass_at_1"] == run["course"]["validity"]
+    free = outcome(run=Run("degeneracy", TASK.name, "none", every=250), found=())
+    found = summary([outcome(), free])
+    runs = found["runs"]
+    assert (runs["form"], runs["beta"]) == (["k3", "none"], [0.5, 0])
+    assert runs["verdict"] == ["held", "no law"]
+    assert runs["law"] == [TOKEN_FORWARD, None]
+    assert (
+        runs["validity"][0] == runs["law_validity"][0] == pytest.approx(FOUND[0].exact.validity[0], rel=1e-4)
+    )
+    assert runs[f"kl {TOKEN_REVERSE}"] == [0.1, None]
+    (course,) = found["courses"]
+    assert course["digest"] == free.run.digest == runs["digest"][1]
+    assert course["step"] == [0, 250]
 
 
 def test_rows_fit_the_headers():
