@@ -157,7 +157,7 @@ def laws_command(
         outcomes = run_record(runs, folder, workers=workers, progress=progress)
         _print_rows(console, HEADERS, table_rows(outcomes))
         if json_path is not None:
-            _say(console, store(outcomes, json_path)["findings"])
+            _say(console, store(outcomes, folder / "bases", json_path)["findings"])
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:

@@ -23,6 +23,7 @@ from .predictions import LIMITS, laws_of, predictions
 from .record import Outcome, Point, Prediction, outcome_from_json, prediction_from_json, summary
 from .run import Run
 from .training import Tables, train
+from .way_back import ways_back
 
 KIND = "laws"
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
@@ -117,15 +118,14 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
     return Outcome(run, predicted, tuple(points), limits, time.monotonic() - begun)
 
 
-def store(outcomes: Sequence[Outcome], path: Path) -> dict[str, Any]:
-    """Write the compact record that figures read; `summary` says what it holds."""
+def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any]:
+    """Write the compact record that figures read: what `summary` and `ways_back` say it holds."""
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
     held = [outcome for outcome in outcomes if outcome.gap is not None]
     right = sum(outcome.verdict == "held" for outcome in held)
     findings = [f"{right} of {len(held)} runs with a predicted law held to it."]
-    found = record(
-        KIND, seed=0, config=config, results=summary(outcomes), findings=findings, packages=PACKAGES
-    )
+    results = {**summary(outcomes), "ways_back": ways_back(outcomes, bases)}
+    found = record(KIND, seed=0, config=config, results=results, findings=findings, packages=PACKAGES)
     write_json(path, found)
     return found
 

@@ -50,7 +50,7 @@ def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
     size = (tmp_path / "journal.jsonl").stat().st_size
     outcomes = run_record(RUNS[:1], tmp_path)
     assert (tmp_path / "journal.jsonl").stat().st_size == size
-    store(outcomes, tmp_path / "laws.json")
+    store(outcomes, tmp_path / "bases", tmp_path / "laws.json")
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
     assert stored["findings"] == ["1 of 1 runs with a predicted law held to it."]
     assert outcomes[0].predictions == predictions(RUNS[0], TASK, TASK.base)

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from support.law_outcomes import outcome
+
+from full_scale.laws import way_back
+from full_scale.laws.run import Run
+from full_scale.laws.way_back import crossing, ways_back
+from full_scale.tasks.glass_box.boxes import box
+
+
+def test_the_crossing_is_between_the_points_around_it():
+    shares = np.array([1e-3, 1e-2, 1e-1])
+    assert crossing(np.array([0.0, 1.0, 2.0]), shares, 10**-1.5) == pytest.approx(1.5)
+    assert crossing(np.array([0.0, 1.0, 2.0]), shares, 0.5) is None
+    assert crossing(np.array([3.0, 4.0]), np.array([0.2, 0.3]), 0.1) == 3
+
+
+def test_runs_with_lost_answers_have_the_flows_time_beside_theirs(monkeypatch, tmp_path):
+    found = (np.array([0.0, 8.0]), np.array([0.001, 0.1]), 0.05)
+    monkeypatch.setattr(way_back, "_flow", lambda run, bases: found)
+    lost = Run("way_back", box("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1)
+    (entry,) = ways_back([outcome(), outcome(run=lost)], tmp_path)
+    assert entry["digest"] == lost.digest
+    # At the base already at its start, the share is above half the base's.
+    assert entry["run_time"] == 0
+    assert entry["flow_time"] == pytest.approx(8 * np.log(50) / np.log(100))
+    assert entry["shares"] == (0.001, 0.1)
