@@ -97,10 +97,10 @@ def outcome_from_json(value: Mapping[str, Any]) -> Outcome:
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The record's results, compact: `runs`, a column a fact, and `courses`, along training.
 
-    runs: every field of `Run`; digest, law (predicted), nearest, verdict, gap; MEASURES at the end of the
+    runs: every field of `Run`; digest, law (predicted), nearest, verdict, gap; MEASURES at the end, and
+    the first three at its law as law_validity and so on, means over rows; "kl <law>": KL(run || law);
     "limit <law>": KL(limit || run); null where there is none. courses, of runs measured on the way:
     digest, step and MEASURES. Five digits.
-    step and MEASURES. Five digits.
     """
     facts = [_facts(outcome) for outcome in outcomes]
     columns = {name: None for fact in facts for name in fact}

@@ -70,7 +70,7 @@ def ways_back(outcomes: Sequence[Outcome], bases: Path) -> list[dict[str, Any]]:
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
-    """Times and lost shares along the run's flow, and half their share in the base."""
+    """The first time at which the shares reach a level, linear in their logarithm between points."""
     above = np.flatnonzero(shares >= level)
     if not above.size:
         return None
