@@ -122,7 +122,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.command(name="laws", short_help="Hold a real Llama under TRL to the laws of training.")
 @click.option("--quick", is_flag=True, help="Three forms of the penalty on the two-token task.")
 @click.option("--only", metavar="NAME", help="One experiment of the record.")
-@click.option("--list", "listed", is_flag=True, help="Say how many runs are done; run none.")
+@click.option("--list", "listed", is_flag=True, help="Run none: what is done, and its verdicts.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
 )
@@ -143,7 +143,7 @@ def laws_command(
         check_versions()
         from .laws.experiments import EXPERIMENTS, quick_runs, record_runs
         from .laws.record import HEADERS, table_rows
-        from .laws.stage import Record, run_record, store
+        from .laws.stage import Record, findings, run_record, store
 
         runs = quick_runs() if quick else record_runs(only, seeds)
         if listed:
@@ -153,11 +153,13 @@ def laws_command(
                 done = len(of_name) - len(kept.to_do(of_name))
                 question = EXPERIMENTS[name].question if name in EXPERIMENTS else ""
                 _say(console, [f"{name}: {done} of {len(of_name)} runs done. {question}"])
-            return
-        outcomes = run_record(runs, folder, workers=workers, progress=progress)
+            outcomes = kept.done(runs)
+        else:
+            outcomes = run_record(runs, folder, workers=workers, progress=progress)
         _print_rows(console, HEADERS, table_rows(outcomes))
         if json_path is not None:
-            _say(console, store(outcomes, folder / "bases", json_path)["findings"])
+            store(outcomes, folder / "bases", json_path)
+        _say(console, findings(outcomes))
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:

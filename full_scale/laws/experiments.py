@@ -22,6 +22,8 @@ class Experiment:
     question: str
     runs: Callable[[int], Sequence[Run]]
     seeds: int = 3
+    to_the_end: bool = True
+    """Whether its runs are meant to reach their law; the others ask what happens on the way."""
 
 
 def _which_law(seed: int) -> list[Run]:
@@ -131,12 +133,14 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         experiment.name: experiment
         for experiment in (
             Experiment("which_law", "Which law does each form of the penalty obey?", _which_law),
-            Experiment("way_back", "How fast does a lost answer come back?", _way_back),
+            Experiment("way_back", "How fast does a lost answer come back?", _way_back, to_the_end=False),
             Experiment(
                 "normalisation", "What does dividing by the group's deviation change?", _normalisation
             ),
             Experiment("limits", "What does each form select as beta falls?", _limits),
-            Experiment("budget_and_family", "Too few steps, or too small a family?", _budget),
+            Experiment(
+                "budget_and_family", "Too few steps, or too small a family?", _budget, to_the_end=False
+            ),
             Experiment("degeneracy", "Which valid answers win without a penalty?", _degeneracy),
             Experiment("targets", "What do alpha-DPG and rehearsal aim at?", _targets),
             Experiment("direction", "Which penalty keeps Pass@k where strategies are shared?", _direction, 5),

@@ -19,6 +19,7 @@ from ..evaluation.exact import exact, next_token_tables
 from ..storage.journal import Journal
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.boxes import box
+from .experiments import EXPERIMENTS
 from .predictions import LIMITS, laws_of, predictions
 from .record import Outcome, Point, Prediction, outcome_from_json, prediction_from_json, summary
 from .run import Run
@@ -120,14 +121,30 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
 
 def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any]:
     """Write the compact record that figures read: what `summary` and `ways_back` say it holds."""
+    quiet()
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-    held = [outcome for outcome in outcomes if outcome.gap is not None]
-    right = sum(outcome.verdict == "held" for outcome in held)
-    findings = [f"{right} of {len(held)} runs with a predicted law held to it."]
     results = {**summary(outcomes), "ways_back": ways_back(outcomes, bases)}
-    found = record(KIND, seed=0, config=config, results=results, findings=findings, packages=PACKAGES)
+    found = record(
+        KIND,
+        seed=0,
+        config=config,
+        results=results,
+        findings=findings(outcomes),
+        packages=PACKAGES,
+    )
     write_json(path, found)
     return found
+
+
+def findings(outcomes: Sequence[Outcome]) -> list[str]:
+    """How many runs held to their law, of each experiment whose runs are meant to reach it."""
+    sentences = []
+    for name in {outcome.run.experiment: None for outcome in outcomes}:
+        reached = name not in EXPERIMENTS or EXPERIMENTS[name].to_the_end
+        verdicts = [o.verdict for o in outcomes if o.run.experiment == name and o.predictions and reached]
+        if verdicts:
+            sentences.append(f"{name}: {verdicts.count('held')} of {len(verdicts)} runs held to their law.")
+    return sentences
 
 
 def base_tables(run: Run, bases: Path) -> Tables:

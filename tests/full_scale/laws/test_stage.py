@@ -52,7 +52,7 @@ def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
     assert (tmp_path / "journal.jsonl").stat().st_size == size
     store(outcomes, tmp_path / "bases", tmp_path / "laws.json")
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
-    assert stored["findings"] == ["1 of 1 runs with a predicted law held to it."]
+    assert stored["findings"] == ["which_law: 1 of 1 runs held to their law."]
     assert outcomes[0].predictions == predictions(RUNS[0], TASK, TASK.base)
 
 
