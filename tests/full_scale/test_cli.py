@@ -189,3 +189,16 @@ def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
     assert found.exit_code == 0, found.output
     assert found.output.count("┏") == 2
     assert "nothing reproduced" in found.output
+
+
+def test_laws_lists_what_is_done_without_a_run(tmp_path):
+    found = invoke(cli.laws_command, "--list", "--only", "iteration", "--folder", str(tmp_path))
+    assert found.exit_code == 0
+    assert "iteration: 0 of 3 runs done. Where does a reference re-set each round lead?" in found.output
+    assert not (tmp_path / "bases").exists()
+
+
+def test_laws_names_an_unknown_experiment(tmp_path):
+    found = invoke(cli.laws_command, "--only", "law", "--folder", str(tmp_path))
+    assert found.exit_code == cli.WRONG
+    assert "only='law' is not allowed: one of which_law, way_back" in found.output
