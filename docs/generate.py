@@ -13,7 +13,7 @@ from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-PICTURES = ("pass_at_k", "collapse", "what_your_kl_does")
+PICTURES = ("laws", "pass_at_k", "collapse", "what_your_kl_does")
 """Figures that the README shows."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)

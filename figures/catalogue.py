@@ -7,6 +7,8 @@ from dph_theory.support.errors import argument_error
 from .figure import Figure
 
 NAMES = (
+    "laws",
+    "way_back",
     "mu_beta",
     "tilted_to_filtered",
     "implicit_bias",

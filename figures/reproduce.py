@@ -59,6 +59,9 @@ def stages() -> list[Stage]:
     return [
         Stage("verify", results.verdicts, (f"{results.VERDICTS}.json",), alone=True),
         Stage("audit", results.audit, (f"{results.AUDIT}.json",), alone=True),
+        Stage(
+            "laws", results.laws, (f"{results.LAWS}.json",), alone=True, packages=("dph_theory", "full_scale")
+        ),
         *(stage for stage in trained if stage.alone),
         *(stage for stage in trained if not stage.alone),
         *(stage for stage in drawn if not stage.needs),

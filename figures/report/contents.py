@@ -10,8 +10,9 @@ from ..catalogue import NAMES, figure
 from ..figure import Figure
 from ..results import store
 from ..results.experiments import EXPERIMENTS, stored_name
+from ..results.laws import runs
 from .environment import environment
-from .results import AUDIT, VERDICTS, Plan
+from .results import AUDIT, LAWS, VERDICTS, Plan
 
 Record = Mapping[str, Any]
 
@@ -64,6 +65,7 @@ class Contents:
     plates: Sequence[Plate]
     outcomes: Sequence[Outcome]
     environment: Mapping[str, str]
+    laws: Record | None = None
 
     @property
     def reports(self) -> dict[str, Record]:
@@ -75,6 +77,11 @@ class Contents:
     def failures(self) -> list[Outcome]:
         """The stages that failed."""
         return [outcome for outcome in self.outcomes if outcome.failed]
+
+    @property
+    def law_runs(self) -> list[dict[str, Any]]:
+        """The runs held to the laws of training."""
+        return runs(self.laws) if self.laws else []
 
     def words(self, stage: str) -> str:
         """What a stage said as it ended."""
@@ -91,6 +98,7 @@ class Contents:
             experiments={name: found for name, found in records.items() if found is not None},
             plates=[_plate(plan, name) for name in NAMES],
             outcomes=tuple(outcomes),
+            laws=_record(plan, LAWS, "laws"),
             environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
         )
 

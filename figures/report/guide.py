@@ -1,6 +1,6 @@
 """Markdown with numbers of the stored results: the guide to divergences, the README's table of findings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from toy_lm.strategies.summary import directions
 from toy_lm.styles.summary import scores
 
 from ..results import store
+from ..results.laws import FORMS, runs
 from .page import templates
 
 Record = Mapping[str, Any]
@@ -19,10 +20,13 @@ KINDS = {
     "strategies": ("toy_strategies", "toy.strategies"),
     "styles": ("toy_styles", "toy.styles"),
     "demo": ("full_scale_demo", "full_scale.demo"),
+    "laws": ("laws", "laws"),
 }
 """The records that numbers are taken from: the file's name, the record's kind."""
 ALIKE = 0.01
 """A difference of Pass@k below this is called none."""
+SHOWN_BETA = 0.2
+"""At which the laws of training are told."""
 
 
 def records(folder: Path = store.NUMBERS) -> dict[str, Record]:
@@ -52,9 +56,34 @@ def _filled(name: str, stored: Mapping[str, Record]) -> str:
             "seeds": len(tiny.bases),
             "demo": stored["demo"]["findings"][-2:] if "demo" in stored else None,
             "alike": ALIKE,
+            "laws": _laws(stored["laws"]) if "laws" in stored else None,
         }
     )
     return templates().get_template(name).render(numbers)
+
+
+def _laws(record: Record) -> dict[str, Any]:
+    """The forms at SHOWN_BETA on the two-token task, means over seeds, and how many of all runs held."""
+    judged = [run for run in runs(record) if run["gap"] is not None]
+    shown = [run for run in runs(record, "which_law", task="selection-2", beta=SHOWN_BETA) if run["law"]]
+    rows = []
+    for form, words in FORMS.items():
+        of = [run for run in shown if run["form"] == form]
+        if of:
+            rows.append({"form": words, "law": of[0]["law"], "runs": len(of)} | _means(of) | _held(judged, form))
+    every = {"held": sum(run["verdict"] == "held" for run in judged), "all": len(judged)}
+    return {"beta": SHOWN_BETA, "rows": rows, **every}
+
+
+def _means(of: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = ("validity", "law_validity", "first_share", "law_first_share")
+    means = {name: sum(run[name] for run in of) / len(of) for name in names}
+    return means | {"nearest": " or ".join(sorted({run["nearest"] for run in of}))}
+
+
+def _held(judged: Sequence[Mapping[str, Any]], form: str) -> dict[str, int]:
+    of = [run["verdict"] for run in judged if run["form"] == form]
+    return {"held": of.count("held"), "all": len(of)}
 
 
 def _strategies(record: Record) -> dict[str, Any]:

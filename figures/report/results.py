@@ -1,8 +1,11 @@
 """What the report is made from: how each result of a reproduction is computed, and under which name kept."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,11 @@ from ..results import drawings, experiments, store
 from .environment import digest
 from .words import count
 
-VERDICTS, AUDIT = "verdicts", "audit"
+VERDICTS, AUDIT, LAWS = "verdicts", "audit", "laws_quick"
 EXPERIMENT_PACKAGES = ("dph_theory", "toy_lm")
 """The packages that the experiments are made by."""
+TRAINERS = ("transformers", "trl", "peft")
+"""What a Llama is trained with."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,24 @@ def _audit_line(report: Any) -> dict[str, Any]:
         "verdict": report.verdict,
         "failed": report.gradient.name == "failed",
     }
+
+
+def laws(plan: Plan, progress: StageProgress) -> str:
+    """Hold a small Llama under TRL to the laws of training by `dph laws --quick`, where TRL is installed."""
+    missing = [name for name in TRAINERS if find_spec(name) is None]
+    if missing:
+        return f"left out: {', '.join(missing)} not installed (extra full)"
+    kept = plan.results / f"{LAWS}_runs"
+    command = [sys.executable, "-m", "dph_cli", "laws", "--quick", "--folder", str(kept)]
+    ended = subprocess.run(
+        [*command, "--json", str(plan.results / f"{LAWS}.json")], capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        raise UnexpectedError(f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}")
+    shutil.rmtree(kept, ignore_errors=True)
+    found = store.load(LAWS, "laws", plan.results)["findings"]
+    progress(1, 1)
+    return " ".join(found)
 
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:

@@ -16,8 +16,8 @@ EXPERIMENTS = ("collapse", "strategies", "styles")
 """Packages of toy_lm with Config, run(config, seed=, progress=) and tables(record)."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
-FULL_SCALE = {"demo": "full_scale_demo"}
-"""Records of full-scale runs, which are read as they are committed: their names, and those of their files."""
+FULL_SCALE = {"demo": ("full_scale_demo", "full_scale.demo"), "laws": ("laws", "laws")}
+"""Records of full-scale runs, which are read as they are committed: by name, their file's name and kind."""
 
 
 def stored_name(name: str, quick: bool) -> str:
@@ -51,7 +51,7 @@ def run(
 def records(names: Iterable[str], *, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Record]:
     """The stored records of those names, experiments from the folder; ValueError if one is not there."""
     return {
-        name: store.load(FULL_SCALE[name], f"full_scale.{name}")
+        name: store.load(*FULL_SCALE[name])
         if name in FULL_SCALE
         else store.load(stored_name(name, quick), f"toy.{name}", folder)
         for name in names
