@@ -81,8 +81,9 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     rivals = [min(kl for law, kl in enumerate(row["kl"]) if law != row["own"]) for row in rows]
     nearest = sum(mine < other for mine, other in zip(own, rivals, strict=True))
     return [
-        f"At beta {results['matrix']['beta']:g} the law predicted is the nearest for {nearest} of {len(rows)} "
-        f"forms: KL(run || law) is at most {max(own):.2g} nats, and at least {min(rivals):.2g} to a rival.",
+        f"At beta {results['matrix']['beta']:g} the law predicted is the nearest for {nearest} of "
+        f"{len(rows)} forms: KL(run || law) is at most {max(own):.2g} nats, and at least "
+        f"{min(rivals):.2g} to a rival.",
     ]
 
 
@@ -98,10 +99,19 @@ def draw(record: Mapping[str, Any]) -> Drawing:
         middle.plot(betas, law["first_share"], **line)
         middle.plot(betas[0], law["limit"], marker=4, color=how["color"], markersize=5, clip_on=False)
         middle.annotate(
-            f"{law['limit']:.3g}", (betas[0], law["limit"]), (4, 4), textcoords="offset points", color=how["color"]
+            f"{law['limit']:.3g}",
+            (betas[0], law["limit"]),
+            (4, -11 if law["form"] == "k3" else 4),
+            textcoords="offset points",
+            color=how["color"],
         )
         of = [point for point in results["points"] if point["form"] == law["form"]]
-        dots = {"marker": how["marker"], "color": how["color"], "linestyle": "none", "markerfacecolor": "white"}
+        dots = {
+            "marker": how["marker"],
+            "color": how["color"],
+            "linestyle": "none",
+            "markerfacecolor": "white",
+        }
         left.plot([1 / p["beta"] for p in of], [p["validity"] for p in of], label=FORMS[law["form"]], **dots)
         middle.plot([p["beta"] for p in of], [p["first_share"] for p in of], **dots)
     left.set(xscale="log", xlabel=r"$1/\beta$", ylabel="validity", title="Pass rate")
@@ -128,7 +138,9 @@ def _matrix(axes: Axes, matrix: Mapping[str, Any]) -> None:
 def _frame(law: int, row: int) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((law - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4)
+    return Rectangle(
+        (law - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4
+    )
 
 
 def _lines(words: str) -> str:

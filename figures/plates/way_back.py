@@ -33,7 +33,9 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
     rows = {run["digest"]: run for run in runs(record, EXPERIMENT)}
     ways = [way for way in record["results"].get("ways_back", []) if way["digest"] in rows]
     if not ways:
-        raise argument_error("laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it")
+        raise argument_error(
+            "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
+        )
     courses = {course["digest"]: course for course in record["results"]["courses"]}
     back = [way for way in ways if way["run_time"] and way["flow_time"]]
     factor = float(np.median([way["flow_time"] / way["run_time"] for way in back])) if back else 1.0
@@ -63,8 +65,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     """How much later the answers come back on policy than rehearsed: runs, and the flow."""
     return [
         f"Lost answers of share {panel['lost']:g} come back to half the base's share "
-        f"{_later(panel['ways'], 'run_half')} on policy than rehearsed; the flow says "
-        f"{_later(panel['ways'], 'flow_half')}."
+        f"{_later(panel['ways'], 'run_half')}; by the flow, {_later(panel['ways'], 'flow_half')}."
         for panel in results["panels"]
     ]
 
@@ -75,10 +76,10 @@ def _later(ways: Sequence[Mapping[str, Any]], what: str) -> str:
     others = [way for way in ways if way["form"] not in REHEARSED]
     policy = [way[what] for way in others if way[what]]
     if not rehearsed or not policy:
-        return "not in time, or never,"
+        return "not in time"
     missed = len(others) - len(policy)
     more = f" ({missed} of {len(others)} runs not in time)" if missed else ""
-    return f"{np.median(policy) / np.median(rehearsed):.2g} times later{more}"
+    return f"{np.median(policy) / np.median(rehearsed):.2g} times later on policy than rehearsed{more}"
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:

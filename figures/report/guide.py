@@ -70,7 +70,9 @@ def _laws(record: Record) -> dict[str, Any]:
     for form, words in FORMS.items():
         of = [run for run in shown if run["form"] == form]
         if of:
-            rows.append({"form": words, "law": of[0]["law"], "runs": len(of)} | _means(of) | _held(judged, form))
+            rows.append(
+                {"form": words, "law": of[0]["law"], "runs": len(of)} | _means(of) | _held(judged, form)
+            )
     every = {"held": sum(run["verdict"] == "held" for run in judged), "all": len(judged)}
     return {"beta": SHOWN_BETA, "rows": rows, **every}
 

@@ -137,7 +137,9 @@ def laws(plan: Plan, progress: StageProgress) -> str:
         [*command, "--json", str(plan.results / f"{LAWS}.json")], capture_output=True, text=True, check=False
     )
     if ended.returncode:
-        raise UnexpectedError(f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}")
+        raise UnexpectedError(
+            f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
+        )
     shutil.rmtree(kept, ignore_errors=True)
     found = store.load(LAWS, "laws", plan.results)["findings"]
     progress(1, 1)

@@ -28,5 +28,7 @@ def runs(record: Mapping[str, Any], *experiments: str, **fields: Any) -> list[di
     if not found:
         asked = [*experiments, *(f"{name}={value}" for name, value in fields.items())]
         makes = " and ".join(f"dph laws --only {name}" for name in experiments) or "dph laws"
-        raise argument_error("laws", f"no run of {', '.join(asked)}", f"a record of such runs; {makes} makes them")
+        raise argument_error(
+            "laws", f"no run of {', '.join(asked)}", f"a record of such runs; {makes} makes them"
+        )
     return found

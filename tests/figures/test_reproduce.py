@@ -56,10 +56,10 @@ def states(outcomes):
 def test_every_stage_is_there_and_follows_what_it_needs():
     found = [stage.name for stage in stages()]
     toys = [f"toy.{name}" for name in ("collapse", "strategies", "styles")]
-    assert sorted(found) == sorted(["verify", "audit", *toys, *(f"figure.{name}" for name in NAMES)])
+    assert sorted(found) == sorted(["verify", "audit", "laws", *toys, *(f"figure.{name}" for name in NAMES)])
     for one in stages():
         assert all(found.index(name) < found.index(one.name) for name in one.needs)
-    assert {one.name for one in stages() if one.alone} == {"verify", "audit", "toy.styles"}
+    assert {one.name for one in stages() if one.alone} == {"verify", "audit", "laws", "toy.styles"}
 
 
 def test_stages_run_alone_and_side_by_side_and_the_page_is_made(plan):

@@ -89,3 +89,18 @@ def test_a_drawing_leaves_numbers_and_svg(tmp_path):
     assert results.drawing("mu_beta", plan, nothing) == "1 finding"
     assert store.load("mu_beta", "figure.mu_beta", plan.results)["seed"] == 1
     assert (plan.results / "mu_beta.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_the_laws_are_left_out_where_no_trainer_is_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "find_spec", lambda name: None if name == "trl" else name)
+    assert results.laws(Plan(folder=tmp_path), lambda done, total: None) == (
+        "left out: trl not installed (extra full)"
+    )
+
+
+def test_a_failed_run_of_the_laws_says_what_the_command_said(tmp_path, monkeypatch):
+    ended = SimpleNamespace(returncode=2, stderr="error: no luck", stdout="")
+    monkeypatch.setattr(results, "find_spec", lambda name: name)
+    monkeypatch.setattr(results.subprocess, "run", lambda *args, **options: ended)
+    with pytest.raises(results.UnexpectedError, match="ended with 2: error: no luck"):
+        results.laws(Plan(folder=tmp_path), lambda done, total: None)
