@@ -13,7 +13,7 @@ from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-PICTURES = ("laws", "pass_at_k", "collapse", "what_your_kl_does")
+PICTURES = ("laws", "way_back", "pass_at_k", "collapse", "what_your_kl_does")
 """Figures that the README shows."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
@@ -25,7 +25,7 @@ def generated() -> dict[Path, str]:
     stored = guide.records()
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    for part, made in ((FOUND, f"{guide.in_short(stored)}\n"), (DIFFERS, claims.in_short())):
+    for part, made in ((FOUND, f"{guide.in_short(stored).strip()}\n"), (DIFFERS, claims.in_short())):
         text = part.sub(lambda _, made=made: f"\n{made}\n", text)
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}

@@ -26,7 +26,7 @@ REHEARSED = ("rehearsal", "alpha_dpg")
 def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
     """The lost answers' share among the valid ones along runs and flows, by their share at the start.
 
-    Time is penalty strength times the flow's time; that of the runs, in steps times learning rate, is
+    Time is the penalty's strength times the flow's time; that of the runs, in steps times learning rate, is
     brought to it by one factor for all of them, the median of what their half-way times ask for.
     """
     record = records["laws"]
@@ -65,7 +65,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     """How much later the answers come back on policy than rehearsed: runs, and the flow."""
     return [
         f"Lost answers of share {panel['lost']:g} come back to half the base's share "
-        f"{_later(panel['ways'], 'run_half')}; by the flow, {_later(panel['ways'], 'flow_half')}."
+        f"{_later(panel['ways'], 'run_half')} on policy than rehearsed; by the flow, {_later(panel['ways'], 'flow_half')}."
         for panel in results["panels"]
     ]
 
@@ -79,13 +79,13 @@ def _later(ways: Sequence[Mapping[str, Any]], what: str) -> str:
         return "not in time"
     missed = len(others) - len(policy)
     more = f" ({missed} of {len(others)} runs not in time)" if missed else ""
-    return f"{np.median(policy) / np.median(rehearsed):.2g} times later on policy than rehearsed{more}"
+    return f"{np.median(policy) / np.median(rehearsed):.2g} times later{more}"
 
 
 def draw(record: Mapping[str, Any]) -> Drawing:
     """A panel for each share at the start: runs as thin lines, the flow's prediction as thick ones."""
     panels = record["results"]["panels"]
-    drawing, axes = theme.new(height=2.6, ncols=len(panels), sharey=True, squeeze=False)
+    drawing, axes = theme.new(height=2.8, ncols=len(panels), sharey=True, squeeze=False)
     for ax, panel in zip(axes[0], panels, strict=True):
         for form, how in LOOKS.items():
             ways = [way for way in panel["ways"] if way["form"] == form]
@@ -94,11 +94,15 @@ def draw(record: Mapping[str, Any]) -> Drawing:
             if ways:
                 ax.plot(ways[0]["flow_times"], ways[0]["flow_shares"], linewidth=1.8, **how)
         longest = max(way["times"][-1] for way in panel["ways"])
-        ax.set(xlim=(0, longest), yscale="log", title=f"{panel['lost']:g} at the start")
+        ax.set(
+            xlim=(0, longest),
+            yscale="log",
+            xlabel=r"strength $\times$ time",
+            title=f"{panel['lost']:g} at the start",
+        )
     axes[0][0].set_ylabel("share of the lost answers")
-    drawing.supxlabel(r"penalty strength $\times$ time of the flow", fontsize=8)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=4)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=2)
     return drawing
 
 
@@ -108,7 +112,7 @@ FIGURE = Figure(
     caption=(
         "The two-token base of the laws, with the second answer's share among the valid ones pressed from "
         ".1 to the share in each title; then trained by plain gradient descent towards the same optimum. "
-        "Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
+        "Time: the penalty's strength times the time of the flow. Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
         "the logits. A penalty on the policy's own answers hardly moves an answer that is hardly sampled; "
         "rehearsal of stored correct answers does (E7). The runs' time, steps times learning rate, is "
         "brought to that of the flow by one factor for all runs of the figure."

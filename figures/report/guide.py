@@ -27,6 +27,8 @@ ALIKE = 0.01
 """A difference of Pass@k below this is called none."""
 SHOWN_BETA = 0.2
 """At which the laws of training are told."""
+HELD = ("which_law", "normalisation", "limits", "iteration")
+"""The experiments whose runs are long enough to be held to their law."""
 
 
 def records(folder: Path = store.NUMBERS) -> dict[str, Record]:
@@ -64,7 +66,7 @@ def _filled(name: str, stored: Mapping[str, Record]) -> str:
 
 def _laws(record: Record) -> dict[str, Any]:
     """The forms at SHOWN_BETA on the two-token task, means over seeds, and how many of all runs held."""
-    judged = [run for run in runs(record) if run["gap"] is not None]
+    judged = [run for run in runs(record, *HELD) if run["law"]]
     shown = [run for run in runs(record, "which_law", task="selection-2", beta=SHOWN_BETA) if run["law"]]
     rows = []
     for form, words in FORMS.items():

@@ -33,7 +33,9 @@ def test_a_panel_a_start_and_how_much_later():
     results = FIGURE.compute(FIGURE.config, {"laws": stored()})
     assert [panel["lost"] for panel in results["panels"]] == [0.01, 0.001]
     assert results["factor"] == pytest.approx(5.0)
-    assert "10 times later on policy" in FIGURE.findings(results)[0]
+    assert (
+        "10 times later on policy than rehearsed; by the flow, 10 times later." in FIGURE.findings(results)[0]
+    )
     results["panels"][0]["ways"][0]["run_half"] = None
     assert "(1 of 2 runs not in time)" in FIGURE.findings(results)[0]
 
