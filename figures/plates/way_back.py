@@ -65,7 +65,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     """How much later the answers come back on policy than rehearsed: runs, and the flow."""
     return [
         f"Lost answers of share {panel['lost']:g} come back to half the base's share "
-        f"{_later(panel['ways'], 'run_half')} on policy than rehearsed; by the flow, {_later(panel['ways'], 'flow_half')}."
+        f"{_later(panel['ways'], 'run_half')} on policy than rehearsed; "
+        f"by the flow, {_later(panel['ways'], 'flow_half')}."
         for panel in results["panels"]
     ]
 
@@ -114,8 +115,9 @@ FIGURE = Figure(
         ".1 to the share in each title; then trained by plain gradient descent towards the same optimum. "
         "Time: the penalty's strength times the time of the flow. Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
         "the logits. A penalty on the policy's own answers hardly moves an answer that is hardly sampled; "
-        "rehearsal of stored correct answers does (E7). The runs' time, steps times learning rate, is "
-        "brought to that of the flow by one factor for all runs of the figure."
+        "rehearsal of stored correct answers does (E7). Time is the penalty's strength times the time of "
+        "the flow; the runs' time, steps times learning rate, is brought to that by one factor for all "
+        "runs of the figure."
     ),
     compute=compute,
     draw=draw,
