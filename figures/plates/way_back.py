@@ -113,7 +113,7 @@ FIGURE = Figure(
     caption=(
         "The two-token base of the laws, with the second answer's share among the valid ones pressed from "
         ".1 to the share in each title; then trained by plain gradient descent towards the same optimum. "
-        "Time: the penalty's strength times the time of the flow. Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
+        "Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
         "the logits. A penalty on the policy's own answers hardly moves an answer that is hardly sampled; "
         "rehearsal of stored correct answers does (E7). Time is the penalty's strength times the time of "
         "the flow; the runs' time, steps times learning rate, is brought to that by one factor for all "
