@@ -19,7 +19,9 @@ COMMANDS = {
         "dph_theory.verification.cli", "verify", "Check every theorem, and that its false neighbours fall."
     ),
     "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
-    "predict": _Command("dph_theory.predict.cli", "predict_command", "Predict what a beta will do."),
+    "predict": _Command(
+        "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
+    ),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
     "figures": _Command(
         "figures.cli", "figures_command", "Draw the figures, from stored numbers or new ones.", "toy,figures"

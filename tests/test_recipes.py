@@ -65,7 +65,7 @@ def test_the_published_settings(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_collapse_meter_is_on(name):
-    assert load_recipe(name).train["collapse_every"] == 1
+    assert load_recipe(name).train["collapse_every"] >= 1
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,14 @@ def test_evaluation_sets_name_their_task(family, tasks):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("kl-control")])
 def test_kl_control_resolves_its_beta_from_base_rates(name):
-    """beta of theory A9 at these rates: the mean of sigma(logit A1 + 1/beta) is mu."""
+    """A target mu gives beta of theory A9: the mean of sigma(logit A1 + 1/beta) is mu; else beta is given."""
     method = load_recipe(name).method
     rates = [0.25, 0.5, 0.375]
     beta = setup(method, rates).arguments["online_coefficient"]
-    assert np.mean(mu_from_beta(rates, beta)) == pytest.approx(method.mu, abs=1e-9)
+    if method.mu is None:
+        assert beta == method.beta > 0
+    else:
+        assert np.mean(mu_from_beta(rates, beta)) == pytest.approx(method.mu, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -3,6 +3,7 @@ import math
 import pytest
 from matplotlib.figure import Figure as Drawing
 
+from dph_theory.intervals import Interval
 from figures.look import seeds, theme
 
 
@@ -21,9 +22,8 @@ def test_one_seed_has_no_interval():
 
 @pytest.mark.parametrize("infinite", [("-inf", "inf"), (-math.inf, math.inf)])
 def test_stored_infinities_are_no_interval(infinite):
-    stored = dict(zip(("low", "high"), infinite, strict=True)) | {"mean": 0.5}
-    assert seeds.interval(stored) == {"mean": 0.5, "low": None, "high": None}
-    assert seeds.interval({"mean": 0.5, "low": 0.4, "high": 0.6}) == {"mean": 0.5, "low": 0.4, "high": 0.6}
+    assert seeds.interval(Interval(0.5, *infinite)) == {"mean": 0.5, "low": None, "high": None}
+    assert seeds.interval(Interval(0.5, 0.4, 0.6)) == {"mean": 0.5, "low": 0.4, "high": 0.6}
     assert seeds.interval(None) is None
 
 
