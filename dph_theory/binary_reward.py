@@ -16,6 +16,7 @@ from .numeric.arrays import (
     Scalars,
     distribution,
     first,
+    in_own_precision,
     mask,
     positive,
     probability,
@@ -47,12 +48,14 @@ def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[Valu
     return base, valid
 
 
+@in_own_precision
 def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid)
     return only(policy, valid).sum(axis=-1)
 
 
+@in_own_precision
 def filtered(base: Distribution, valid: Mask) -> Values:
     """The filtered model p_* = a(. | Y1), shape (..., outcomes).
 
@@ -67,6 +70,7 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     return normalised(kept / top)
 
 
+@in_own_precision
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """The tilted model p_b ~ a e^{v/b}, shape (..., outcomes), for beta > 0 of shape (...).
 
@@ -84,10 +88,11 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
 
 
+@in_own_precision
 def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of validity mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
-    mu = trailing(mu, 1)
+    mu = trailing(probability("mu", mu), 1)
     return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
 
@@ -159,6 +164,7 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
     return np.where(gain <= 30.0, np.log1p(base_rate * np.expm1(mild)), large)
 
 
+@in_own_precision
 def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 
@@ -191,7 +197,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
 
 def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted model of each; base_rates (..., prompts) in [0, 1]."""
-    rates = np.asarray(base_rates)
+    rates = probability("base_rates", base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
     return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
 

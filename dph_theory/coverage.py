@@ -9,7 +9,9 @@ from .numeric.arrays import (
     Scalars,
     distribution,
     first,
+    in_own_precision,
     mask,
+    numbers,
     probability,
     together,
     whole,
@@ -17,15 +19,18 @@ from .numeric.arrays import (
 from .numeric.balls import Values, is_ball, only, trailing, xlogy
 from .support.errors import argument_error
 
+_TERMS = 2**16
+"""The most factors of pass@k formed at a time."""
+
 
 def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     """The unbiased pass@k from n samples of which c are correct: 1 - C(n-c, k)/C(n, k).
 
-    n, c, k are whole numbers of broadcastable shapes, 0 <= c <= n, 1 <= k <= n, else ValueError.
-    Computed as 1 - prod_{i=n-c+1..n} (1 - k/i) in log space, which keeps small values exact to the last
-    digits; 1 where fewer than k samples failed. Source: chen2021codex.
+    n, c, k are whole numbers below 2^53 of broadcastable shapes, 0 <= c <= n, 1 <= k <= n, else ValueError.
+    Small values are exact to the last digits; 1 where fewer than k samples failed. Takes the order of
+    sqrt(n) steps. Source: chen2021codex.
     """
-    exact = is_ball(n, c, k)
+    exact = any(is_ball(numbers(name, value)) for name, value in (("n", n), ("c", c), ("k", k)))
     n, c, k = whole("n", n, at_least=1), whole("c", c, at_least=0), whole("k", k, at_least=1)
     together(n=n, c=c, k=k)
     for name, value in (("k", k), ("c", c)):
@@ -33,21 +38,33 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
         if above.any():
             raise argument_error(name, first(value, above), "at most n, the number of samples")
     n, c, k = np.broadcast_arrays(n, c, k)
-    certain = n - c < k
-    # Where the answer is 1, k = 0 keeps the logarithms finite.
-    k = np.where(certain, 0, k)
-    k, n = (_balls(k), _balls(n)) if exact else (k.astype(float), n.astype(float))
-    log_fail = 0 * k
-    for step in range(int(c.max(initial=0))):
-        active = step < c
-        log_fail = log_fail + np.where(active, np.log1p(-k / np.where(active, n - step, n + 1)), 0 * k)
-    return np.where(certain, 1 + 0 * k, 0 - np.expm1(log_fail))
+    few, many, spare = np.minimum(c, k), np.maximum(c, k), n - c - k
+    certain = spare < 0
+    if not exact:
+        # The chance that all k fail is at most e^(-ck/n): from 40 on, 1 less it rounds to 1.
+        certain |= few.astype(float) * many > 40.0 * n
+    # Where the answer is 1, no factor is formed.
+    log_fail = _log_fail(np.where(certain, 0, few), many, np.where(certain, 0, spare), exact)
+    return np.where(certain, 1 + 0 * log_fail, 0 - np.expm1(log_fail))
+
+
+def _log_fail(few: Values, many: Values, spare: Values, exact: bool) -> Values:
+    """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), in which c and k are alike."""
+    convert = _balls if exact else lambda whole_numbers: whole_numbers.astype(float)
+    total, size = 0 * convert(few), max(1, _TERMS // max(1, few.size))
+    many, spare = convert(many)[..., None], convert(spare)[..., None]
+    for start in range(0, int(few.max(initial=0)), size):
+        step = np.arange(start + 1, min(start + size, int(few.max())) + 1)
+        terms = np.log1p(many / (spare + convert(step)))
+        total = total - only(terms, step <= few[..., None]).sum(axis=-1)
+    return total
 
 
 def _balls(whole_numbers: Values) -> Values:
     return np.asarray(np.frompyfunc(arb, 1, 1)(whole_numbers.astype(object)), dtype=object)
 
 
+@in_own_precision
 def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
     """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k >= 1.
 
@@ -60,10 +77,12 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
 
 def _hit(p: Values, k: Values) -> Values:
     """1 - (1-p)^k without cancellation for small p."""
-    certain = np.asarray(p == 1).astype(bool)
+    # An outcome's mass may exceed one by rounding.
+    certain = np.asarray(p >= 1).astype(bool)
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))
 
 
+@in_own_precision
 def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     """The expected number of distinct valid outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
 
@@ -83,12 +102,14 @@ def averaged(q: Values, share: Values, first: int, second: int) -> Values:
     return q + only(moved, place == second) - only(moved, place == first)
 
 
+@in_own_precision
 def entropy(q: Distribution) -> Values:
     """The Shannon entropy in nats, -sum q log q; shapes (..., outcomes) give (...)."""
     q = distribution("q", q)
     return -xlogy(q, q).sum(axis=-1)
 
 
+@in_own_precision
 def effective_number(q: Distribution) -> Values:
     """The effective number of outcomes, e^entropy: n for the uniform law on n outcomes."""
     return np.exp(entropy(q))

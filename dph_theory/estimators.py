@@ -14,7 +14,16 @@ import sympy
 
 from .binary_reward import filtered
 from .fdivergence import FDivergence
-from .numeric.arrays import Distribution, Mask, Scalars, distribution, mask, real, together
+from .numeric.arrays import (
+    Distribution,
+    Mask,
+    Scalars,
+    distribution,
+    in_own_precision,
+    mask,
+    positive,
+    together,
+)
 from .numeric.balls import Values, exp_remainder, is_ball, log_ratio, trailing
 from .numeric.compiled import compiled
 from .support.errors import argument_error
@@ -40,16 +49,19 @@ class Estimator:
         """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
         return _evaluate(sympy.diff(self.expression, x), log_ratios)
 
+    @in_own_precision
     def expected_value(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
         pi, ref = _positive_pair(pi, ref)
         return (pi * self.on_samples(_log_ratio(pi, ref))).sum(axis=-1)
 
+    @in_own_precision
     def loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
         pi, ref = _positive_pair(pi, ref)
         return _score_mean(pi, self.slope(_log_ratio(pi, ref)))
 
+    @in_own_precision
     def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
 
@@ -59,6 +71,7 @@ class Estimator:
         log_ratios = _log_ratio(pi, ref)
         return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
+    @in_own_precision
     def reward_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
         pi, ref = _positive_pair(pi, ref)
@@ -125,6 +138,7 @@ class Moments(NamedTuple):
     variance: Values
 
 
+@in_own_precision
 def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
     """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
     pi, ref = _positive_pair(pi, ref)
@@ -133,6 +147,7 @@ def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution)
     return _moments(ref, value)
 
 
+@in_own_precision
 def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
     """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online (theory B8)."""
     pi, ref = _positive_pair(pi, ref)
@@ -146,6 +161,7 @@ def _moments(law: Values, value: Values) -> Moments:
     return Moments(mean, (law * np.square(value - trailing(mean, 1))).sum(axis=-1))
 
 
+@in_own_precision
 def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> Values:
     """The alpha-DPG reward R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, shape (..., outcomes); alpha > 0.
 
@@ -153,17 +169,18 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
     Source: kruszewski2026whatever.
     """
     pi, base = distribution("pi", pi), distribution("base", base)
-    valid, alpha = mask("valid", valid, base), real("alpha", alpha, above=0)
+    valid, alpha = mask("valid", valid, base), trailing(positive("alpha", alpha), 1)
     target = filtered(base, valid)
     if np.asarray((pi == 0) & (target > 0)).astype(bool).any():
         raise argument_error(
             "pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere"
         )
-    ratio = target / np.where(pi == 0, 1 + 0 * pi, pi)
-    power = np.where(ratio == 0, 0 * ratio, np.where(ratio == 0, 1 + 0 * ratio, ratio) ** trailing(alpha, 1))
-    return (power - 1) / trailing(alpha, 1)
+    paid = np.asarray(target > 0).astype(bool)
+    log_ratios = _log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
+    return np.where(paid, np.expm1(alpha * log_ratios) / alpha, -1 / alpha)
 
 
+@in_own_precision
 def reward_gradient(pi: Distribution, reward: Scalars) -> Values:
     """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
     return _score_mean(distribution("pi", pi), np.asarray(reward))

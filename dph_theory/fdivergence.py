@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from .numeric.arrays import Distribution, distribution, together
+from .numeric.arrays import Distribution, distribution, in_own_precision, together
 from .numeric.balls import NAN, ONE, ZERO, Values, is_ball, log_ratio
 from .numeric.compiled import compiled
 from .support.errors import argument_error
@@ -93,6 +93,7 @@ class FDivergence:
         """lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
         return sympy.limit(self.expression / u, u, sympy.oo)
 
+    @in_own_precision
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
         """D_f(pi || ref) over the last axis: shapes (..., outcomes) give (...); 0, finite or inf, never nan.
 
@@ -191,6 +192,7 @@ class FDivergence:
             xp.where(x <= 0, slope, _grown(xp, root, other_slope)),
         )
 
+    @in_own_precision
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 

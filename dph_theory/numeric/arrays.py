@@ -4,8 +4,9 @@ A validator returns the value as an array (float64, or balls), or raises a Value
 argument, the offending value and what is allowed.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from flint import arb
@@ -15,8 +16,13 @@ from ..support.errors import argument_error
 from .balls import as_numbers, is_ball
 
 SUM_TOLERANCE = 1e-8
-"""How far a distribution's sum may be from one."""
+"""How far a distribution's sum, or a probability above one, may be from one."""
+_COARSE = {np.dtype(np.float32): 2e-5, np.dtype(np.float16): 8e-3}
+"""The same in these precisions: more than a softmax over 150 000 outcomes misses one by."""
+_WHOLE_BELOW = 2**53
+"""Beyond it float64 does not hold every whole number."""
 
+P, R = ParamSpec("P"), TypeVar("R")
 Nested: TypeAlias = Sequence[Any]
 Scalars: TypeAlias = Shaped[np.ndarray, "..."] | np.generic | float | int | arb | Nested
 """One number, or an array of them with any batch shape."""
@@ -38,7 +44,7 @@ def numbers(name: str, value: Any) -> np.ndarray:
     """Numbers without nan."""
     try:
         array = as_numbers(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise argument_error(name, value, "an array of numbers") from error
     if not is_ball(array) and np.isnan(array).any():
         raise argument_error(name, float("nan"), "numbers only, no nan")
@@ -83,42 +89,80 @@ def rate(name: str, value: Any) -> np.ndarray:
 
 
 def probability(name: str, value: Any) -> np.ndarray:
-    """Probabilities in the closed interval [0, 1]."""
-    return real(name, value, at_least=0, at_most=1)
+    """Probabilities in the closed interval [0, 1]; above one by rounding counts as one."""
+    array = numbers(name, value)
+    if not is_ball(array) and (array > 1).any():
+        array = np.where(array <= 1 + _tolerance(value), np.minimum(array, 1.0), array)
+    return real(name, array, at_least=0, at_most=1)
 
 
 def whole(name: str, value: Any, *, at_least: int) -> np.ndarray:
-    """Whole numbers not below a bound, as int64; balls must be exact integers."""
+    """Whole numbers not below a bound and below 2^53, as int64; balls must be exact integers."""
     array = real(name, value, at_least=at_least)
     balls = is_ball(array)
     integral = np.frompyfunc(lambda x: x.is_integer(), 1, 1)(array) if balls else np.floor(array) == array
     bad = ~np.asarray(integral).astype(bool)
     if bad.any():
         raise argument_error(name, first(array, bad), f"whole numbers, at least {at_least}")
+    large = np.asarray(array >= _WHOLE_BELOW).astype(bool)
+    if large.any():
+        raise argument_error(
+            name, first(array, large), "whole numbers below 2^53: float64 does not hold all beyond"
+        )
     if balls:
         array = np.asarray(np.frompyfunc(lambda x: int(x.unique_fmpz()), 1, 1)(array))
     return array.astype(np.int64)
 
 
 def distribution(name: str, value: Any) -> np.ndarray:
-    """Probabilities over the last axis: non-negative, no nan, summing to one within 1e-8."""
+    """Probabilities over the last axis: non-negative, no nan, summing to one within 1e-8.
+
+    Those in float32 or float16 are held to 2e-5 and 8e-3, and normalised in float64.
+    """
     array = numbers(name, value)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise argument_error(name, value, "needs a last axis of outcomes")
     negative = np.asarray(array < 0).astype(bool)
     if negative.any():
         raise argument_error(name, first(array, negative), "probabilities are not negative")
-    excess = array.sum(axis=-1) - 1
-    off = np.asarray(abs(excess) > SUM_TOLERANCE).astype(bool)
+    total, tolerance = array.sum(axis=-1), _tolerance(value)
+    excess = total - 1
+    off = np.asarray(abs(excess) > tolerance).astype(bool)
     if off.any():
         by = float(first(excess, off))
         index = np.argwhere(off)[0]
         where = f" at batch index {tuple(map(int, index))}" if index.size else ""
         raise ValueError(
             f"{name} sums to {1 + by:.17g}{where}, off by {by:+.3g}: "
-            f"probabilities must sum to one within {SUM_TOLERANCE:g}"
+            f"probabilities must sum to one within {tolerance:g}"
         )
-    return array
+    return array / np.asarray(total)[..., None] if tolerance > SUM_TOLERANCE else array
+
+
+def _tolerance(value: Any) -> float:
+    return _COARSE.get(np.asarray(value).dtype, SUM_TOLERANCE)
+
+
+def in_own_precision(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose arithmetic is in float64, with results in the precision of its coarsest argument.
+
+    float16 and float32 arrays (or tensors) count; results are arrays, or named tuples of them.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = function(*args, **kwargs)
+        held = {np.asarray(a).dtype for a in (*args, *kwargs.values()) if hasattr(a, "dtype")}
+        coarse = max(held & _COARSE.keys(), key=lambda dtype: _COARSE[dtype], default=None)
+        return result if coarse is None else _in_precision(result, coarse)
+
+    return call
+
+
+def _in_precision(result: Any, dtype: np.dtype) -> Any:
+    if isinstance(result, tuple):
+        return type(result)(*(_in_precision(part, dtype) for part in result))
+    return np.asarray(result).astype(dtype)[()]
 
 
 def mask(name: str, value: Any, like: np.ndarray, *, both: bool = False) -> np.ndarray:

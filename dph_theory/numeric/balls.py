@@ -35,7 +35,9 @@ def is_ball(*values: Any) -> bool:
 def as_numbers(value: Any) -> Values:
     """The value as an array of float64, or of balls if it holds balls."""
     array = np.asarray(value)
-    return array if array.dtype == object else array.astype(np.float64, copy=False)
+    # Whole numbers that no machine integer holds, fractions and decimals are objects too.
+    balls = array.dtype == object and any(isinstance(entry, arb) for entry in array.flat)
+    return array if balls else array.astype(np.float64, copy=False)
 
 
 def trailing(value: Any, axes: int) -> Values:

@@ -26,6 +26,14 @@ POLICY, BASE, VALID = (0.3, 0.25, 0.25, 0.2), (0.15, 0.1, 0.45, 0.3), (1, 1, 0, 
 RATES = np.array([0.1, 0.3, 0.6])
 
 
+def test_a_validity_that_rounding_put_above_one_composes():
+    above = np.nextafter(1.0, 2.0)
+    assert kappa(above, 0.5) == kappa(1.0, 0.5)
+    assert mean_validity([above, 0.5], 1.0) == mean_validity([1.0, 0.5], 1.0)
+    with pytest.raises(ValueError, match=r"mu=1\.1 .*\[0, 1\]"):
+        with_validity(1.1, BASE, VALID)
+
+
 def test_mu_beta_values_of_the_theory():
     mu = mu_from_beta(0.25, 0.5)
     assert mu == pytest.approx(0.7112345942276, abs=5e-14)

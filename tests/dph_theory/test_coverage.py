@@ -1,5 +1,6 @@
 from fractions import Fraction
 from math import comb
+from time import process_time
 
 import numpy as np
 import pytest
@@ -45,6 +46,18 @@ def test_pass_at_k_keeps_the_digits_of_small_values():
     assert pass_at_k(10**6, 1, 1) == pytest.approx(1e-6, rel=1e-14)
 
 
+@pytest.mark.parametrize(("n", "c", "k"), [(10**6, 6000, 60), (10**6, 100, 900_000), (3000, 2000, 30)])
+def test_pass_at_k_of_large_samples_is_the_ratio_of_binomials(n, c, k):
+    exact = 1 - Fraction(comb(n - c, k), comb(n, k))
+    assert pass_at_k(n, c, k) == pytest.approx(float(exact), rel=1e-14, abs=0)
+
+
+def test_pass_at_k_of_a_million_samples_is_instant():
+    started = process_time()
+    assert pass_at_k(10**6, [500_000, 6000], [500_000, 6000]) == pytest.approx([1, 1], rel=1e-15)
+    assert process_time() - started < 0.5
+
+
 def test_pass_at_k_in_balls():
     with precision(200):
         exact = pass_at_k(**as_balls(example(n=10, c=3, k=4)))[0]
@@ -61,6 +74,12 @@ def test_exact_pass_at_k_lies_between_p_and_one(p, k):
 def test_exact_pass_at_k_for_small_rates():
     assert exact_pass_at_k(1e-20, 1000) == pytest.approx(1e-17, rel=1e-12)
     assert exact_pass_at_k([0.0, 1.0], 3).tolist() == [0.0, 1.0]
+
+
+def test_a_rate_that_rounding_put_above_one_is_one():
+    above = np.nextafter(1.0, 2.0)
+    assert exact_pass_at_k(above, 3) == 1
+    assert expected_distinct_valid([above, 0.0], (1, 0), 4) == 1
 
 
 @given(q=laws(), valid=verifiers(), k=st.integers(1, 50))
@@ -85,6 +104,10 @@ def test_entropy_and_effective_number():
         (lambda: pass_at_k(10, 2.5, 2), r"c=2\.5 .*whole numbers"),
         (lambda: exact_pass_at_k(1.5, 2), r"p=1\.5 .*\[0, 1\]"),
         (lambda: exact_pass_at_k(0.5, 0), r"k=0"),
+        (lambda: exact_pass_at_k(0.5, 2**63), r"k=9\.22\d*e\+18 .*whole numbers below 2\^53"),
+        (lambda: exact_pass_at_k(0.5, 10**20), r"k=1e\+20 .*whole numbers below 2\^53"),
+        (lambda: exact_pass_at_k(0.5, 10**400), r"k=1000.*an array of numbers"),
+        (lambda: pass_at_k(2**53 + 1, 1, 1), r"n=.*whole numbers below 2\^53"),
         (lambda: expected_distinct_valid((0.5, 0.4), (1, 0), 2), r"q sums to 0\.9"),
     ],
 )

@@ -81,6 +81,13 @@ def test_alpha_dpg_value_of_the_theory():
     assert gradient == pytest.approx((0.415692193817, 0.277128129211, -0.692820323028), abs=5e-13)
 
 
+def test_the_alpha_dpg_reward_tends_to_the_log_ratio_and_keeps_its_digits():
+    pi, base, valid = np.array((0.2, 0.3, 0.5)), (0.3, 0.2, 0.5), (1, 1, 0)
+    limit = np.log(np.array((0.6, 0.4)) / pi[:2])
+    for alpha in (1e-8, 1e-12, 1e-300):
+        assert alpha_dpg_reward(pi, base, valid, alpha)[:2] == pytest.approx(limit, rel=1e-7 + alpha)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

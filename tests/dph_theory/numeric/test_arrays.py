@@ -1,7 +1,22 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from dph_theory.numeric.arrays import distribution, mask, positive, probability, rate, real, together, whole
+from dph_theory import FORWARD_KL
+from dph_theory.binary_reward import excess_kl, valid_mass
+from dph_theory.coverage import entropy, exact_pass_at_k
+from dph_theory.numeric.arrays import (
+    distribution,
+    mask,
+    numbers,
+    positive,
+    probability,
+    rate,
+    real,
+    together,
+    whole,
+)
 
 
 def test_a_distribution_passes_unchanged():
@@ -13,6 +28,41 @@ def test_the_sum_may_be_off_by_rounding_only():
     distribution("pi", [0.5, 0.5 + 9e-9])
     with pytest.raises(ValueError, match=r"pi sums to 1\.0000000.* at batch index \(1,\), off by \+2e-08"):
         distribution("pi", [[0.5, 0.5], [0.5, 0.5 + 2e-8]])
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float16])
+def test_a_softmax_is_a_distribution_in_its_own_precision(precision):
+    logits = np.random.default_rng(0).normal(size=(50, 1000)).astype(precision)
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    law = weights / weights.sum(axis=-1, keepdims=True)
+    assert law.dtype == precision
+    found = distribution("pi", law)
+    assert found.dtype == np.float64
+    assert np.allclose(found.sum(axis=-1), 1, rtol=0, atol=1e-14)
+    assert np.allclose(found, law, rtol=8e-3 if precision == np.float16 else 2e-5, atol=0)
+    with pytest.raises(ValueError, match=r"pi sums to .*within (2e-05|0\.008)"):
+        distribution("pi", law * precision(1.02))
+
+
+def test_results_are_in_the_precision_of_the_coarsest_argument():
+    double = np.array([0.25, 0.75])
+    for precision in (np.float32, np.float16):
+        single = double.astype(precision)
+        assert FORWARD_KL(single, double).dtype == precision
+        assert entropy(q=single).dtype == precision
+        assert {part.dtype for part in excess_kl(double, single, [1, 0])} == {np.dtype(precision)}
+    assert FORWARD_KL(double, double).dtype == np.float64
+    assert exact_pass_at_k(valid_mass(np.array([1 / 3] * 3, dtype=np.float32), [1, 1, 1]), 4) == 1
+
+
+def test_whole_numbers_and_fractions_of_any_kind_are_numbers():
+    assert numbers("x", [10**20, Fraction(1, 2)]).tolist() == [1e20, 0.5]
+
+
+def test_a_probability_above_one_by_rounding_is_one():
+    assert probability("p", [1 + 2.3e-16, 1 + 9e-9, 0.5]).tolist() == [1, 1, 0.5]
+    with pytest.raises(ValueError, match=r"p=1\.00000002 .*\[0, 1\]"):
+        probability("p", 1.00000002)
 
 
 def test_masks_may_be_zeros_and_ones():
