@@ -1,9 +1,14 @@
 """The one `dph` command; each package's own commands are imported only when they are used."""
 
 import importlib
+import os
+import sys
 from typing import Any, NamedTuple
 
 import click
+
+INTERRUPTED, UNREAD = 130, 141
+"""The exit codes of Ctrl-C, and of output that nobody reads any more (as in `dph verify | head -1`)."""
 
 
 class _Command(NamedTuple):
@@ -83,7 +88,17 @@ class _Lazy(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         # Commands import what is heavy when they run: what is missing may show only here.
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # What is still to be flushed at the exit goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(UNREAD) from None
         except ModuleNotFoundError as error:
             if ctx.invoked_subcommand is None:
                 raise

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dph_theory.support import terminal
-from dph_theory.support.files import write_json
+from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.progress import Progress
 
 from .models.versions import check_versions
@@ -22,7 +22,7 @@ from .recipe.schema import Recipe, load_recipe
 
 WRONG = 2
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
-_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_OUTPUT = terminal.OutputFile()
 _config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
 _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
@@ -82,7 +82,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 @click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
     """Check the records of runs, and hold what they measured against the theory's predictions."""
-    with _stage("nothing was written") as (console, _):
+    with _stage("nothing was written", json_path) as (console, _):
         from .comparison.table import compare
 
         comparison = compare(runs)
@@ -139,7 +139,7 @@ def laws_command(
     json_path: Path | None,
 ) -> None:
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
-    with _stage(f"finished runs are kept in {folder}") as (console, progress):
+    with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
         from .laws.experiments import EXPERIMENTS, quick_runs, record_runs
         from .laws.record import HEADERS, table_rows
@@ -170,16 +170,23 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 
 @contextmanager
-def _stage(kept: str) -> Iterator[tuple[Console, Progress]]:
-    """A console and a progress callable; errors in words. Of several processes only the first one prints."""
+def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Progress]]:
+    """A console and a progress callable; errors in words. Of several processes only the first one prints.
+
+    Where the file written is standard output, the console is standard error.
+    """
     first = os.environ.get("RANK", "0") == "0"
-    console, errors = (terminal.console(stderr=stderr, quiet=not first) for stderr in (False, True))
+    console, errors = (
+        terminal.console(stderr=stderr, quiet=not first) for stderr in (written == STANDARD_OUTPUT, True)
+    )
     with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
             yield console, bars if errors.is_terminal else _lines(errors)
         except KeyboardInterrupt:
             _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
             sys.exit(terminal.INTERRUPTED)
+        except BrokenPipeError:
+            raise
         except (ValueError, RuntimeError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)

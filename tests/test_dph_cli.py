@@ -1,9 +1,11 @@
 import importlib
+import os
 import subprocess
 import sys
 import types
 
 import click
+import pytest
 from click.testing import CliRunner
 
 import dph_cli
@@ -45,6 +47,34 @@ def test_an_unknown_command_is_wrong_usage():
     )
     assert done.returncode == 2
     assert "No such command 'fly'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "errors"),
+    [
+        ("raise KeyboardInterrupt", 130, "interrupted\n"),
+        ("print('word\\n' * 100_000)", 141, ""),
+        ("print('word')", 141, ""),
+        ("import dph_theory.support.terminal as t; t.console().print('word')", 141, ""),
+    ],
+)
+def test_interrupts_and_closed_pipes_have_their_own_exit_codes_and_no_noise(code, status, errors, tmp_path):
+    """Here the command is interrupted, or prints, while it is being imported."""
+    (tmp_path / "needy_module.py").write_text(code + "\nimport click\nneedy = click.Command('needy')\n")
+    run = "import dph_cli as d; d.COMMANDS['needy'] = d._Command('needy_module', 'needy', ''); d.main(['needy'])"
+    reader, writer = os.pipe()
+    os.close(reader)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", run],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (status, errors)
 
 
 def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monkeypatch):

@@ -11,13 +11,13 @@ import click
 from rich.table import Table
 
 from dph_theory.support import terminal
-from dph_theory.support.files import write_json
+from dph_theory.support.files import STANDARD_OUTPUT, write_json
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
-_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+_FILE = terminal.OutputFile()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _seed = click.option(
@@ -81,7 +81,6 @@ def styles(
 @_quick
 def filtering(path: Path | None, seed: int, quick: bool) -> None:
     """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
-    _check_parent("--json", path)
     from .filtering import GRAMMARS, distances
 
     found = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
@@ -92,7 +91,7 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
     for row in found:
         nats = (row.filtering, row.local, row.local_to_filtered, row.filtered_to_local)
         table.add_row(row.grammar, str(row.length), *(f"{value:.3f}" for value in nats))
-    terminal.console().print(table)
+    terminal.console(stderr=path == STANDARD_OUTPUT).print(table)
 
 
 @toy.command(name="all")
@@ -123,7 +122,6 @@ def _run_one(
     earlier: list[Path] | None = None,
 ) -> None:
     """Run an experiment, write its record, print its tables and findings; exit 130 if interrupted."""
-    _check_parent("--json", path)
     _check_parent("--folder", folder)
     experiment = importlib.import_module(f"toy_lm.{name}")
     try:
@@ -138,7 +136,7 @@ def _run_one(
     except KeyboardInterrupt:
         terminal.console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
         sys.exit(terminal.INTERRUPTED)
-    console = terminal.console()
+    console = terminal.console(stderr=path == STANDARD_OUTPUT)
     for table in experiment.tables(record):
         console.print(table)
     for sentence in record["findings"]:

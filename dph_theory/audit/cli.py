@@ -14,14 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..support import terminal
-from ..support.files import write_json, write_text
+from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .page import dead_zone_words, match_words, minimiser_words, page, variance_words
 from .report import SAMPLES, AuditReport
 
 _FORM = "FILE.py:function"
-_OUTPUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_OUTPUT = terminal.OutputFile()
 
 
 @click.command(name="audit", short_help="Tell what a loss really descends.")
@@ -47,7 +47,7 @@ def audit_command(
     (batch, tokens), that returns a scalar. Exits 0 if it could be audited, 1 if it could be evaluated on no
     problem, 2 for wrong usage.
     """
-    _check_usage(target, samples, catalogue, json_path, page_path)
+    _check_usage(target, samples, catalogue, page_path)
     try:
         if catalogue:
             sys.exit(_audit_all(seed, json_path, page_path))
@@ -57,18 +57,13 @@ def audit_command(
         sys.exit(terminal.INTERRUPTED)
 
 
-def _check_usage(
-    target: str | None, samples: str | None, catalogue: bool, json_path: Path | None, page_path: Path | None
-) -> None:
+def _check_usage(target: str | None, samples: str | None, catalogue: bool, page_path: Path | None) -> None:
     if catalogue == (target is not None):
         raise click.UsageError(f"give either a loss to audit, as {_FORM}, or --catalogue")
     if catalogue and samples is not None:
         raise click.UsageError("--samples goes with a loss of yours: the catalogue says them for each form")
     if page_path is not None and not catalogue:
         raise click.UsageError("--page goes with --catalogue: the page is about the published forms")
-    for option, path in (("--json", json_path), ("--page", page_path)):
-        if path is not None and not path.parent.is_dir():
-            raise click.UsageError(f"{option} {path}: the folder {path.parent} does not exist")
 
 
 def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> int:
@@ -79,10 +74,12 @@ def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> 
             report = audit(loss, samples=samples, seed=seed)
         except ValueError as error:
             raise click.UsageError(f"{target}: {error}") from error
+        except SystemExit as error:
+            raise click.UsageError(f"{target}: the loss called sys.exit({error.code!r})") from error
         bars("auditing", 1, 1, target)
     if json_path is not None:
         write_json(json_path, report.as_json())
-    console = terminal.console()
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     _print_verdict(console, report)
     console.print(_findings(report))
     return int(_failed(report))
@@ -99,10 +96,10 @@ def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int
         write_json(json_path, [_with_form(report) for report in reports])
     if page_path is not None:
         write_text(page_path, page(reports))
-    console = terminal.console()
+    console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
     for report in reports:
         _print_verdict(console, report)
-    console.print(_overview(reports))
+    console.print(_overview(console, reports))
     failed = sum(_failed(report) for report in reports)
     console.print(f"{len(reports)} forms audited, {failed} could not be evaluated", highlight=False)
     return int(failed == len(reports))
@@ -136,6 +133,8 @@ def _imported(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise click.UsageError(f"{path} could not be imported: it called sys.exit({error.code!r})") from error
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         raise click.UsageError(f"{path} could not be imported: {what}") from error
@@ -187,7 +186,7 @@ def _findings(report: AuditReport) -> Table:
     return table
 
 
-def _overview(reports: Sequence[AuditReport]) -> Table:
+def _overview(console: Console, reports: Sequence[AuditReport]) -> Table:
     headers = (
         "form",
         "samples",
@@ -198,9 +197,8 @@ def _overview(reports: Sequence[AuditReport]) -> Table:
         "variance",
         "dead zones",
     )
-    table = Table(*headers, pad_edge=False)
-    for report in reports:
-        cells = (
+    rows = [
+        (
             report.loss,
             report.samples,
             match_words(report.value),
@@ -210,5 +208,7 @@ def _overview(reports: Sequence[AuditReport]) -> Table:
             variance_words(report),
             dead_zone_words(report),
         )
-        table.add_row(*(escape(cell) for cell in cells))
-    return table
+        for report in reports
+    ]
+    rows = [tuple(map(escape, cells)) for cells in rows]
+    return terminal.fitted(console, headers, rows, keep=("form", "gradient descends"))

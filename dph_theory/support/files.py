@@ -4,11 +4,13 @@ import json
 import math
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+STANDARD_OUTPUT = Path("-")
 SHORT, PLAIN = 800, 4000
 """The most characters of a line with something nested, and of one with plain values alone."""
 
@@ -17,8 +19,9 @@ SHORT, PLAIN = 800, 4000
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, for a file that takes its place once it is whole and on the disk.
 
-    If the block raises, the temporary file is removed, and what was at `path` stays.
+    If the block raises, the temporary file is removed, and what was at `path` stays. A link is followed.
     """
+    path = path.resolve()
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary
@@ -31,7 +34,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write the bytes; the old file stays until the new one is whole."""
+    """Write the bytes; the old file stays until the new one is whole.
+
+    What is no regular file, such as a device or a named pipe, is written into; "-" is standard output.
+    """
+    if path == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 

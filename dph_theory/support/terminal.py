@@ -1,10 +1,19 @@
-"""What the commands share at a terminal: their console, their progress bars, the code of Ctrl-C."""
+"""What the commands share at a terminal: console, tables, progress bars, files to write, code of Ctrl-C."""
 
+import os
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from .files import STANDARD_OUTPUT
 
 INTERRUPTED = 130
 """What a command exits with that was interrupted."""
@@ -12,12 +21,65 @@ PIPED_WIDTH = 150
 """Piped output has no width of its own; tables need this much not to wrap every cell."""
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Called while the error is handled; rich would exit with 1.
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False, **options: Any) -> Console:
     """A rich Console, PIPED_WIDTH wide where it is no terminal; options are Console's."""
-    found = Console(stderr=stderr, **options)
+    found = _Console(stderr=stderr, **options)
     if not found.is_terminal:
         found.width = PIPED_WIDTH
     return found
+
+
+def fitted(
+    on: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], keep: Collection[str], **options: Any
+) -> Table:
+    """A table as wide as the console: of the columns not to `keep` the last ones are left out until it fits.
+
+    A row of a single cell begins a section; options are Table's.
+    """
+    chosen = list(range(len(headers)))
+    while True:
+        table = Table(*(headers[column] for column in chosen), pad_edge=False, **options)
+        for row in rows:
+            if len(row) == 1:
+                table.add_section()
+            table.add_row(*(row if len(row) == 1 else (row[column] for column in chosen)))
+        spare = [column for column in chosen if headers[column] not in keep]
+        if not spare or Measurement.get(on, on.options.update(max_width=10_000), table).minimum <= on.width:
+            return table
+        chosen.remove(spare[-1])
+
+
+class OutputFile(click.ParamType):
+    """A file to write, refused before the work begins if that cannot be; "-" is standard output."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, as given."""
+        path = Path(value)
+        folder = path.resolve().parent
+        if path == STANDARD_OUTPUT:
+            return path
+        if path.is_dir():
+            self.fail(f"{path} is a folder", param, ctx)
+        if path.exists() and not os.access(path, os.W_OK):
+            self.fail(f"{path} is not writable", param, ctx)
+        if path.exists() and not path.is_file():
+            return path
+        if not folder.is_dir():
+            self.fail(f"{path}: the folder {folder} does not exist", param, ctx)
+        try:
+            # What is written stands beside the path until it is whole.
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            self.fail(f"{path}: in {folder} nothing can be written ({error.strerror})", param, ctx)
+        return path
 
 
 class Bars:

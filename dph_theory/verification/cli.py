@@ -13,7 +13,7 @@ from rich.table import Table
 from ..references import REFERENCES
 from ..statement.theorem import Theorem, Verdict
 from ..support import terminal
-from ..support.files import write_json
+from ..support.files import STANDARD_OUTPUT, write_json
 from ..theorems import THEOREMS
 from .checks import CHECKS
 from .run import INSTANCES, QUICK_INSTANCES, Report, Settings, select
@@ -40,10 +40,7 @@ _STYLE = {
 )
 @click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
 @click.option(
-    "--json",
-    "path",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the reports there.",
+    "--json", "path", type=terminal.OutputFile(), help='Write the reports there; "-" is standard output.'
 )
 def verify(
     names: tuple[str, ...],
@@ -54,7 +51,7 @@ def verify(
     quick: bool,
     path: Path | None,
 ) -> None:
-    """Check every theorem of the registry (or those NAMEd; "A5" stands for all whose name starts so).
+    """Check every theorem of the registry (or those NAMEd; "A" and "A5" stand for all whose names begin so).
 
     Exits 0 if every verdict is the expected one and every false neighbour was refuted, 1 if not, 2 for
     wrong usage.
@@ -65,11 +62,9 @@ def verify(
         settings = Settings(chosen, instances or (QUICK_INSTANCES if quick else INSTANCES), seed, quick)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if path is not None and not path.parent.is_dir():
-        raise click.UsageError(f"--json {path}: the folder {path.parent} does not exist")
-    console = terminal.console()
+    console = terminal.console(stderr=path == STANDARD_OUTPUT)
     if listing:
-        console.print(_listing(theorems))
+        console.print(_listing(console, theorems))
         return
     try:
         reports = _run_with_progress(theorems, settings)
@@ -78,7 +73,7 @@ def verify(
         sys.exit(terminal.INTERRUPTED)
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
-    console.print(_table(reports))
+    console.print(_table(console, reports))
     _print_remarks(console, reports)
     console.print(_last_line(theorems, reports))
     sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
@@ -97,11 +92,10 @@ def _run_with_progress(theorems: list[Theorem], settings: Settings) -> list[Repo
         )
 
 
-def _listing(theorems: list[Theorem]) -> Table:
-    table = Table("theorem", "source", "expected", "statement", box=None, pad_edge=False)
-    for theorem in theorems:
-        table.add_row(theorem.name, str(theorem.source), theorem.expected, theorem.title)
-    return table
+def _listing(console: Console, theorems: list[Theorem]) -> Table:
+    headers = ("theorem", "source", "expected", "statement")
+    rows = [(t.name, str(t.source), t.expected, t.title) for t in theorems]
+    return terminal.fitted(console, headers, rows, keep=("theorem", "statement"), box=None)
 
 
 def _by_paper(reports: list[Report]) -> dict[str, list[Report]]:
@@ -110,7 +104,7 @@ def _by_paper(reports: list[Report]) -> dict[str, list[Report]]:
     return {key: group for key, group in grouped.items() if group}
 
 
-def _table(reports: list[Report]) -> Table:
+def _table(console: Console, reports: list[Report]) -> Table:
     headers = (
         "theorem",
         "source",
@@ -121,13 +115,10 @@ def _table(reports: list[Report]) -> Table:
         "neighbours",
         "seconds",
     )
-    table = Table(*headers, pad_edge=False)
+    rows: list[tuple[str, ...]] = []
     for key, group in _by_paper(reports).items():
-        table.add_section()
-        table.add_row(f"[bold]{key}[/]")
-        for report in group:
-            table.add_row(*_row(report))
-    return table
+        rows += [(f"[bold]{key}[/]",), *map(_row, group)]
+    return terminal.fitted(console, headers, rows, keep=("theorem", "verdict"))
 
 
 def _row(report: Report) -> tuple[str, ...]:

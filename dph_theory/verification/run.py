@@ -4,6 +4,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -112,24 +113,30 @@ class Report:
 
 
 def select(names: Sequence[str]) -> list[Theorem]:
-    """The theorems with these names, or whose names begin with one of them ("A5" finds "A5.validity").
+    """The theorems with these names, or of these groups and families ("A5", "A" find "A5.validity").
 
-    All of them for no name. Raises ValueError for an unknown name, listing the known ones.
+    All of them for no name. Raises ValueError for an unknown name, with the nearest ones.
     """
     if not names:
         return list(THEOREMS.values())
     chosen: dict[str, Theorem] = {}
     for name in names:
         wanted = name.lower()
-        found = {
-            k: t for k, t in THEOREMS.items() if k.lower() == wanted or k.lower().startswith(wanted + ".")
-        }
+        found = {k: t for k, t in THEOREMS.items() if wanted in _selected_by(k)}
         if not found:
+            known = {key.lower(): key for key in THEOREMS}
+            nearest = [known[key] for key in get_close_matches(wanted, known, cutoff=0)]
             raise argument_error(
-                "theorem", name, f"known names are {', '.join(THEOREMS)}, or a prefix such as A5"
+                "theorem", name, f"the nearest names are {', '.join(nearest)}; A5 and A select all of theirs"
             )
         chosen |= found
     return [theorem for theorem in THEOREMS.values() if theorem.name in chosen]
+
+
+def _selected_by(name: str) -> tuple[str, str, str]:
+    """What selects a theorem, in small letters: its name, its group, its family."""
+    name = name.lower()
+    return name, name.partition(".")[0], name[0]
 
 
 def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:

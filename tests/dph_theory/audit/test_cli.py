@@ -29,6 +29,9 @@ def unreduced(log_pi, log_ref):
 
 def needs_logits(log_pi, logits):
     return log_pi.mean()
+
+def leaves(log_pi):
+    raise SystemExit("done")
 """
 
 
@@ -89,10 +92,12 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
         (("my_losses.py",), "the colon is missing"),
         (("my_losses.py:",), "as FILE.py:function"),
         (("absent.py:k3",), "there is no file absent.py"),
-        (("my_losses.py:k4",), "found in it: k3, scaled, unreduced, needs_logits"),
+        (("my_losses.py:k4",), "found in it: k3, scaled, unreduced, needs_logits, leaves"),
         (("my_losses.py:SCALE",), "has no callable 'SCALE'"),
         (("my_losses.py:needs_logits",), "loss parameter='logits' is not allowed"),
         (("broken.py:k3",), "could not be imported: ZeroDivisionError"),
+        (("leaving.py:k3",), "could not be imported: it called sys.exit(3)"),
+        (("my_losses.py:leaves",), "the loss called sys.exit('done')"),
         (("notes.txt:k3",), "must end in .py"),
         (("my_losses.py:k3", "--samples", "teacher"), "'policy', 'old_policy', 'reference', 'filtered'"),
         (("my_losses.py:k3", "--seed", "-1"), "--seed"),
@@ -103,6 +108,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
 )
 def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "leaving.py").write_text("import sys; sys.exit(3)\n")
     (tmp_path / "notes.txt").write_text("no code\n")
     done = dph(*arguments, cwd=tmp_path)
     assert done.returncode == 2, done.stdout

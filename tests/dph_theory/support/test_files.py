@@ -65,6 +65,34 @@ def test_it_has_the_mode_of_any_new_file(tmp_path):
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
 
 
+def test_a_link_is_followed_and_stays(tmp_path):
+    (tmp_path / "target.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("target.json")
+    write_json(tmp_path / "link.json", [1])
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "target.json").read_text() == "[1]\n"
+
+
+def test_what_is_no_regular_file_is_written_into(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_json(pipe, [1])
+    assert pipe.is_fifo()
+    assert os.read(reader, 100) == b"[1]\n"
+    os.close(reader)
+    (tmp_path / "null").symlink_to(os.devnull)
+    write_json(tmp_path / "null", [1])
+    assert Path(os.devnull).is_char_device()
+
+
+def test_a_dash_is_standard_output(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    write_json(Path("-"), [1])
+    assert capfdbinary.readouterr().out == b"[1]\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_block_that_raises_leaves_nothing(tmp_path):
     def half_written():
         with replacing(tmp_path / "a.bin") as part:

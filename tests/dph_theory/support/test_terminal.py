@@ -1,6 +1,10 @@
 import io
+import os
 
-from dph_theory.support.terminal import PIPED_WIDTH, Bars, console
+import click
+import pytest
+
+from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, console, fitted
 
 
 def test_piped_output_is_wide_enough_for_the_tables():
@@ -14,6 +18,56 @@ def test_a_terminal_keeps_its_own_width():
 def test_errors_go_to_their_own_stream():
     assert console(stderr=True).stderr
     assert not console().stderr
+
+
+def test_of_a_table_that_is_too_wide_the_last_columns_go_first():
+    headers, rows = (
+        ("name", "source", "verdict", "seconds"),
+        [("a section",), ("A" * 15, "paper", "HOLDS", "1")],
+    )
+    for width, shown in (
+        (60, headers),
+        (38, headers[:3]),
+        (28, ("name", "verdict")),
+        (5, ("name", "verdict")),
+    ):
+        on = console(file=io.StringIO(), force_terminal=True, width=width)
+        assert [c.header for c in fitted(on, headers, rows, keep=("name", "verdict")).columns] == list(shown)
+
+
+def test_a_pipe_that_nobody_reads_is_an_error_of_its_own():
+    reader, writer = os.pipe()
+    os.close(reader)
+    stream = os.fdopen(writer, "w")
+    with pytest.raises(BrokenPipeError):
+        console(file=stream).print("word")
+    with pytest.raises(BrokenPipeError):
+        stream.close()
+
+
+@pytest.mark.parametrize("name", ["-", "new.json", "old.json", "link.json", "/dev/null"])
+def test_a_file_that_can_be_written_is_given_back_untouched(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("old.json")
+    assert str(OutputFile().convert(name, None, None)) == name
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing/x.json", "the folder .*missing does not exist"),
+        ("here", "here is a folder"),
+        ("/proc/x.json", "nothing can be written"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    with pytest.raises(click.BadParameter, match=message):
+        OutputFile().convert(name, None, None)
 
 
 def test_bars_say_what_is_done_and_how_far():

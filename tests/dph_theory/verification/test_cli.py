@@ -64,6 +64,12 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
     assert "1 have none of the selected checks, or need torch (pip install -e '.[toy]')" in last
 
 
+def test_reports_on_standard_output_stand_alone():
+    done = dph("verify", "A8", "--checks", "symbolic", "--json", "-")
+    assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.decomposition", "A8.frontier"]
+    assert "2 theorems" in done.stderr
+
+
 def test_the_list_names_every_theorem():
     from dph_theory.theorems import THEOREMS
 
@@ -74,7 +80,8 @@ def test_the_list_names_every_theorem():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("Z9",), "known names are A1"),
+        (("A5.validty",), "the nearest names are A5.validity, "),
+        (("Z9",), "the nearest names are "),
         (("--checks", "guess"), "one of symbolic, numeric, adversarial, certified"),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
