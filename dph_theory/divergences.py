@@ -18,6 +18,11 @@ from .numeric.balls import Values, exp_remainder
 from .support.errors import argument_error
 
 
+def _x_exp(xp: Any, x: Any) -> Any:
+    """The product x e^x, 0 at -inf."""
+    return xp.clip(x, -1000.0, None) * xp.exp(x)
+
+
 def _forward(xp: Any, x: Any) -> tuple[Any, Any]:
     return exp_remainder(x, xp), xp.expm1(x)
 
@@ -26,7 +31,7 @@ def _reverse(xp: Any, x: Any) -> tuple[Any, Any]:
     # u log u - u + 1 = e^x (e^-x - 1 + x): the left form away from 0, the right one near it.
     near = x > -0.5
     near_zero = xp.exp(x) * exp_remainder(-xp.where(near, x, xp.zeros_like(x)), xp)
-    return xp.where(near, near_zero, x * xp.exp(x) - xp.expm1(x)), x * xp.exp(x)
+    return xp.where(near, near_zero, _x_exp(xp, x) - xp.expm1(x)), _x_exp(xp, x)
 
 
 def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
@@ -36,9 +41,9 @@ def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
     half = xp.where(near, x, xp.zeros_like(x)) / 2
     t = xp.tanh(half)
     odds = xp.exp(x)
-    away = math.log(2.0) - xp.log1p(odds) + x * odds / (1 + odds)
+    away = math.log(2.0) - xp.log1p(odds) + _x_exp(xp, x) / (1 + odds)
     bracket = xp.where(near, half * t + xp.log1p(-t * t) / 2, away)
-    return (1 + odds) * bracket, odds * (x - xp.log1p(xp.expm1(x) / 2))
+    return (1 + odds) * bracket, odds * (xp.clip(x, -1000.0, None) - xp.log1p(xp.expm1(x) / 2))
 
 
 def _hellinger(xp: Any, x: Any) -> tuple[Any, Any]:
@@ -76,7 +81,7 @@ REVERSE_KL: FDivergence = FDivergence(
     _reverse,
     reverse=lambda: FORWARD_KL,
     formula="KL(pi || ref), f(u) = u log u",
-    printed=lambda xp, x: (x * xp.exp(x), (1 + x) * xp.exp(x)),
+    printed=lambda xp, x: (_x_exp(xp, x), (1 + xp.clip(x, -1000.0, None)) * xp.exp(x)),
 )
 """KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
 

@@ -103,8 +103,16 @@ def mean_on_filtered(
 ) -> Values:
     """E_{p_*}[loss(u)], u = pi/base: an average over correct samples only, shape (...)."""
     # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
-    ratio = np.where(valid, np.asarray(pi) / base, 0 * np.asarray(pi) + 1)
-    return (filtered(base, valid) * loss(ratio)).sum(axis=-1)
+    ratio = ratio_where(np.asarray(valid).astype(bool), np.asarray(pi), np.asarray(base))
+    with np.errstate(divide="ignore"):
+        losses = loss(ratio)
+    return (filtered(base, valid) * losses).sum(axis=-1)
+
+
+def ratio_where(where: Values, pi: Values, base: Values) -> Values:
+    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
+    where = where & np.asarray(base != 0).astype(bool)
+    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
 
 
 def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:

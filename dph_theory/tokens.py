@@ -12,6 +12,7 @@ import numpy as np
 
 from .binary_reward import filtered
 from .divergences import each
+from .estimators import ratio_where
 from .fdivergence import FDivergence
 from .numeric.balls import Values
 
@@ -36,7 +37,7 @@ def token_divergence(
     divergence: FDivergence, pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
 ) -> Values:
     """The first token's D_f plus E_{x ~ ref} of the second's given x; for forward KL the sequences' own."""
-    later = (ref_first * divergence(pi_second, ref_second)).sum(axis=-1)
+    later = _mean(ref_first, divergence(pi_second, ref_second))
     return divergence(pi_first, ref_first) + later
 
 
@@ -44,7 +45,7 @@ def on_policy_token_divergence(
     divergence: FDivergence, pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
 ) -> Values:
     """The same with prefixes x sampled from the policy; for reverse KL the sequences' own."""
-    later = (pi_first * divergence(pi_second, ref_second)).sum(axis=-1)
+    later = _mean(pi_first, divergence(pi_second, ref_second))
     return divergence(pi_first, ref_first) + later
 
 
@@ -91,10 +92,18 @@ def filtered_token_loss(
     """
     correct = valid.reshape(base_second.shape)
     # Tokens of no correct sequence have no weight; a ratio of one there keeps every policy finite.
-    first = np.where(correct.any(axis=-1), pi_first / base_first, 0 * base_first + 1)
-    second = np.where(correct, pi_second / base_second, 0 * base_second + 1)
+    first = ratio_where(np.any(correct, axis=-1), pi_first, base_first)
+    second = ratio_where(correct, pi_second, base_second)
     target = filtered(sequences(base_first, base_second), valid)
-    return (target * (loss(first)[..., None] + loss(second)).reshape(target.shape)).sum(axis=-1)
+    with np.errstate(divide="ignore"):
+        losses = loss(first)[..., None] + loss(second)
+    return _mean(target, losses.reshape(target.shape))
+
+
+def _mean(law: Values, values: Values) -> Values:
+    """The mean over the last axis, in which infinite values without mass do not count."""
+    with np.errstate(invalid="ignore"):
+        return np.where(law == 0, 0 * law, law * values).sum(axis=-1)
 
 
 def success_and_failure(first: Values, second: Values, reward: Values) -> Values:

@@ -61,7 +61,8 @@ def test_an_unknown_command_is_wrong_usage():
 def test_interrupts_and_closed_pipes_have_their_own_exit_codes_and_no_noise(code, status, errors, tmp_path):
     """Here the command is interrupted, or prints, while it is being imported."""
     (tmp_path / "needy_module.py").write_text(code + "\nimport click\nneedy = click.Command('needy')\n")
-    run = "import dph_cli as d; d.COMMANDS['needy'] = d._Command('needy_module', 'needy', ''); d.main(['needy'])"
+    mounted = "d.COMMANDS['needy'] = d._Command('needy_module', 'needy', '')"
+    run = f"import dph_cli as d; {mounted}; d.main(['needy'])"
     reader, writer = os.pipe()
     os.close(reader)
     path = os.pathsep.join([str(tmp_path), *sys.path])

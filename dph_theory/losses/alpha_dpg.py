@@ -64,4 +64,6 @@ def _log_ratio(
         raise argument_error("log_base_rate", log_base_rate.max().item(), "log-probabilities, at most 0")
     dtype = working_dtype(*tensors.values())
     pi, base, rate = (tensor.detach().to(dtype) for tensor in tensors.values())
-    return torch.where(valid, base - rate[..., None] - pi, 0.0), valid
+    # Where the base has no mass neither has p_*, whatever the policy has.
+    ratio = torch.where(base == -math.inf, -math.inf, base - rate[..., None] - pi)
+    return torch.where(valid, ratio, 0.0), valid

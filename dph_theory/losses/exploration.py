@@ -8,6 +8,7 @@ from torch import Tensor
 from ..support.errors import argument_error
 from .inputs import LEVELS, TokenMask, Tokens, choice, floats, number, token_batch
 from .reductions import at_level, weighted_sum, weights, working_dtype
+from .terms import log_ratio
 
 
 def ppo_clip_loss(
@@ -44,7 +45,7 @@ def ppo_clip_loss(
     def surrogate(log_pi: Tensor, log_old: Tensor, advantage: Tensor) -> tuple[Tensor, Tensor]:
         # min(r A, clip(r) A) bounds r from above where A > 0 and from below where A < 0. Bounding log r
         # before the exponential keeps infinities of the side not chosen out of value and slope.
-        x = torch.where(advantage == 0, 0.0, log_pi - log_old)
+        x = torch.where(advantage == 0, 0.0, log_ratio(log_pi, log_old))
         least, most = torch.full_like(x, -math.inf), torch.full_like(x, high)
         least[advantage < 0] = low
         most[advantage < 0] = ceiling

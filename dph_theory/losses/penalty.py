@@ -9,7 +9,7 @@ from torch import Tensor
 from ..divergences import FORWARD_KL, REVERSE_KL
 from .inputs import TokenMask, Tokens, choice, token_batch
 from .reductions import clear, weighted_sum, weights, working_dtype
-from .terms import generator
+from .terms import generator, log_ratio
 
 Estimate: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """(log_pi, log_ref) or (log_pi, log_ref, log_old) to the estimate and its derivative in log_pi."""
@@ -56,32 +56,33 @@ def kl_penalty(
 
 
 def _k1(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
-    return log_pi - log_ref, torch.ones_like(log_pi)
+    return log_ratio(log_pi, log_ref), torch.ones_like(log_pi)
 
 
 def _k2(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
-    x = log_pi - log_ref
+    x = log_ratio(log_pi, log_ref)
     return (x * x).mul_(0.5), x
 
 
 def _k3(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
-    value, slope = _FORWARD(log_ref - log_pi)
+    value, slope = _FORWARD(log_ratio(log_ref, log_pi))
     return value, -slope
 
 
 def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Tensor, Tensor]:
     # With w = log(pi/pi_old): value e^w k3(x), and since k3 + dk3/dx = x, slope e^w x. For x < 0 the e^-x
     # of k3 goes into the exponent, where it may cancel w: k3(x) = e^-x ((x-1)e^x + 1).
-    x, w = log_pi - log_ref, log_pi - log_old
+    x, w = log_ratio(log_pi, log_ref), log_ratio(log_pi, log_old)
     behind = _REVERSE(x.clamp(max=0))[0]
     ahead = _FORWARD(-x.clamp(min=0))[0]
-    return _grown(w - x.clamp(max=0), behind + ahead), _grown(w, x)
+    exponent = torch.where(log_pi == -torch.inf, log_ratio(log_ref, log_old), w - x.clamp(max=0))
+    return _grown(exponent, behind + ahead), _grown(w, x)
 
 
 def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
-    """The product e^exponent factor, 0 where the factor is, and no sooner infinite than it."""
+    """The product e^exponent factor, 0 where either is, and no sooner infinite than it."""
     root = (exponent / 2).exp_()
-    return torch.where(factor == 0, 0.0, root * (root * factor))
+    return torch.where((factor == 0) | (root == 0), 0.0, root * (root * factor))
 
 
 ESTIMATES: dict[str, Estimate] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}

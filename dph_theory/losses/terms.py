@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from ..fdivergence import FDivergence
@@ -14,6 +15,11 @@ def generator(divergence: FDivergence, gauge: str | float) -> Kernel:
     A number as gauge may cancel most of f, which float32 would not survive.
     """
     return partial(_in_float64, divergence, gauge)
+
+
+def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
+    """log(pi/ref), 0 where both masses are 0."""
+    return torch.where(log_pi == log_ref, 0.0, log_pi - log_ref)
 
 
 def _in_float64(divergence: FDivergence, gauge: str | float, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -22,7 +22,8 @@ _COARSE = {np.dtype(np.float32): 2e-5, np.dtype(np.float16): 8e-3}
 _WHOLE_BELOW = 2**53
 """Beyond it float64 does not hold every whole number."""
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 Nested: TypeAlias = Sequence[Any]
 Scalars: TypeAlias = Shaped[np.ndarray, "..."] | np.generic | float | int | arb | Nested
 """One number, or an array of them with any batch shape."""

@@ -5,6 +5,7 @@ from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND
 from dph_theory.tokens import (
+    filtered_token_loss,
     on_policy_token_divergence,
     sequence_divergence,
     sequences,
@@ -52,3 +53,19 @@ def test_reverse_kl_is_exact_under_prefixes_of_the_policy():
 def test_success_and_failure_add_up():
     both = success_and_failure(FIRST["pi_first"], FIRST["pi_second"], np.array([[1, 0.5, 0, 1]]))
     assert both[0] == pytest.approx([0.81 + 0.045 + 0.05, 0.045 + 0.05], rel=1e-14)
+
+
+def test_tokens_without_mass_do_not_count():
+    sure, half = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    later = np.array([[0.5, 0.5], [1.0, 0.0]])
+    # The second prefix has no mass, and its divergence is infinite.
+    assert token_divergence(FORWARD_KL, half, later, sure, np.array([half, half])) == pytest.approx(np.log(2))
+    assert on_policy_token_divergence(REVERSE_KL, sure, np.array([half, half]), half, later) == pytest.approx(
+        np.log(2)
+    )
+    loss, valid = (lambda ratio: -np.log(ratio)), np.array([1, 0, 0, 0])
+    # A policy may lose tokens of no correct sequence, and no others.
+    spread = np.array([half, half])
+    assert filtered_token_loss(loss, sure, spread, half, spread, valid) == pytest.approx(-np.log(2))
+    assert filtered_token_loss(loss, sure[::-1], spread, half, spread, valid) == np.inf
+    assert filtered_token_loss(loss, half, spread, sure, spread, valid) == pytest.approx(np.log(2))

@@ -58,3 +58,9 @@ def test_errors(arguments, message):
     right = {"log_pi": X, "log_base": X, "valid": VALID, "log_base_rate": RATE, "alpha": 0.5}
     with pytest.raises(ValueError, match=message):
         alpha_dpg_rewards(**{**right, **arguments})
+
+
+def test_samples_without_mass_give_limits():
+    log_pi, log_base = torch.tensor([-np.inf, -1, -np.inf]), torch.tensor([-1, -np.inf, -np.inf])
+    found = alpha_dpg_rewards(log_pi, log_base, torch.ones(3), torch.tensor(-0.5), 0.5)
+    assert found.tolist() == [np.inf, -2, -2]

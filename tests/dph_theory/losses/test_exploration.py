@@ -159,3 +159,15 @@ def test_errors_of_groups():
         group_advantages(torch.ones(2, 2, dtype=torch.int64))
     with pytest.raises(ValueError, match=r"rewards\.shape=\(2, 1\).*at least two"):
         informative_groups(torch.ones(2, 1))
+
+
+@pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("log_old", [-np.inf, -1.0])
+def test_tokens_without_mass_give_no_nan(advantage, log_old):
+    log_pi = torch.full((1, 1), -np.inf, requires_grad=True)
+    arguments = torch.full((1, 1), log_old), torch.tensor([advantage]), torch.ones(1, 1)
+    loss = ppo_clip_loss(log_pi, *arguments, **CLIP)
+    loss.backward()
+    ratio = 1.0 if log_old == -np.inf else 0.8 if advantage < 0 else 0.0
+    assert loss.item() == pytest.approx(-advantage * ratio)
+    assert not log_pi.grad.isnan()

@@ -207,3 +207,17 @@ def test_the_kink_of_total_variation_has_the_middle_slope():
 def test_gauge_zero_is_the_printed_one(x):
     at = torch.tensor([[x]])
     assert generator_loss("reverse_kl", at, ALL, gauge=0) == generator_loss("reverse_kl", at, ALL)
+
+
+@every
+@pytest.mark.parametrize("level", ["token", "sequence"])
+@pytest.mark.parametrize("gauge", GAUGES[:3])
+def test_tokens_without_mass_give_the_limits_of_the_generator(divergence, gauge, level):
+    for x in (-np.inf, np.inf):
+        log_ratio = torch.full((1, 1), x, dtype=torch.float64, requires_grad=True)
+        loss = generator_loss(divergence, log_ratio, ALL, gauge=gauge, level=level)
+        loss.backward()
+        assert not log_ratio.grad.isnan()
+        assert not loss.isnan()
+        if x < 0 and gauge == "printed":
+            assert loss.item() == pytest.approx(float(divergence.at_zero))

@@ -109,3 +109,22 @@ X, MASK = torch.zeros(2, 3), torch.ones(2, 3)
 def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         kl_penalty(**{"estimator": "k3", "log_pi": X, "log_ref": X, "mask": MASK, **arguments})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATES)
+@pytest.mark.parametrize("log_old", [-np.inf, -2.0])
+@pytest.mark.parametrize(("log_pi", "log_ref"), [(-np.inf, -1), (-1, -np.inf), (-np.inf, -np.inf)])
+def test_tokens_without_mass_give_zero_a_limit_or_inf_but_never_nan(estimator, log_pi, log_ref, log_old):
+    at = torch.full((1, 1), log_pi, dtype=torch.float64, requires_grad=True)
+    to, old = torch.full((1, 1), log_ref).double(), torch.full((1, 1), log_old).double()
+    loss = kl_penalty(estimator, at, to, ONE, **({"log_old": old} if estimator == "k3_corrected" else {}))
+    loss.backward()
+    assert not loss.isnan()
+    assert not at.grad.isnan()
+    if log_pi == log_ref:
+        assert loss == 0
+    elif estimator == "k3_corrected" and log_pi == -np.inf and log_old == -2:
+        # pi/old (ref/pi - 1 + log(pi/ref)) tends to ref/old.
+        assert loss.item() == pytest.approx(np.e)
+    else:
+        assert loss.isinf()

@@ -82,13 +82,14 @@ def test_seeds_depend_on_the_name_and_the_seed_only():
 def test_names_may_be_prefixes():
     chosen = [theorem.name for theorem in select(["a8", "C2.old"])]
     assert chosen == ["A8.decomposition", "A8.frontier", "C2.old"]
+    assert [t.name for t in select(["d"])] == [name for name in THEOREMS if name.startswith("D")]
     assert len(select([])) == len(THEOREMS)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: select(["Z9"]), r"theorem='Z9' .*known names are A1\."),
+        (lambda: select(["Z9"]), r"theorem='Z9' .*nearest names are \w+\.\w+, "),
         (lambda: Settings(checks=("guess",)), r"checks='guess' .*symbolic, numeric"),
         (lambda: Settings(checks=()), r"checks=\(\) .*at least one"),
         (lambda: Settings(instances=0), r"instances=0"),
