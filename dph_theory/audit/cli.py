@@ -210,5 +210,5 @@ def _overview(console: Console, reports: Sequence[AuditReport]) -> Table:
         )
         for report in reports
     ]
-    rows = [tuple(map(escape, cells)) for cells in rows]
-    return terminal.fitted(console, headers, rows, keep=("form", "gradient descends"))
+    escaped = [tuple(map(escape, cells)) for cells in rows]
+    return terminal.fitted(console, headers, escaped, keep=("form", "gradient descends"))
