@@ -29,7 +29,7 @@ def _bars() -> terminal.Bars:
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
 @click.option("--format", "form", default="pdf,png,svg", show_default=True, help="Comma-separated formats.")
-@click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out]")
+@click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
 @click.option("--numbers", type=_FOLDER, help="Where the numbers are kept. [default: figures/numbers]")
 @_seed
 def figures_command(
@@ -57,7 +57,8 @@ def figures_command(
     if listing:
         terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
-    out, kept = folder or drawings.OUT, numbers or store.NUMBERS
+    out = folder or _writable(drawings.OUT)
+    kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
         failed = _recomputed(names, kept, seed) if recompute else {}
         for name in (name for name in names if name not in failed):
@@ -74,6 +75,11 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _writable(folder: Path) -> Path:
+    """The package's folder in a checkout; installed, one of its name where the command is run."""
+    return folder if (folder.parents[1] / "pyproject.toml").is_file() else Path(folder.name)
 
 
 def _listing(needs: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) -> Table:

@@ -1,8 +1,10 @@
+from pathlib import Path
+
 from click.testing import CliRunner
 
 from figures import reproduce
 from figures.catalogue import NAMES, figure
-from figures.cli import figures_command, reproduce_command
+from figures.cli import _writable, figures_command, reproduce_command
 from figures.reproduce import Outcome
 from figures.results import drawings, store
 
@@ -101,3 +103,11 @@ def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
     result = run(reproduce_command, "--folder", tmp_path / "report")
     assert result.exit_code == 130
     assert "the same command goes on" in result.output
+
+
+def test_an_installed_package_writes_where_the_command_is_run(tmp_path):
+    installed = tmp_path / "site-packages" / "figures" / "out"
+    assert _writable(installed) == Path("out")
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "pyproject.toml").touch()
+    assert _writable(installed) == installed
