@@ -29,7 +29,8 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
     first, then = config["first"], np.asarray(config["valid_after"])
     base = [np.array([first, 1 - first]), np.stack([then, 1 - then], axis=-1)]
     valid = np.array([[1, 0], [1, 0]], dtype=bool)
-    betas = np.geomspace(*config["betas"], config["points"])
+    low, high = config["betas"]
+    betas = np.geomspace(low, high, config["points"])
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in base]
     accepted = np.broadcast_to(valid, (betas.size, *valid.shape))
     curves = (
@@ -124,14 +125,15 @@ def draw(record: Mapping[str, Any]) -> Drawing:
 def _matrix(axes: Axes, matrix: Mapping[str, Any]) -> None:
     """KL(run || law), darker where nearer; the law predicted in a frame."""
     kl = np.array([row["kl"] for row in matrix["rows"]])
-    axes.imshow(np.log10(kl), cmap="Blues_r", aspect="auto", vmin=-5, vmax=0.5)
+    axes.pcolormesh(np.log10(kl), cmap="Blues_r", vmin=-5, vmax=0.5)
+    axes.invert_yaxis()
     for (row, law), value in np.ndenumerate(kl):
         color = "white" if value < 10**-2.5 else theme.BLACK
-        axes.text(law, row, f"{value:.1g}", ha="center", va="center", fontsize=7, color=color)
+        axes.text(law + 0.5, row + 0.5, f"{value:.1g}", ha="center", va="center", fontsize=7, color=color)
     for row, entry in enumerate(matrix["rows"]):
         axes.add_patch(_frame(entry["own"], row))
-    axes.set_xticks(range(len(LAWS)), [law.replace(" ", "\n", 2) for law in LAWS])
-    axes.set_yticks(range(len(kl)), [_lines(FORMS[row["form"]]) for row in matrix["rows"]])
+    axes.set_xticks(np.arange(len(LAWS)) + 0.5, [law.replace(" ", "\n", 2) for law in LAWS])
+    axes.set_yticks(np.arange(len(kl)) + 0.5, [_lines(FORMS[row["form"]]) for row in matrix["rows"]])
     axes.set_title(rf"KL(run || law), $\beta = {matrix['beta']:g}$")
 
 
@@ -139,7 +141,7 @@ def _frame(law: int, row: int) -> Any:
     from matplotlib.patches import Rectangle
 
     return Rectangle(
-        (law - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4
+        (law + 0.03, row + 0.03), 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4
     )
 
 

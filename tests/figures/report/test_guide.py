@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from support.law_record import law_record, run
 
 from figures.report import guide
 from figures.results import store
@@ -115,3 +116,13 @@ def test_what_is_said_of_models_too_small_holds_for_the_stored_numbers(stored):
             (fit,) = (rate for rate in rates if rate.objective == "forward_kl")
             assert fit.effective_kept > strongest.effective_kept
             assert fit.validity < strongest.validity
+
+
+def test_the_laws_are_told_with_the_runs_that_missed(stored):
+    rows = [run("k3"), run("k3", 1.0, verdict="missed: law"), run("none", experiment="degeneracy")]
+    text = guide.in_short({**stored, "laws": law_record(rows)})
+    assert (
+        "| k3 in the loss | token forward KL | 0.900 / 0.910 | 0.600 / 0.620 | token forward KL | 1 of 2 |"
+        in text
+    )
+    assert "of 2 runs 1 held, 1 missed" in text

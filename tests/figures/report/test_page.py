@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import chromium
+from support.law_record import law_record, run
 from support.small_report import FORM, contents, plate, section, text, verdict, whole
 
 import figures.report
@@ -158,7 +159,14 @@ def test_a_figure_that_is_not_there_says_why():
 def test_experiments_say_what_they_found():
     shown = section("experiments")
     assert "DAPO forgets." in shown
-    assert shown.count("There is no result: it was not run") == 2
+    assert shown.count("There is no result: it was not run") == 3
+
+
+def test_the_runs_held_to_the_laws_stand_with_their_verdicts():
+    shown = section("experiments", laws=law_record([run("k3"), run("k2", verdict="missed: law")]))
+    assert "1 of 1 runs held." in shown
+    assert "<td>0.9000</td><td>0.9100</td>" in shown
+    assert "<td>missed: law</td>" in shown
 
 
 def test_the_audit_has_a_row_a_form():
