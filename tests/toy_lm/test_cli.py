@@ -115,7 +115,7 @@ def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
         (("collapse", "--seed", -1), "-1 is not in the range"),
         (("styles", "--seeds", 0), "0 is not in the range"),
         (("styles", "--methods", "PPO"), "methods='PPO' is not allowed: one of GRPO, DPH-F"),
-        (("collapse", "--json", "nowhere/out.json"), "the folder nowhere does not exist"),
+        (("collapse", "--json", "nowhere/out.json"), "nowhere does not exist"),
         (("all", "--json", "nowhere/records"), "the folder nowhere does not exist"),
         (("styles", "--folder", "nowhere/runs"), "the folder nowhere does not exist"),
     ],
