@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from support.hypothesis_strategies import laws
 
@@ -105,3 +106,10 @@ def test_bad_input_is_named(call, message):
 def test_smoothed_rates_are_never_0_or_1_and_symmetric():
     rates = smoothed_rate(np.array([0, 2, 4]), 4)
     assert rates.tolist() == [0.1, 0.5, 0.9]
+
+
+def test_the_reward_of_a_wrong_answer_is_exact_in_balls():
+    law = np.array([[arb("0.2"), arb("0.3"), arb("0.5")]])
+    reward = alpha_dpg_reward(law, law, np.array([[True, True, False]]), 0.3)
+    # The float 0.3 taken as it is: -1/0.3 in floats would lie outside the ball.
+    assert (reward[0, 2] * arb(0.3) + 1).contains(0)
