@@ -185,8 +185,8 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
         )
     paid = np.asarray(target > 0).astype(bool)
     log_ratios = _log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
-    alpha = alpha + 0 * log_ratios  # In balls where the laws are: -1/alpha rounds in floats.
-    return np.where(paid, np.expm1(alpha * log_ratios) / alpha, -1 / alpha)
+    power = alpha + 0 * log_ratios  # alpha, in balls where the laws are: -1/alpha rounds in floats.
+    return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)
 
 
 @in_own_precision
