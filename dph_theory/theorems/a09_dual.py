@@ -36,7 +36,7 @@ def derivation() -> Claims:
     a, t, o = sympy.symbols("a t o", positive=True)
     A1, mu, m = 1 / (1 + a), t / (t + a), 1 / (1 + o)
 
-    def kl(p: Values, q: Values) -> Values:
+    def kl(p: sympy.Expr, q: sympy.Expr) -> sympy.Expr:
         return p * sympy.log(p / q) + (1 - p) * sympy.log((1 - p) / (1 - q))
 
     gap = kl(m, A1) - kl(mu, A1) - (m - mu) * sympy.log(t) - kl(m, mu)
