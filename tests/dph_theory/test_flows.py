@@ -1,27 +1,10 @@
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from support.plain_flow import AT_TEN, BASE, VALID, exact_flow
 
 from dph_theory import flows
 from dph_theory.binary_reward import valid_mass
 from dph_theory.estimators import reward_gradient
-
-BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
-VALID = np.array([[True, True, True, False]])
-AT_TEN = [0.550324414695, 0.264193832982, 0.103209092539, 0.082272659784]
-
-
-def exact_flow(time):
-    """Logits from a solver of high order, to about 13 digits."""
-    solution = solve_ivp(
-        lambda _, theta: flows.plain_gradient(theta[None], VALID)[0],
-        (0, time),
-        np.log(BASE[0]),
-        method="DOP853",
-        rtol=1e-13,
-        atol=1e-14,
-    )
-    return solution.y[:, -1][None]
 
 
 def test_the_policy_at_time_ten():

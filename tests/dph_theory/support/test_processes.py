@@ -69,7 +69,7 @@ def test_workers_end_with_the_process(tmp_path, sent):
         worker = _until(lambda: int((tmp_path / "pid").read_text()))
         parent.send_signal(sent)
         parent.wait(30)
-    _until(lambda: _gone(worker))
+    assert _until(lambda: _gone(worker))
 
 
 def _gone(pid):
