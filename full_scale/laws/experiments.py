@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from dph_theory.support.errors import argument_error
 
@@ -12,6 +13,9 @@ from .run import Run
 
 LADDER = (1.0, 0.5, 0.3, 0.2, 0.1)
 THREE = ("k3", "k3_corrected", "sequence_kl")
+FOUR = (*THREE, "future_kl")
+RANKS = (1, 2, 4, 8, None)
+"""Of a LoRA adapter; None trains every weight."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,11 @@ def _which_law(seed: int) -> list[Run]:
     run = partial(Run, "which_law", seed=seed, learning_rate=2e-3)
     return [
         *(run("selection-2", form, beta) for beta in LADDER for form in THREE),
-        *(run("selection-2", form, beta) for beta in (0.5, 0.2) for form in ("future_kl", "k2")),
-        *(run("dial-0", form, beta, group_size=32, steps=400) for beta in (0.5, 0.3, 0.2) for form in THREE),
+        *(run("selection-2", "future_kl", beta) for beta in LADDER),
+        *(run("selection-2", "k2", beta) for beta in (0.5, 0.2)),
+        *(run("dial-0", form, beta, group_size=32, steps=400) for beta in LADDER for form in FOUR),
         *(run("selection-3", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
-        *(run("brackets-4", form, beta, steps=400) for beta in (0.5, 0.3) for form in THREE),
+        *(run("brackets-4", form, beta, steps=400) for beta in LADDER for form in FOUR),
         *(run("sums-2", form, beta, group_size=64, steps=400) for beta in (0.5, 0.3) for form in THREE),
         *(_larger() if seed == 0 else ()),
     ]
@@ -86,12 +91,37 @@ def _limits(seed: int) -> list[Run]:
 
 
 def _budget(seed: int) -> list[Run]:
-    run = partial(Run, "budget_and_family", "wide", "sequence_kl", seed=seed)
+    """The KL in the reward by rank and length; and the same with forward KL to the filtered model."""
+
+    def run(form: str, steps: int, rank: int | None, **settings: Any) -> Run:
+        rate = 5e-3 if rank else 2e-3
+        every = steps // 10
+        return Run(
+            "budget_and_family",
+            "wide",
+            form,
+            seed=seed,
+            rank=rank,
+            steps=steps,
+            learning_rate=rate,
+            every=every,
+            **settings,
+        )
+
+    forward = (("alpha_dpg", {"alpha": 1.0}), ("rehearsal", {"beta": 0.1, "rehearsed": "log_u"}))
     return [
-        run(beta, rank=rank, steps=steps, learning_rate=5e-3 if rank else 2e-3, every=steps // 10)
-        for steps in (150, 600)
-        for beta in (0.5, 0.1)
-        for rank in (1, 4, None)
+        *(
+            run("sequence_kl", steps, rank, beta=beta)
+            for steps in (150, 600)
+            for beta in (0.5, 0.2, 0.1)
+            for rank in RANKS
+        ),
+        *(
+            run(form, steps, rank, **settings)
+            for steps in (150, 600)
+            for rank in (1, 4, None)
+            for form, settings in forward
+        ),
     ]
 
 
@@ -139,7 +169,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             ),
             Experiment("limits", "What does each form select as beta falls?", _limits),
             Experiment(
-                "budget_and_family", "Too few steps, or too small a family?", _budget, to_the_end=False
+                "budget_and_family", "Too few steps, or too small a family?", _budget, 2, to_the_end=False
             ),
             Experiment("degeneracy", "Which valid answers win without a penalty?", _degeneracy),
             Experiment("targets", "What do alpha-DPG and rehearsal aim at?", _targets),
