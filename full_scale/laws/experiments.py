@@ -153,6 +153,17 @@ def _direction(seed: int) -> list[Run]:
     ]
 
 
+def _warning(seed: int) -> list[Run]:
+    """Measured often, where Pass@16 falls within tens of steps."""
+    run = partial(Run, "warning", "strategies", seed=seed, group_size=12, steps=100, every=2)
+    return [
+        run("none", scale="group"),
+        run("k3_corrected", 0.05),
+        run("sequence_kl", 0.3),
+        run("rehearsal", 0.3, rehearsed="log_u"),
+    ]
+
+
 def _iteration(seed: int) -> list[Run]:
     run = partial(Run, "iteration", "selection-2", seed=seed, learning_rate=2e-3, steps=150)
     return [run("k3_corrected", 2.0, scale="group", group_size=16, groups=8, rounds=3)]
@@ -174,6 +185,9 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
             Experiment("degeneracy", "Which valid answers win without a penalty?", _degeneracy),
             Experiment("targets", "What do alpha-DPG and rehearsal aim at?", _targets),
             Experiment("direction", "Which penalty keeps Pass@k where strategies are shared?", _direction, 5),
+            Experiment(
+                "warning", "How loose is the guarantee, how early the meter?", _warning, to_the_end=False
+            ),
             Experiment("iteration", "Where does a reference re-set each round lead?", _iteration),
         )
     }

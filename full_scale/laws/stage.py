@@ -20,6 +20,7 @@ from ..storage.journal import Journal
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.boxes import box
 from .experiments import EXPERIMENTS
+from .meter import promises
 from .predictions import LIMITS, laws_of, predictions
 from .record import Outcome, Point, Prediction, outcome_from_json, prediction_from_json, summary
 from .run import Run
@@ -120,10 +121,14 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
 
 
 def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any]:
-    """Write the compact record that figures read: what `summary` and `ways_back` say it holds."""
+    """Write the compact record that figures read: what `summary`, `ways_back`, `promises` say it holds."""
     quiet()
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-    results = {**summary(outcomes), "ways_back": ways_back(outcomes, bases)}
+    results = {
+        **summary(outcomes),
+        "ways_back": ways_back(outcomes, bases),
+        "promises": [asdict(promise) for promise in promises(outcomes)],
+    }
     found = record(
         KIND,
         seed=0,

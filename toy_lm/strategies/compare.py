@@ -7,8 +7,8 @@ import numpy as np
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.intervals import mean_interval
+from dph_theory.meter import lead_time
 
-from ..meter import lead_time
 from .config import Config
 from .measure import Measures, mean_pass_at_k, measure
 from .results import Lead, Method, OnRandomTasks, Row, Score, WhereDirectionMatters

@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Int
 
 from dph_theory import FDivergence, alpha_divergence
+from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.balls import Values
 from dph_theory.support.progress import StageProgress
 
-from ..meter import LeadTime, lead_time
 from .config import Config
 from .measure import Measures, measure
 from .results import Block, Row

@@ -7,8 +7,8 @@ import numpy as np
 from rich.table import Table
 
 from dph_theory.intervals import Interval
+from dph_theory.meter import LeadTime
 
-from ..meter import LeadTime
 from .results import Results, Run, Split, read
 from .summary import scores, warnings
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dph_theory.intervals import Interval, mean_interval, probability_interval
+from dph_theory.meter import LeadTime, lead_time
 
-from ..meter import LeadTime, lead_time
 from .results import End, Results, Run, Split
 
 FALL = 0.05

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from toy_lm.meter import lead_time
+from dph_theory.meter import lead_time
 from toy_lm.strategies.config import Config
 from toy_lm.strategies.measure import measure
 from toy_lm.strategies.sweep import kept_steps, sweep

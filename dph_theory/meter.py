@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool
 
-from dph_theory.numeric.arrays import Array, rate, real, whole
-from dph_theory.support.errors import argument_error
+from .numeric.arrays import Array, rate, real, whole
+from .support.errors import argument_error
 
 
 class LeadTime(NamedTuple):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toy_lm.meter import LeadTime, lead_time
+from dph_theory.meter import LeadTime, lead_time
 
 STEPS = [0, 10, 20, 30, 40]
 
