@@ -24,6 +24,7 @@ from .numeric.arrays import (
     together,
 )
 from .numeric.balls import Values, expit, is_ball, logit, normalised, only, trailing
+from .numeric.roots import rising_root
 from .support.errors import argument_error
 
 
@@ -229,21 +230,20 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:
-    """The root of mean expit(logit A1 + gain) = mu: bisection to the last bit, batched.
+    """The root of mean expit(logit A1 + gain) = mu, batched.
 
     At the gain logit m - logit A1 a prompt reaches m, the mean asked of the open prompts; so the root
     lies between the least and the greatest of these.
     """
     open_ = (base_rates > 0) & (base_rates < 1)
     with np.errstate(divide="ignore"):
-        start = logit(np.where(open_, base_rates, 0.5))
+        start = logit(base_rates)  # -inf and inf where a prompt is never or always solved.
     share = (mu - (base_rates == 1).mean(axis=-1)) / open_.mean(axis=-1)
     needed = trailing(logit(share), 1) - start
     low = np.maximum(np.where(open_, needed, np.inf).min(axis=-1), 0.0)
     high = np.where(open_, needed, -np.inf).max(axis=-1)
-    fixed = np.where(open_, 0.0, base_rates)
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        reached = (fixed + np.where(open_, expit(start + trailing(middle, 1)), 0.0)).mean(axis=-1)
-        low, high = np.where(reached < mu, middle, low), np.where(reached < mu, high, middle)
-    return 0.5 * (low + high)
+
+    def beyond(gain: Values, start: Values, mu: Values) -> Values:
+        return expit(start + trailing(gain, 1)).mean(axis=-1) - mu[..., 0]
+
+    return rising_root(beyond, low, high, start, trailing(mu, 1))

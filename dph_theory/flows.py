@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 
 from .numeric.balls import Values, normalised, only, trailing
+from .numeric.roots import rising_root
 
 RUNGE_KUTTA_STEPS = 24
 """At time 10 a logit is off by about 1e-6."""
-HALVINGS = 45
 
 Field: TypeAlias = Callable[[Values, Values], Values]
 """(theta, valid) -> d theta/dt."""
@@ -67,15 +67,15 @@ def orbit(base: Values, valid: Values, left: Values) -> Values:
 
 
 def _balancing_shift(base: Values, gained: Values) -> Values:
-    """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, by bisection (the sum rises in s0)."""
+    """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, shape (..., 1); the sum rises in s0."""
     top, count = base.max(axis=-1, keepdims=True), (base > 0).sum(axis=-1, keepdims=True)
+
+    def beyond(z: Values, relative: Values, gained: Values) -> Values:
+        return np.log1p(trailing(np.expm1(z), 1) * relative).sum(axis=-1) - gained[..., 0]
+
     # The largest term is at least the mean and at most the sum. In z = log(1 + s0 top) the bracket is short.
-    low, high = gained / count, gained
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        short = np.log1p(np.expm1(middle) / top * base).sum(axis=-1, keepdims=True) < gained
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return np.expm1(high) / top
+    z = rising_root(beyond, (gained / count)[..., 0], gained[..., 0], base / top, gained)
+    return np.expm1(z)[..., None] / top
 
 
 def uniform_on_likeliest(base: Values, valid: Values) -> Values:

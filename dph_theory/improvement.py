@@ -11,6 +11,7 @@ from .fdivergence import FDivergence
 from .mdp import TabularMDP
 from .numeric.arrays import Array, Scalars, probability, real
 from .numeric.balls import Values, highest, is_ball, lowest
+from .numeric.roots import rising_root
 from .support.errors import argument_error
 
 
@@ -126,25 +127,25 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
         if not all(entry == 1 for entry in reference.ravel()):
             raise argument_error("reference_return", reference, "1, in ball arithmetic (the closed form)")
         return np.exp(-kl)
-    certain = (reference == 1) | (reference == 0)
+    certain = (reference == 1) | (reference == 0) | np.isinf(kl)
     ends = np.where(reference == 1, np.exp(-kl), 0.0)
-    return (
-        ends if certain.all() else np.where(certain, ends, _inverted(kl, np.where(certain, 0.5, reference)))
-    )
+    if certain.all():
+        return ends
+    return np.where(certain, ends, _inverted(np.where(certain, 0.0, kl), np.where(certain, 0.5, reference)))
 
 
 def _inverted(kl: Values, reference: Values) -> Values:
-    """The J <= J_ref with kl(J_ref || J) = kl, for J_ref in (0, 1).
+    """The J <= J_ref with kl(J_ref || J) = kl, for J_ref in (0, 1) and finite kl.
 
-    By bisection in log J, since the divergence falls in J there and tiny guarantees must keep their digits.
+    The root in log(1/J), in which the divergence rises, since tiny guarantees must keep their digits.
     """
     law = np.stack([reference, 1 - reference], axis=-1)
-    high = np.log(reference)
-    # At J = e^low the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
-    low = high - (kl + np.log(2)) / reference
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        reached = np.stack([np.exp(middle), -np.expm1(middle)], axis=-1)
-        near = REVERSE_KL.unchecked(law, reached) <= kl
-        low, high = np.where(near, low, middle), np.where(near, middle, high)
-    return np.minimum(np.exp(high), reference)
+    low = -np.log(reference)
+    # At J = e^-high the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
+    high = low + (kl + np.log(2)) / reference
+
+    def beyond(surprise: Values, law: Values, kl: Values) -> Values:
+        reached = np.stack([np.exp(-surprise), -np.expm1(-surprise)], axis=-1)
+        return REVERSE_KL.unchecked(law, reached) - kl[..., 0]
+
+    return np.minimum(np.exp(-rising_root(beyond, low, high, law, kl[..., None])), reference)
