@@ -1,6 +1,5 @@
 """The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
@@ -19,9 +18,9 @@ from ..recipe.checking import arguments
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
-from ..storage.tensors import storing
 from ..tasks.protocol import Example, Task
 from .collapse_meter import CollapseMeter
+from .export import export
 from .online import OnlineTrainer
 from .record import TrainingRecord
 from .resume import last_checkpoint
@@ -106,7 +105,7 @@ def train(
         trainer.add_callback(_Progress(progress))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
-    _save_model(trainer, folders)
+    export(trainer, folders.model)
     made = _record(trainer, recipe, presampling)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
@@ -159,20 +158,6 @@ def check_sets(method: Setup, prompts: int, presampling: Presampling) -> None:
     if len(explored) < prompts:
         allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
         raise argument_error("D_exp", len(explored), allowed)
-
-
-def _save_model(trainer: DPHTrainer, folders: Folders) -> None:
-    """The trained model as a Hugging Face folder (an adapter's, with LoRA), whole or not at all."""
-    part = folders.model.with_name("model.part")
-    if trainer.accelerator.is_main_process:
-        shutil.rmtree(part, ignore_errors=True)
-    trainer.accelerator.wait_for_everyone()
-    with storing(folders.here):
-        trainer.save_model(str(part))
-    trainer.accelerator.wait_for_everyone()
-    if trainer.accelerator.is_main_process:
-        shutil.rmtree(folders.model, ignore_errors=True)
-        part.rename(folders.model)
 
 
 def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> TrainingRecord:

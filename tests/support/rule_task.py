@@ -4,10 +4,19 @@ known.
 
 from dataclasses import replace
 
+from full_scale.models.hashes import ModelHashes
 from full_scale.models.load import load
-from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
+from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
+from full_scale.presampling.result import Presampling, Rate
+from full_scale.recipe.schema import (
+    EvaluateConfig,
+    ModelConfig,
+    PresampleConfig,
+    Recipe,
+    SamplingConfig,
+)
 from full_scale.tasks.protocol import Example, Score, Task
-from support.tiny_llama import tiny_llama
+from support.tiny_llama import tiny_llama, tiny_tokenizer
 
 TRAIN = {
     "per_device_train_batch_size": 4,
@@ -22,6 +31,7 @@ TRAIN = {
     "collapse_every": 1,
 }
 """Settings of a training of three steps."""
+PEF = ("e0", "e4")
 
 
 class Rule:
@@ -70,3 +80,28 @@ def ruled_recipe(folder, **changes):
 
 def loaded(path):
     return load(ModelConfig(path=str(path)))
+
+
+def stage_inputs(folder, method, *, rows=4, exp=None, model=None, **changes):
+    """What a training stage is given: recipe, task, a pre-sampling made by hand, the model's hashes.
+
+    e0 and e4 are rehearsed, the others explored; `changes` are made in TRAIN, `model` in the recipe's model.
+    """
+    recipe = ruled_recipe(folder, train={**TRAIN, **changes}, method=method)
+    recipe = replace(recipe, model=ModelConfig(path=recipe.model.path, **(model or {})))
+    task, tokenizer = ruled_task(), tiny_tokenizer()
+    hashes = ModelHashes.of(recipe.model.path)
+    prompts = {example.id: tokenizer(example.prompt)["input_ids"] for example in task.train}
+    answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
+    made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
+    explored = [example.id for example in task.train if example.id not in PEF] if exp is None else exp
+    presampling = Presampling(
+        rates={example.id: Rate.of(i, 8) for i, example in enumerate(task.train)},
+        pef=PEF,
+        exp=tuple(explored),
+        buffer=RehearsalBuffer.from_rows(made, {**hashes.as_dict(), "temperature": 0.9}),
+        outcomes={},
+        unfinished=0,
+        identity={},
+    )
+    return recipe, task, presampling, hashes

@@ -2,14 +2,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.rule_task import TRAIN, ruled_recipe, ruled_task
-from support.tiny_llama import plain_log_probs, tiny_tokenizer
+from support.rule_task import stage_inputs
+from support.tiny_llama import plain_log_probs
 from support.tiny_training import TRL_WARNS, StopAfter, same
 from transformers import AutoModelForCausalLM
 
-from full_scale.models.hashes import ModelHashes
-from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
-from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.training.record import TrainingRecord
@@ -17,35 +14,15 @@ from full_scale.training.resume import last_checkpoint
 from full_scale.training.stage import build_trainer, resolved, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-PEF = ("e0", "e4")
 
 
 @pytest.fixture
 def stage(tmp_path):
-    """A recipe, its task, and a pre-sampling made by hand: e0 and e4 are rehearsed, the others explored."""
+    """What a training stage is given, as `stage_inputs` makes it."""
 
     def make(method="DPH-F", *, rows=4, exp=None, model=None, **changes):
-        recipe = ruled_recipe(
-            tmp_path, train={**TRAIN, **changes}, method=MethodConfig(name=method, rehearsal_rows=3)
-        )
-        recipe = replace(recipe, model=ModelConfig(path=recipe.model.path, **(model or {})))
-        task, tokenizer = ruled_task(), tiny_tokenizer()
-        hashes = ModelHashes.of(recipe.model.path)
-        manifest = {**hashes.as_dict(), "temperature": 0.9}
-        prompts = {example.id: tokenizer(example.prompt)["input_ids"] for example in task.train}
-        answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
-        made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
-        explored = [example.id for example in task.train if example.id not in PEF] if exp is None else exp
-        presampling = Presampling(
-            rates={example.id: Rate.of(i, 8) for i, example in enumerate(task.train)},
-            pef=PEF,
-            exp=tuple(explored),
-            buffer=RehearsalBuffer.from_rows(made, manifest),
-            outcomes={},
-            unfinished=0,
-            identity={},
-        )
-        return recipe, task, presampling, hashes
+        config = MethodConfig(name=method, rehearsal_rows=3)
+        return stage_inputs(tmp_path, config, rows=rows, exp=exp, model=model, **changes)
 
     return make
 
