@@ -12,16 +12,19 @@ import sympy
 
 from ..references import Source
 from .charts import Chart, Instance
+from .reduction import Reduction
 
 
 class Verdict(StrEnum):
     """What the checks found.
 
-    PROVED: symbolic, for all instances. CERTIFIED: exact ball arithmetic agrees. HOLDS: random instances
-    and an optimiser found no violation. REFUTED: a violation, with its witness. UNDECIDED: none of these.
+    PROVED: symbolic, for all instances. ENCLOSED: ball arithmetic decides every instance of a box, which is
+    given. CERTIFIED: exact ball arithmetic agrees at rational instances. HOLDS: random instances and an
+    optimiser found no violation. REFUTED: a violation, with its witness. UNDECIDED: none of these.
     """
 
     PROVED = "PROVED"
+    ENCLOSED = "ENCLOSED"
     CERTIFIED = "CERTIFIED"
     HOLDS = "HOLDS"
     REFUTED = "REFUTED"
@@ -85,6 +88,7 @@ class Theorem:
 
     `floor` is the scale below which a gap counts as absolute rather than relative; `tight` says whether
     a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides;
+    `reductions` the boxes of few scalars on which balls decide all of the statement at once;
     `needs` an optional package without which no check applies.
     """
 
@@ -101,6 +105,7 @@ class Theorem:
     examples: tuple[Instance, ...] = ()
     symbolic: Callable[[], Iterable[Claim]] | None = None
     certified: bool = True
+    reductions: tuple[Reduction, ...] = ()
     tight: bool | None = None
     tolerance: float = 1e-9
     floor: float = 1e-3

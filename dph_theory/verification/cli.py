@@ -21,6 +21,7 @@ from .run import verify as run
 
 _STYLE = {
     Verdict.PROVED: "bold green",
+    Verdict.ENCLOSED: "green",
     Verdict.CERTIFIED: "green",
     Verdict.HOLDS: "cyan",
     Verdict.REFUTED: "yellow",

@@ -55,6 +55,7 @@ FAMILIES = {
 
 _MEANING = {
     Verdict.PROVED: "symbolic steps, each proved by sympy, beside the searches below",
+    Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
     Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
     Verdict.HOLDS: "random instances and an optimiser find no violation",
     Verdict.REFUTED: "the statement is false, and the checks must find a counterexample",

@@ -152,7 +152,7 @@ def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
 def overall(results: Sequence[CheckResult]) -> Verdict:
     """REFUTED or UNDECIDED if any check says so, else the strongest verdict."""
     found = {result.verdict for result in results}
-    ranking = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.PROVED, Verdict.CERTIFIED, Verdict.HOLDS)
+    ranking = (Verdict.REFUTED, Verdict.UNDECIDED, *Verdict)  # The members stand from strongest to weakest.
     return next(verdict for verdict in ranking if verdict in found)
 
 

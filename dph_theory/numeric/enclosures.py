@@ -1,0 +1,179 @@
+"""Branch and bound over boxes: that a function is positive, or how far it is from zero, on a whole box."""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from flint import arb
+
+from .boxes import OnBox, Piece, ball, halves
+
+ORDER = 12
+"""The most interpolation nodes a coordinate."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was found: the pieces looked at, one that is left undecided, and one on which it fails for sure.
+
+    `bound` is the greatest distance from zero, of a function that was to vanish.
+    """
+
+    pieces: int
+    left: Piece | None = None
+    fails: Piece | None = None
+    bound: float | None = None
+
+
+def positive(function: OnBox, *, zero: tuple[int, int] | None = None, budget: int) -> Decision:
+    """Whether all components are positive on the box, within a budget of pieces.
+
+    On each piece by ball arithmetic as it is, else by the mean-value form at the corner to which the
+    slopes that keep their sign point. zero = (axis, m) says that every component vanishes with the scalar of
+    that coordinate to order m: then f/x^m is what must be positive, and Taylor's remainder, the m-th
+    coefficient on the hull of 0 and the piece, encloses it. It is not positive where f is not, if m is even.
+    """
+    # Breadth first, so that a violation is found before its boundary is followed to the end.
+    queue, whole, pieces = deque([function.whole]), function.whole, 0
+    while queue:
+        if pieces == budget:
+            return Decision(pieces, left=queue[0])
+        piece, pieces = queue.popleft(), pieces + 1
+        balls = [ball(span) for span in piece]
+        touching = zero is not None and balls[zero[0]].contains(0)
+        slopes: list[list[arb]] = []
+        if not touching:
+            values = function.at(balls)
+            if _all_positive(values):
+                continue
+            if any(value < 0 for value in values):
+                return Decision(pieces, fails=piece)
+            slopes = _slopes(function, balls)
+            if _positive_by_slopes(function, piece, balls, slopes):
+                continue
+        if zero is not None and _all_positive(_divided(function, balls, *zero)):
+            continue
+        queue += halves(piece, _steepest(piece, whole, slopes))
+    return Decision(pieces)
+
+
+def _all_positive(values: Sequence[arb]) -> bool:
+    return all(value > 0 for value in values)
+
+
+def _slopes(function: OnBox, balls: Sequence[arb]) -> list[list[arb]]:
+    """The partial derivatives on the piece, [axis][component]."""
+    return [
+        [component[1] for component in function.coefficients(balls, axis, 1)] for axis in range(len(balls))
+    ]
+
+
+def _positive_by_slopes(
+    function: OnBox, piece: Piece, balls: Sequence[arb], slopes: Sequence[Sequence[arb]]
+) -> bool:
+    """Whether the mean-value form shows each component to be positive."""
+    components = len(slopes[0])
+    if any(len(slope) != components for slope in slopes):
+        return False
+    for c in range(components):
+        own = [slope[c] for slope in slopes]
+        if not all(slope.is_finite() for slope in own):
+            return False
+        start = [_least_end(span, slope) for span, slope in zip(piece, own, strict=True)]
+        change = [
+            slope * (z - s) for slope, z, s in zip(own, balls, start, strict=True) if not _signed(slope)
+        ]
+        least = function.at(start)
+        if len(least) != components or not least[c] + sum(change, arb(0)) > 0:
+            return False
+    return True
+
+
+def _signed(slope: arb) -> bool:
+    return slope >= 0 or slope <= 0
+
+
+def _least_end(span: tuple[float, float], slope: arb) -> arb:
+    """Where a function of that slope is least on the interval; its middle if that is not known."""
+    low, high = span
+    if _signed(slope):
+        return arb(low if slope >= 0 else high)
+    return arb(low + (high - low) / 2)
+
+
+def _divided(function: OnBox, balls: Sequence[arb], axis: int, order: int) -> list[arb]:
+    """The components over x^order, x the coordinate of that axis, with which they vanish to that order."""
+    hull = [z.union(arb(0)) if i == axis else z for i, z in enumerate(balls)]
+    return [component[order] for component in function.coefficients(hull, axis, order)]
+
+
+def _steepest(piece: Piece, whole: Piece, slopes: Sequence[Sequence[arb]]) -> int:
+    """The axis along which the function varies most on the piece; where that is not known, the widest."""
+    widths = [high - low for low, high in piece]
+    most = [max((float(abs(s).upper()) for s in slope), default=math.inf) for slope in slopes]
+    if not most or not all(map(math.isfinite, most)):
+        most = [1 / (high - low) for low, high in whole]
+    return max(range(len(widths)), key=lambda axis: most[axis] * widths[axis])
+
+
+def distance_from_zero(function: OnBox, *, tolerance: float, budget: int) -> Decision:
+    """A bound on the components' distance from zero on the box, from pieces with an error below tolerance.
+
+    On a piece the function differs from its interpolant at n Chebyshev nodes a coordinate by at most
+    sum_i Lambda_1...Lambda_{i-1} w_i^n/2^(2n-1) max |d^n f/dx_i^n|/n!, and the interpolant is at most
+    Lambda_1...Lambda_d max |f(node)|, with w the widths and Lambda_i <= 1 + (2/pi) log n the Lebesgue
+    constants. The derivatives are coefficients of power series on the piece; n is as small as will do.
+    """
+    stack, pieces, bound = [function.whole], 0, 0.0
+    while stack:
+        if pieces == budget:
+            return Decision(pieces, left=stack[-1], bound=bound)
+        piece, pieces = stack.pop(), pieces + 1
+        balls = [ball(span) for span in piece]
+        remainders = [_remainder(function, balls, axis, tolerance) for axis in range(len(piece))]
+        worst = max(
+            range(len(piece)), key=lambda axis: (remainders[axis][1], piece[axis][1] - piece[axis][0])
+        )
+        if remainders[worst][1] > tolerance:
+            stack += halves(piece, worst)
+            continue
+        bound = max(bound, _distance_on(function, piece, remainders))
+    return Decision(pieces, bound=bound)
+
+
+def _remainder(function: OnBox, balls: Sequence[arb], axis: int, tolerance: float) -> tuple[int, float]:
+    """The fewest nodes in that coordinate with an error below the tolerance, else the best, and the error."""
+    width, components = 2 * balls[axis].rad(), function.coefficients(balls, axis, ORDER)
+    best = (1, math.inf)
+    for nodes in range(1, ORDER + 1):
+        scale = arb(width) ** nodes / arb(2) ** (2 * nodes - 1)
+        errors = [abs(component[nodes]) * scale for component in components]
+        error = max((float(e.upper()) if e.is_finite() else math.inf) for e in errors)
+        best = min(best, (nodes, error), key=lambda found: found[1])
+        if error <= tolerance:
+            break
+    return best
+
+
+def _distance_on(function: OnBox, piece: Piece, remainders: Sequence[tuple[int, float]]) -> float:
+    """The bound on one piece, from its remainders and the values at its nodes."""
+    grids = [_nodes(span, count) for span, (count, _) in zip(piece, remainders, strict=True)]
+    values = [abs(value) for point in product(*grids) for value in function.at(point)]
+    largest = max(float(v.upper()) if v.is_finite() else math.inf for v in values)
+    constants = [1 + 2 / math.pi * math.log(count) for count, _ in remainders]
+    total = sum(error * math.prod(constants[:axis]) for axis, (_, error) in enumerate(remainders))
+    # The float sum of few terms: one part in 1e12 covers its rounding.
+    return (total + math.prod(constants) * largest) * (1 + 1e-12)
+
+
+def _nodes(span: tuple[float, float], count: int) -> list[arb]:
+    low, high = map(arb, span)
+    return [(low + high) / 2 + (high - low) / 2 * cosine for cosine in _chebyshev(count)]
+
+
+@cache
+def _chebyshev(count: int) -> tuple[arb, ...]:
+    return tuple(arb.cos_pi(arb(2 * k + 1) / (2 * count)) for k in range(count))

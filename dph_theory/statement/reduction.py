@@ -1,0 +1,32 @@
+"""A theorem reduced to a few scalars on a box, which ball arithmetic can decide as a whole."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..numeric.boxes import Range, Scalar, described
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The scalars of a statement, the way from them to its instances, and the statement in them.
+
+    `instance` gives the parts of the instance, nested lists of scalars or of booleans, from the scalars of
+    `box` and of `free`, those on which the statement does not depend. A bound states `gap`, its components
+    of (rhs - lhs)/factor with a positive `factor`; an identity states `sides`, its pairs (lhs, rhs).
+    `zero` names a scalar and the order to which every gap vanishes with it: that power is divided out.
+    `tolerance` is the error that is to be shown of an identity.
+    """
+
+    text: str
+    box: Mapping[str, Range]
+    instance: Callable[..., Mapping[str, Any]]
+    gap: Callable[..., Sequence[Scalar]] | None = None
+    sides: Callable[..., Sequence[tuple[Scalar, Scalar]]] | None = None
+    factor: Callable[..., Scalar] | None = None
+    zero: tuple[str, int] | None = None
+    free: Mapping[str, Range] = field(default_factory=dict)
+    tolerance: float = 1e-6
+
+    def __str__(self) -> str:
+        return described({**self.box, **self.free})
