@@ -1,6 +1,7 @@
 """Frozen result classes as JSON, and back."""
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from .errors import argument_error
@@ -31,11 +32,19 @@ def from_json(kind: type[T], value: Any) -> T:
 
     Raises ValueError naming the field that is missing or is something else.
     """
-    from pydantic import TypeAdapter, ValidationError  # Not needed by what reads no results.
+    from pydantic import ValidationError  # Not needed by what reads no results.
 
+    hashable: Any = kind
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return _adapter(hashable).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, (kind.__name__, *first["loc"])))
         raise argument_error(where, first["input"], first["msg"]) from error
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

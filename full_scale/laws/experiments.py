@@ -134,7 +134,7 @@ def _degeneracy(seed: int) -> list[Run]:
 
 
 def _targets(seed: int) -> list[Run]:
-    run = partial(Run, "targets", "selection-2", seed=seed, learning_rate=2e-3, every=50)
+    run = partial(Run, "targets", "selection-2", seed=seed, learning_rate=2e-3, steps=300, every=50)
     return [
         *(run("alpha_dpg", alpha=alpha) for alpha in (1.0, 0.5, 0.25)),
         *(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dph_theory.improvement import rehearsal_guarantee
 from dph_theory.meter import lead_time
 
-from .record import Outcome, Point
+from .outcome import Outcome, Point
 
 RISE, FALL = 0.1, 0.1
 """The meter warns at this excess KL above the first, in nats; Pass@16 fell when so far below its peak."""

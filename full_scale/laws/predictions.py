@@ -1,4 +1,4 @@
-"""What theory E says of a run before it starts: its law, and the laws it might have obeyed instead."""
+"""What theory says of a run before it starts: its law or target, and those it might have had instead."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,8 +19,8 @@ from dph_theory.laws import (
 
 from ..evaluation.exact import exact
 from ..tasks.glass_box.box import GlassBox
-from .record import Prediction
-from .run import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from .outcome import Prediction
+from .run import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 
 Law = Callable[..., list[np.ndarray]]
 LAWS: dict[str, tuple[Law, FDivergence]] = {
@@ -28,7 +28,7 @@ LAWS: dict[str, tuple[Law, FDivergence]] = {
     TOKEN_REVERSE: (token_law, REVERSE_KL),
     TOKEN_FORWARD: (token_law, FORWARD_KL),
 }
-FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
+LOCAL, FORWARD_LIMIT = "locally filtered model", "token forward limit"
 LIMITS = {FILTERED: filtered_law, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
 UNSCALED, KEPT = "without normalisation", "reference kept"
 
@@ -40,7 +40,7 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
     stayed that of the first. Empty for a run of which theory E claims no law, and where rows share a text:
     there the law is not that of each row (theory E5).
     """
-    if run.law is None or box.texts != tuple(range(len(box.texts))):
+    if run.law is None or not _texts_are_rows(box):
         return {}
     ordered = [run.law, *(name for name in LAWS if name != run.law)]
     found = {name: _law(name, run.centring, run, box, base) for name in ordered}
@@ -51,11 +51,22 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
     return found
 
 
+def _texts_are_rows(box: GlassBox) -> bool:
+    return box.texts == tuple(range(len(box.texts)))
+
+
 def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[Prediction, ...]:
-    """The measures of `laws_of`, to be written down before the run."""
-    return tuple(
-        Prediction(name, exact(box, tables, base)) for name, tables in laws_of(run, box, base).items()
-    )
+    """The measures of `laws_of`, or of `targets_of`, to be written down before the run."""
+    found = laws_of(run, box, base) or targets_of(run, box, base)
+    return tuple(Prediction(name, exact(box, tables, base)) for name, tables in found.items())
+
+
+def targets_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
+    """What the run aims at first, then what it might have aimed at; empty as for `laws_of`."""
+    if run.target is None or not _texts_are_rows(box):
+        return {}
+    tables = {FILTERED: filtered_law(box.of_rows(base), box.valid, end=box.end), BASE: list(base)}
+    return {name: tables[name] for name in sorted(tables, key=lambda name: name != run.target)}
 
 
 def _law(name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from dph_theory.support.errors import argument_error
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
+FILTERED, BASE = "filtered model", "base"
 FORMS: MappingProxyType[str, str | None] = MappingProxyType(
     {
         "none": None,
@@ -86,6 +87,15 @@ class Run:
     def law(self) -> str | None:
         """The law it obeys by theory E."""
         return FORMS[self.form]
+
+    @property
+    def target(self) -> str | None:
+        """What alpha-DPG, or rehearsal alone, aims at (B3, B7): the filtered model, or the base as it is."""
+        if self.form == "alpha_dpg":
+            return FILTERED
+        if self.form != "rehearsal" or self.reward:
+            return None
+        return FILTERED if self.rehearsed == "log_u" else BASE
 
     @property
     def centring(self) -> str:

@@ -11,6 +11,7 @@ import transformers
 
 from dph_theory.laws import law_divergence
 from dph_theory.support.files import write_json
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import record
@@ -19,10 +20,10 @@ from ..evaluation.exact import exact, next_token_tables
 from ..storage.journal import Journal
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.boxes import box
-from .experiments import EXPERIMENTS
 from .meter import promises
-from .predictions import LIMITS, laws_of, predictions
-from .record import Outcome, Point, Prediction, outcome_from_json, prediction_from_json, summary
+from .outcome import Outcome, Point, Prediction
+from .predictions import LIMITS, laws_of, predictions, targets_of
+from .record import summary, tallies
 from .run import Run
 from .training import Tables, train
 from .way_back import ways_back
@@ -41,10 +42,10 @@ class Record:
         self.outcomes: dict[str, Outcome] = {}
         for entry in self.journal.entries:
             if "outcome" in entry:
-                outcome = outcome_from_json(entry["outcome"])
+                outcome = from_json(Outcome, entry["outcome"])
                 self.outcomes[outcome.run.id] = outcome
             else:
-                found = tuple(prediction_from_json(value) for value in entry["predictions"])
+                found = tuple(from_json(Prediction, value) for value in entry["predictions"])
                 self.predicted[entry["id"]] = found
 
     def to_do(self, runs: Iterable[Run]) -> list[Run]:
@@ -59,14 +60,12 @@ class Record:
         """Write down what is predicted of the run, if it is not yet."""
         if run.id not in self.predicted:
             found = _predicted(run, self.bases)
-            self.journal.append(
-                {"id": run.id, **run.changed, "predictions": [asdict(entry) for entry in found]}
-            )
+            self.journal.append({"id": run.id, **run.changed, "predictions": as_json(found)})
             self.predicted[run.id] = found
 
     def finish(self, outcome: Outcome) -> None:
         """Write down what came of a run."""
-        self.journal.append({"outcome": outcome.as_json()})
+        self.journal.append({"outcome": as_json(outcome)})
         self.outcomes[outcome.run.id] = outcome
 
 
@@ -113,10 +112,9 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
         for measured in course
     ]
     rows = task.of_rows(base)
-    limits = {
-        name: float(distance(limit(rows, task.valid, end=task.end), last).mean())
-        for name, limit in LIMITS.items()
-    }
+    ends = {name: limit(rows, task.valid, end=task.end) for name, limit in LIMITS.items()}
+    ends |= targets_of(run, task, base)
+    limits = {name: float(distance(end, last).mean()) for name, end in ends.items()}
     return Outcome(run, predicted, tuple(points), limits, time.monotonic() - begun)
 
 
@@ -143,13 +141,12 @@ def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any
 
 def findings(outcomes: Sequence[Outcome]) -> list[str]:
     """How many runs held to their law, of each experiment whose runs are meant to reach it."""
-    sentences = []
-    for name in {outcome.run.experiment: None for outcome in outcomes}:
-        reached = name not in EXPERIMENTS or EXPERIMENTS[name].to_the_end
-        verdicts = [o.verdict for o in outcomes if o.run.experiment == name and o.predictions and reached]
-        if verdicts:
-            sentences.append(f"{name}: {verdicts.count('held')} of {len(verdicts)} runs held to their law.")
-    return sentences
+    return [
+        f"{tally.experiment}: {tally.held} of {tally.judged} runs held to their law; by the nearest law and "
+        f"the validity alone {tally.held_but_for_answers}."
+        for tally in tallies(outcomes)
+        if tally.judged
+    ]
 
 
 def base_tables(run: Run, bases: Path) -> Tables:

@@ -1,5 +1,6 @@
 """One run: TRL's own GRPOTrainer, or ours, on a glass box; measured exactly along the way."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,17 @@ class FutureKLTrainer(GRPOTrainer):
         log_u = log_u * samples["completion_mask"]
         later = log_u.flip(1).cumsum(1).flip(1) - log_u
         return {**samples, "advantages": samples["advantages"][:, None] - self.beta * later}
+
+
+class StoredReferenceTrainer(DPHTrainer):
+    """DPHTrainer that rehearses against the stored log-probabilities, those of the base.
+
+    DPHTrainer replaces them by those of the model that training starts from; here that model may be another.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ready = self.rehearsal
 
 
 def train(run: Run, box: GlassBox, bases: Path) -> list[Measured]:
@@ -160,8 +172,9 @@ def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
             # dr_grpo divides the exploration by the length: with eta so, both weigh as in E v - beta KL.
             eta = run.beta / box.length
             rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
-            reduction = {"rehearsal_reduction": "sequence_mean"}
-            return DPHTrainer, DPHConfig, {**rehearsal, **reduction, **REHEARSED[run.rehearsed or "log_u"]}
+            reduction: dict[str, Any] = {"rehearsal_reduction": "sequence_mean"}
+            reduction |= REHEARSED[run.rehearsed or "log_u"]
+            return StoredReferenceTrainer, DPHConfig, {**rehearsal, **reduction, "log_u_tolerance": math.inf}
 
 
 def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:

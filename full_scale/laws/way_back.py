@@ -12,9 +12,10 @@ from ..evaluation.exact import exact, next_token_tables
 from ..tasks.glass_box.base import build_base, pressed
 from ..tasks.glass_box.boxes import box
 from .flow import flow
-from .record import Outcome
+from .outcome import Outcome
 from .run import Run
 
+EXPERIMENT = "way_back"
 LONGEST = 3000.0
 """Of the flow's time."""
 
@@ -40,12 +41,12 @@ class WayBack:
 
 
 def ways_back(outcomes: Sequence[Outcome], bases: Path) -> list[dict[str, Any]]:
-    """A `WayBack`, as plain values, for each run of the outcomes that starts with answers lost."""
+    """A `WayBack`, as plain values, for each run of that experiment."""
     flows: dict[tuple[str, float, float], tuple[np.ndarray, np.ndarray, float]] = {}
     found = []
     for outcome in outcomes:
         run = outcome.run
-        if run.lost is None:
+        if run.experiment != EXPERIMENT or run.lost is None:
             continue
         key = (run.form, run.lost, run.beta)
         if key not in flows:

@@ -1,8 +1,8 @@
 """Finished runs of the laws that nobody trained."""
 
 from full_scale.evaluation.exact import exact
+from full_scale.laws.outcome import Outcome, Point
 from full_scale.laws.predictions import predictions
-from full_scale.laws.record import Outcome, Point
 from full_scale.laws.run import Run
 from full_scale.tasks.glass_box.boxes import box
 

@@ -5,7 +5,7 @@ import pytest
 from support.law_outcomes import RUN, outcome
 
 from full_scale.laws.meter import FALL, RISE, promises
-from full_scale.laws.record import Point
+from full_scale.laws.outcome import Point
 
 
 def course(*values):

@@ -5,7 +5,7 @@ import pytest
 from dph_theory.laws import group_weight, law_divergence, sequence_law, token_law
 from full_scale.evaluation.exact import exact
 from full_scale.laws.predictions import KEPT, UNSCALED, laws_of, predictions
-from full_scale.laws.run import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from full_scale.laws.run import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 from full_scale.tasks.glass_box.boxes import box
 
 TASK = box("selection-2")
@@ -63,3 +63,20 @@ def test_no_law_is_claimed_without_a_penalty_or_where_rows_share_a_text():
     assert laws_of(Run("a", TASK.name, "none"), TASK, TASK.base) == {}
     shared = box("strategies")
     assert laws_of(Run("a", shared.name, "k3", 0.5), shared, shared.base) == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "target", "validity"),
+    [
+        ({"form": "alpha_dpg", "alpha": 0.5}, FILTERED, 1.0),
+        ({"form": "rehearsal", "beta": 1.0, "rehearsed": "log_u", "reward": False}, FILTERED, 1.0),
+        ({"form": "rehearsal", "beta": 1.0, "rehearsed": "k3", "reward": False}, BASE, 0.5),
+    ],
+    ids=lambda value: str(value),
+)
+def test_stored_correct_answers_aim_at_mass_one_or_at_the_base(fields, target, validity):
+    own, rival = predictions(Run("targets", TASK.name, **fields), TASK, TASK.base)
+    assert {own.law, rival.law} == {FILTERED, BASE}
+    assert own.law == target
+    assert own.exact.validity == pytest.approx([validity], abs=1e-3)
+    assert own.exact.first_share == pytest.approx(rival.exact.first_share) == pytest.approx(0.9, abs=1e-3)

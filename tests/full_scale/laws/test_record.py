@@ -1,36 +1,19 @@
-import dataclasses
-import json
-
 import pytest
 from support.law_outcomes import FOUND, TASK, outcome
 
-from full_scale.laws.record import HEADERS, outcome_from_json, summary, table_rows
+from full_scale.laws.experiments import EXPERIMENTS
+from full_scale.laws.record import HEADERS, Tally, summary, table_rows, tallies
 from full_scale.laws.run import TOKEN_FORWARD, TOKEN_REVERSE, Run
 
 
-def test_a_run_at_its_law_has_held():
-    assert outcome().nearest == TOKEN_FORWARD
-    assert outcome().gap == 0
-    assert outcome().verdict == "held"
-
-
-def test_a_planted_wrong_law_is_found_out():
-    wrong = outcome(ended_at=2, kl=(0.1, 0.2, 0.001))
-    assert wrong.nearest == TOKEN_REVERSE
-    assert wrong.verdict == "missed: law"
-    assert dataclasses.replace(outcome(ended_at=1)).verdict == "missed: validity"
-    far = outcome(ended_at=1, kl=(0.3, 0.001, 0.2))
-    assert far.verdict == "missed: law and validity"
-
-
-def test_a_run_without_a_law_has_no_verdict():
-    free = outcome(run=Run("degeneracy", TASK.name, "none"), found=())
-    assert (free.nearest, free.gap, free.verdict) == (None, None, "no law")
-
-
-def test_json_gives_back_the_outcome():
-    found = outcome()
-    assert outcome_from_json(json.loads(json.dumps(found.as_json()))) == found
+def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
+    short = outcome(run=Run("budget_and_family", TASK.name, "sequence_kl", 0.5))
+    free = outcome(run=Run("which_law", TASK.name, "none"), found=())
+    runs = [outcome(), outcome(kl=(0.071, 0.2, 0.1)), outcome(ended_at=1), free, short]
+    which, budget = tallies(runs)
+    question = EXPERIMENTS["which_law"].question
+    assert which == Tally("which_law", question, True, runs=4, judged=3, held=1, held_but_for_answers=2)
+    assert (budget.to_the_end, budget.runs, budget.judged) == (False, 1, 0)
 
 
 def test_the_summary_is_what_figures_read():
@@ -38,7 +21,9 @@ def test_the_summary_is_what_figures_read():
     found = summary([outcome(), free])
     runs = found["runs"]
     assert (runs["form"], runs["beta"]) == (["k3", "none"], [0.5, 0])
-    assert runs["verdict"] == ["held", "no law"]
+    assert runs["verdict"] == runs["full_verdict"] == ["held", "no law"]
+    assert (runs["judged"], runs["kl_to_law"]) == ([True, False], [0.001, None])
+    assert [entry["held"] for entry in found["experiments"]] == [1, 0]
     assert runs["law"] == [TOKEN_FORWARD, None]
     assert (
         runs["validity"][0] == runs["law_validity"][0] == pytest.approx(FOUND[0].exact.validity[0], rel=1e-4)

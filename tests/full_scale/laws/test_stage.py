@@ -5,8 +5,8 @@ import pytest
 from dph_theory.support.record import checked
 from full_scale.evaluation.exact import exact
 from full_scale.laws import stage
+from full_scale.laws.outcome import Outcome, Point
 from full_scale.laws.predictions import predictions
-from full_scale.laws.record import Outcome, Point
 from full_scale.laws.run import Run
 from full_scale.laws.stage import KIND, Record, run_record, store
 from full_scale.tasks.glass_box.boxes import box
@@ -52,7 +52,9 @@ def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
     assert (tmp_path / "journal.jsonl").stat().st_size == size
     store(outcomes, tmp_path / "bases", tmp_path / "laws.json")
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
-    assert stored["findings"] == ["which_law: 1 of 1 runs held to their law."]
+    assert stored["findings"] == [
+        "which_law: 1 of 1 runs held to their law; by the nearest law and the validity alone 1."
+    ]
     assert outcomes[0].predictions == predictions(RUNS[0], TASK, TASK.base)
 
 

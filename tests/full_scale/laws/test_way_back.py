@@ -19,7 +19,9 @@ def test_runs_with_lost_answers_have_the_flows_time_beside_theirs(monkeypatch, t
     found = (np.array([0.0, 8.0]), np.array([0.001, 0.1]), 0.05)
     monkeypatch.setattr(way_back, "_flow", lambda run, bases: found)
     lost = Run("way_back", box("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1)
-    (entry,) = ways_back([outcome(), outcome(run=lost)], tmp_path)
+    # No flow describes k3 on stored answers, nor is it asked for.
+    target = Run("targets", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="k3", reward=False)
+    (entry,) = ways_back([outcome(), outcome(run=lost), outcome(run=target)], tmp_path)
     assert entry["digest"] == lost.digest
     # At the base already at its start, the share is above half the base's.
     assert entry["run_time"] == 0
