@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from ..references import Source
+from ..support.errors import argument_error
 from .charts import Chart, Instance
 from .reduction import Reduction
 
@@ -18,9 +19,10 @@ from .reduction import Reduction
 class Verdict(StrEnum):
     """What the checks found.
 
-    PROVED: symbolic, for all instances. ENCLOSED: ball arithmetic decides every instance of a box, which is
-    given. CERTIFIED: exact ball arithmetic agrees at rational instances. HOLDS: random instances and an
-    optimiser found no violation. REFUTED: a violation, with its witness. UNDECIDED: none of these.
+    PROVED: symbolic, for all instances, given the entries that the theorem names. ENCLOSED: ball arithmetic
+    decides every instance of a box, which is given. CERTIFIED: exact ball arithmetic agrees at rational
+    instances. HOLDS: random instances and an optimiser found no violation. REFUTED: a violation, with its
+    witness. UNDECIDED: none of these.
     """
 
     PROVED = "PROVED"
@@ -41,12 +43,36 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """One symbolic step: `expression` vanishes ("=0"), or is positive (">0") or non-negative (">=0")."""
+    """One symbolic step: `expression - equals` vanishes ("=0"), is positive (">0") or non-negative (">=0").
+
+    It is claimed for all values that the symbols' assumptions and the inequalities `where` allow. Symbols
+    are real. Raises ValueError for another sign, and for a symbol that is not declared real.
+    """
 
     text: str
     expression: sympy.Expr
     sign: str = "=0"
+    where: tuple[sympy.Rel, ...] = ()
+    equals: sympy.Expr = sympy.S.Zero
 
+    def __post_init__(self) -> None:
+        if self.sign not in SIGNS:
+            raise argument_error("sign", self.sign, f"one of {', '.join(SIGNS)}")
+        if unreal := [symbol.name for symbol in self.symbols() if not symbol.is_real]:
+            raise argument_error("expression", str(self.expression), f"{unreal[0]} must be declared real")
+
+    def symbols(self) -> set[sympy.Symbol]:
+        """The symbols of both sides and of the conditions."""
+        parts = (self.expression, self.equals, *self.where)
+        return set().union(*(sympy.sympify(part).free_symbols for part in parts))
+
+    def difference(self) -> sympy.Expr:
+        """What vanishes, is positive or is not negative."""
+        return sympy.sympify(self.expression) - sympy.sympify(self.equals)
+
+
+SIGNS = ("=0", ">0", ">=0")
+"""What a claim may say about its expression."""
 
 Claims: TypeAlias = Iterator[Claim]
 """The steps of a derivation, in order."""
@@ -88,8 +114,8 @@ class Theorem:
 
     `floor` is the scale below which a gap counts as absolute rather than relative; `tight` says whether
     a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides;
-    `reductions` the boxes of few scalars on which balls decide all of the statement at once;
-    `needs` an optional package without which no check applies.
+    `reductions` the boxes of few scalars on which balls decide all of the statement at once; `given` names
+    the entries that the derivation leans on; `needs` an optional package without which no check applies.
     """
 
     name: str
@@ -104,6 +130,7 @@ class Theorem:
     false_neighbours: tuple[FalseNeighbour, ...]
     examples: tuple[Instance, ...] = ()
     symbolic: Callable[[], Iterable[Claim]] | None = None
+    given: tuple[str, ...] = ()
     certified: bool = True
     reductions: tuple[Reduction, ...] = ()
     tight: bool | None = None

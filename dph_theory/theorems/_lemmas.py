@@ -41,7 +41,7 @@ def logarithm_bound() -> Claims:
     bound = sympy.log(s) - 1 + 1 / s
     yield Claim("log s - (1 - 1/s) is stationary at s = 1", sympy.diff(bound, s).subs(s, 1))
     yield Claim("and vanishes there", bound.subs(s, 1))
-    yield Claim("and falls before 1, rises after it", sympy.diff(bound, s) * s**2 / (s - 1) - 1)
+    yield Claim("and falls before 1, rises after it", sympy.Derivative(bound, s) * s**2, equals=s - 1)
 
 
 def rates_of_base(base_rates: Values, solvable: Values) -> dict[str, Values]:
@@ -150,6 +150,20 @@ def symbolic_softmax(outcomes: int) -> tuple[list[sympy.Expr], list[sympy.Expr],
     s = sympy.symbols(f"s:{outcomes}", positive=True)
     pi, ref = [v / sum(w) for v in w], [v / sum(s) for v in s]
     return pi, ref, lambda expression: w[0] * sympy.diff(expression, w[0])
+
+
+def softmax_slopes() -> Claims:
+    """dlog pi_i/dt_j = (1 if i = j, else 0) - pi_j, for logits t of any number of outcomes."""
+    # The weights e^t of all outcomes but i and j do not move: they stand in the sum as one number.
+    w_i, rest = sympy.symbols("w_i rest", positive=True)
+    t = sympy.Symbol("t", real=True)
+    alone, both = sympy.exp(t) + rest, w_i + sympy.exp(t) + rest
+    own = sympy.Derivative(sympy.log(sympy.exp(t) / alone), t)
+    yield Claim(
+        "the slope of an outcome's log probability in its own logit", own, equals=1 - sympy.exp(t) / alone
+    )
+    other = sympy.Derivative(sympy.log(w_i / both), t)
+    yield Claim("and in another's", other, equals=-sympy.exp(t) / both)
 
 
 def at_fixed_samples(

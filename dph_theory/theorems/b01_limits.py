@@ -55,7 +55,7 @@ def derivation() -> Claims:
     power = (p / q) ** e
     family = (power - e * p / q - (1 - e)) / (e * (e - 1))
     # The terms of the two sides differ by a multiple of pi - ref, which sums to zero.
-    yield Claim("alpha D_alpha", (1 - e) * q * family - q * (1 - power) / e - (p - q))
+    yield Claim("alpha D_alpha", (1 - e) * q * family - q * (1 - power) / e - (p - q), where=(e < 1,))
     for text, y, factor in (("y > 0", s, sympy.exp(s)), ("y < 0", -s, sympy.Integer(1))):
         remainder = sympy.exp(y) - 1 - y
         room = factor * s**2 / 2 - remainder

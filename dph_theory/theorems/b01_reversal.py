@@ -31,7 +31,12 @@ def derivation() -> Claims:
     s = sympy.Symbol("s", positive=True)
     yield Claim("total_variation", s * sympy.Abs(1 / s - 1) / 2 - sympy.Abs(s - 1) / 2)
     alpha = sympy.Symbol("alpha", real=True)
-    yield Claim("alpha", u * alpha_generator(alpha).subs(u, 1 / u) - alpha_generator(1 - alpha))
+    yield Claim(
+        "alpha",
+        u * alpha_generator(alpha).subs(u, 1 / u),
+        equals=alpha_generator(1 - alpha),
+        where=(sympy.Ne(alpha, 0), sympy.Ne(alpha, 1)),
+    )
 
 
 THEOREM = Theorem(

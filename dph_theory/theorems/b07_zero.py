@@ -38,7 +38,8 @@ def derivation() -> Claims:
     # times its restriction: S = mu^(1-alpha) S', and S' = 1 - alpha (1-alpha) D' within Y1.
     a, mu, d = sympy.symbols("alpha mu D", positive=True)
     whole = (1 - mu ** (1 - a) * (1 - a * (1 - a) * d)) / (a * (1 - a))
-    yield Claim("the two parts", whole - (1 - mu ** (1 - a)) / (a * (1 - a)) - mu ** (1 - a) * d)
+    parts = (1 - mu ** (1 - a)) / (a * (1 - a)) + mu ** (1 - a) * d
+    yield Claim("the two parts", whole, equals=parts, where=(a < 1,))
     yield Claim(
         "alpha times the invalid part tends to 1 - mu",
         sympy.limit((1 - mu ** (1 - a)) / (1 - a), a, 0) - 1 + mu,

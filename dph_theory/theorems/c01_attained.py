@@ -20,9 +20,11 @@ def derivation() -> Claims:
     h = 2 * tv * eps
     v1 = -h / (1 - g)
     v0 = (h + g * tv * v1) / (1 - g * (1 - tv))
-    yield Claim("the new policy's values", h + g * ((1 - tv) * v0 + tv * v1) - v0)
+    domain = (g < 1, tv <= sympy.Rational(1, 2))
+    yield Claim("the new policy's values", h + g * ((1 - tv) * v0 + tv * v1), equals=v0, where=domain)
     surrogate_gain = h / (1 - g)
-    yield Claim("the loss", surrogate_gain - v0 - 4 * eps * g * tv**2 / ((1 - g) * (1 - g + g * tv)))
+    lost = 4 * eps * g * tv**2 / ((1 - g) * (1 - g + g * tv))
+    yield Claim("the loss", surrogate_gain - v0, equals=lost, where=domain)
 
 
 THEOREM = Theorem(

@@ -8,6 +8,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import softmax_slopes
 
 
 def flow_near_the_law(base: Values, valid: Values, beta: Values, push: Values, eps: float) -> Values:
@@ -33,22 +34,17 @@ def at_the_base(base: Values, valid: Values, beta: Values, push: Values) -> Valu
 
 
 def derivation() -> Claims:
-    # Three answers at logits t; r = v - b log(pi/a) is one number at p_b, so only its own change counts.
-    b = sympy.Symbol("b", positive=True)
-    t, a = sympy.symbols("t0:3", real=True), sympy.symbols("a0:3", positive=True)
-    c = sympy.Symbol("c", real=True)
-    Z = sum(sympy.exp(s) for s in t)
-    pi = [sympy.exp(s) / Z for s in t]
-    # p_b has t_y = log a_y + v_y/b up to a constant c; v is eliminated by it.
-    v = [b * (s - sympy.log(m)) + c for s, m in zip(t, a, strict=True)]
-    frozen = sympy.symbols("v0:3", real=True)
-    r = [w - b * sympy.log(p / m) for w, p, m in zip(frozen, pi, a, strict=True)]
-    mean = sum(p * g for p, g in zip(pi, r, strict=True))
-    for i in range(2):
-        for j in range(2):
-            slope = sympy.diff(pi[i] * (r[i] - mean), t[j]).subs(dict(zip(frozen, v, strict=True)))
-            wanted = -b * pi[i] * ((1 if i == j else 0) - pi[j])
-            yield Claim(f"entry {i}{j}", sympy.simplify(sympy.expand_log(slope - wanted, force=True)))
+    # r = v - b log(pi/a) is one number at p_b: of the change of pi_i (r_i - E r) only pi_i times that of
+    # r_i - E r is left. A small push of t_j changes r_i by -b dlog pi_i/dt_j, and E r by -b times the mean
+    # slope of log pi, which is zero: pi_j (1 - pi_j) of j itself and -pi_j times the mass of all others.
+    yield from softmax_slopes()
+    b, pi_i, pi_j = sympy.symbols("b pi_i pi_j", positive=True)
+    yield Claim("the mean slope of log pi is zero", pi_j * (1 - pi_j), equals=(1 - pi_j) * pi_j)
+    for name, i_is_j in (("the same answer", 1), ("another answer", 0)):
+        change = -b * (i_is_j - pi_j)
+        yield Claim(
+            f"{name}: -b times diag(p) - p p^T", pi_i * change, equals=-b * (pi_i * i_is_j - pi_i * pi_j)
+        )
 
 
 THEOREM = Theorem(

@@ -13,6 +13,7 @@ from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
+from .proofs.decision import Decision
 
 INSTANCES, QUICK_INSTANCES = 100_000, 10_000
 NEIGHBOUR_INSTANCES = 5_000
@@ -69,6 +70,13 @@ class Report:
     verdict: Verdict
     checks: tuple[Timed, ...]
     neighbours: tuple[NeighbourReport, ...]
+    given: tuple[str, ...] = ()
+    """The entries that a proof leans on."""
+
+    @property
+    def claims(self) -> tuple[Decision, ...]:
+        """The steps of the derivation, each with who decided it."""
+        return tuple(claim for timed in self.checks for claim in timed.result.claims)
 
     @property
     def as_expected(self) -> bool:
@@ -87,6 +95,7 @@ class Report:
             "source": self.source,
             "expected": str(self.expected),
             "verdict": str(self.verdict),
+            "given": list(self.given),
             "checks": [
                 {
                     "check": timed.result.check,
@@ -97,6 +106,10 @@ class Report:
                     "witness": timed.result.witness,
                     "seed": timed.result.seed,
                     "seconds": timed.seconds,
+                    "claims": [
+                        {"claim": c.text, "verdict": str(c.verdict), "decided_by": list(c.by)}
+                        for c in timed.result.claims
+                    ],
                 }
                 for timed in self.checks
             ],
@@ -169,6 +182,8 @@ def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: b
         options["generations"] = 15
     if quick and check == "certified":
         options["count"] = 4
+    if quick and check == "symbolic":
+        options["first_only"] = True
     return CHECKS[check](theorem, **options)
 
 
@@ -189,6 +204,7 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
         overall([t.result for t in timed]),
         tuple(timed),
         tuple(n for n in neighbours if n is not None),
+        theorem.given,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...statement.charts import Instance, as_floats
 from ...statement.theorem import Theorem, Verdict
+from ..proofs.decision import Decision
 
 MOST_DIGITS = 12
 
@@ -17,6 +18,7 @@ class CheckResult:
 
     `worst_violation` is the largest relative gap seen (negative for a bound that always had room),
     `tightness` the largest ratio of a bound's sides; both None where the check does not measure them.
+    `claims` are the steps of a derivation, each with who decided it.
     """
 
     check: str
@@ -27,6 +29,7 @@ class CheckResult:
     witness: dict[str, Any] | None = None
     seed: int | None = None
     detail: str = ""
+    claims: tuple[Decision, ...] = ()
 
 
 def pick(instance: Instance, index: int) -> Instance:

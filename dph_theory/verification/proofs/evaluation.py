@@ -1,0 +1,81 @@
+"""A symbolic expression in complex balls: its value at exact points, with an error that is known."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add, mul
+
+import sympy
+from flint import acb, arb, fmpq
+
+from ...numeric.balls import precision
+
+Point = Mapping[sympy.Symbol, fmpq]
+"""A rational value for each symbol."""
+
+PRECISIONS = (200, 800, 3200)
+"""Bits, tried in turn until the value is known to 50 digits."""
+NEGLIGIBLE = arb("1e-50")
+"""A value is known if its ball is no wider than this, or no wider than this part of the value."""
+
+_FUNCTIONS: dict[type[sympy.Expr], Callable[..., acb]] = {
+    sympy.exp: acb.exp,
+    sympy.log: acb.log,
+    sympy.cosh: acb.cosh,
+    sympy.sinh: acb.sinh,
+    sympy.tanh: acb.tanh,
+    sympy.asinh: acb.asinh,
+    sympy.sin: acb.sin,
+    sympy.cos: acb.cos,
+    sympy.gamma: acb.gamma,
+    sympy.factorial: lambda n: (n + 1).gamma(),
+    sympy.binomial: lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),
+    sympy.Abs: lambda z: acb(abs(z)),
+    sympy.Max: lambda *values: acb(reduce(arb.max, (value.real for value in values))),
+    sympy.Min: lambda *values: acb(reduce(arb.min, (value.real for value in values))),
+    sympy.Pow: lambda base, exponent: acb(0) if base.is_zero() and exponent.real > 0 else base**exponent,
+    sympy.Add: lambda *terms: reduce(add, terms),
+    sympy.Mul: lambda *factors: reduce(mul, factors),
+}
+_CONSTANTS: dict[sympy.Expr, Callable[[], acb]] = {
+    sympy.E: lambda: acb(1).exp(),
+    sympy.pi: acb.pi,
+    sympy.I: lambda: acb(0, 1),
+}
+
+
+class NotEvaluatedError(Exception):
+    """The expression holds a function that has no value in balls, such as an undetermined one."""
+
+
+def value(expression: sympy.Expr, point: Point) -> acb:
+    """The ball of the expression at the point, to 50 digits where a few thousand bits reach them.
+
+    Not finite where the expression is not defined. Raises NotEvaluatedError for functions unknown here.
+    """
+    ball = acb()
+    for bits in PRECISIONS:
+        with precision(bits):
+            ball = _value(expression, point)
+            if is_known(ball):
+                break
+    return ball
+
+
+def is_known(ball: acb) -> bool:
+    """Whether the ball is finite and of a negligible radius, absolutely or relative to the value."""
+    if not ball.is_finite():
+        return False
+    radius = ball.real.rad() + ball.imag.rad()
+    return bool(radius < NEGLIGIBLE) or bool(radius < NEGLIGIBLE * abs(ball))
+
+
+def _value(expression: sympy.Expr, point: Point) -> acb:
+    if isinstance(expression, sympy.Symbol):
+        return acb(point[expression])
+    if isinstance(expression, sympy.Rational):
+        return acb(fmpq(int(expression.p), int(expression.q)))
+    if expression in _CONSTANTS:
+        return _CONSTANTS[expression]()
+    if expression.func not in _FUNCTIONS:
+        raise NotEvaluatedError(str(expression.func))
+    return _FUNCTIONS[expression.func](*(_value(argument, point) for argument in expression.args))

@@ -1,0 +1,76 @@
+"""What is known of a claim's quantities, as formulas of z3, and what follows from it on the whole domain."""
+
+from collections.abc import Iterable
+
+import z3
+from flint import fmpq_mpoly
+
+from .fractions import generator, terms
+
+EFFORT = 400_000
+"""z3's own count of steps for one question: about a second, and the same answer on every machine."""
+
+
+class Facts:
+    """Formulas that hold on the domain; a question is decided by looking for a point that breaks it."""
+
+    def __init__(self) -> None:
+        self.needed: list[z3.BoolRef] = []
+        """What defines the domain and the quantities."""
+        self.helpful: list[z3.BoolRef] = []
+        """What holds besides, such as e^m >= 1 + m; asked only where the rest does not settle a question."""
+        self.positive: set[int] = set()
+        """Quantities known to be positive."""
+
+    def add(self, *formulas: z3.BoolRef) -> None:
+        """Hold these formulas for true."""
+        self.needed += formulas
+
+    def add_positive(self, index: int) -> None:
+        """Hold a quantity for positive."""
+        self.positive.add(index)
+        self.needed.append(term(generator(index)) > 0)
+
+    def follows(self, formula: z3.BoolRef) -> bool | None:
+        """Whether the formula holds on the domain; None if z3 gives up, False if a point breaks it."""
+        if self._breaks(formula, self.needed) == z3.unsat:
+            return True
+        if self.helpful and self._breaks(formula, self.needed + self.helpful) == z3.unsat:
+            return True
+        return False if self._breaks(formula, self.needed) == z3.sat else None
+
+    def sign(self, polynomial: fmpq_mpoly) -> int:
+        """1 or -1 if the polynomial is positive or negative on the whole domain, else 0."""
+        signs = {1 if coefficient > 0 else -1 for coefficient, _ in terms(polynomial)}
+        known = all(set(exponents) <= self.positive for _, exponents in terms(polynomial))
+        if known and len(signs) == 1:
+            return signs.pop()
+        value = term(polynomial)
+        return 1 if self.follows(value > 0) else -1 if self.follows(value < 0) else 0
+
+    def nowhere_zero(self, polynomial: fmpq_mpoly) -> bool:
+        """Whether the polynomial has no zero on the domain."""
+        return bool(self.sign(polynomial)) or self.follows(term(polynomial) != 0) is True
+
+    @staticmethod
+    def _breaks(formula: z3.BoolRef, facts: Iterable[z3.BoolRef]) -> z3.CheckSatResult:
+        solver = z3.SolverFor("QF_NRA")
+        solver.set("rlimit", EFFORT)
+        solver.add(*facts, z3.Not(formula))
+        return solver.check()
+
+
+def term(polynomial: fmpq_mpoly) -> z3.ArithRef:
+    """The polynomial as a term of z3."""
+    total: z3.ArithRef = z3.RealVal(0)
+    for coefficient, exponents in terms(polynomial):
+        product: z3.ArithRef = z3.Q(int(coefficient.p), int(coefficient.q))
+        for index, exponent in exponents.items():
+            product = product * z3.Real(f"g{index}") ** exponent
+        total = total + product
+    return total
+
+
+def related(sign: str, value: z3.ArithRef) -> z3.BoolRef:
+    """The formula that a value obeys the sign of a claim."""
+    return {"=0": value == 0, ">0": value > 0, ">=0": value >= 0, "!=0": value != 0}[sign]
