@@ -38,6 +38,12 @@ def worst_advantage(mdp: TabularMDP, pi: Array) -> Values:
     return highest(abs(mdp.advantage(pi)), axis=(-2, -1))
 
 
+def weighted(weight: Values, distance: Values) -> Values:
+    """weight * distance, zero where the weight is zero, even at an infinite distance."""
+    with np.errstate(invalid="ignore"):
+        return np.where(weight == 0, 0 * weight, weight * distance)
+
+
 def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
     """4 eps gamma TVmax^2/(1-gamma)^2, or with 4 TVmax^2 replaced by C_f max_s D_f(pi || pi_old).
 
@@ -48,7 +54,7 @@ def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDiverge
         distance = 4 * np.square(highest(TOTAL_VARIATION(pi, pi_old)))
     else:
         distance = pinsker_constant(divergence) * highest(divergence(pi, pi_old))
-    return eps * gamma * distance / (1 - gamma) ** 2
+    return weighted(eps * gamma, distance) / (1 - gamma) ** 2
 
 
 def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
@@ -80,9 +86,11 @@ def stated_bound(
         raise argument_error("reading", reading, '"old" or "new"')
     gamma = mdp.gamma
     delta = anchor_gain(mdp, pi_old if reading == "old" else pi, pi_pef)
-    near_old = 2 * highest(REVERSE_KL(pi, pi_old)) * worst_advantage(mdp, pi_old)
-    near_pef = pinsker_constant(divergence) * highest(divergence(pi, pi_pef)) * worst_advantage(mdp, pi_pef)
-    return surrogate(mdp, pi, pi_old) + delta / (1 - gamma) - gamma * (near_old + near_pef) / (1 - gamma) ** 2
+    near_old = weighted(2 * worst_advantage(mdp, pi_old), highest(REVERSE_KL(pi, pi_old)))
+    eps_pef = worst_advantage(mdp, pi_pef)
+    near_pef = weighted(pinsker_constant(divergence) * eps_pef, highest(divergence(pi, pi_pef)))
+    penalty = weighted(gamma, near_old + near_pef) / (1 - gamma) ** 2
+    return surrogate(mdp, pi, pi_old) + delta / (1 - gamma) - penalty
 
 
 def anchor_penalty(
@@ -93,7 +101,7 @@ def anchor_penalty(
     if divergence is None:
         return highest(TOTAL_VARIATION(pi, pi_pef) * (highest(advantage) - lowest(advantage)))
     farthest = highest(divergence(pi, pi_pef)) * pinsker_constant(divergence) / 4
-    return 2 * worst_advantage(mdp, pi_pef) * np.sqrt(farthest)
+    return weighted(2 * worst_advantage(mdp, pi_pef), np.sqrt(farthest))
 
 
 def anchor_bound(

@@ -2,7 +2,7 @@
 
 Random points of the cube test a theorem, an optimiser over the cube attacks it, and rounding an instance
 to few digits makes it rational, for exact arithmetic and for witnesses that a person can read. The maps
-send the cube's corners to the extremes: near-zero masses, rates near 0 and 1, beta from 1e-3 to 1e3.
+send the cube's corners to the extremes: zero and near-zero masses, rates near 0 and 1, beta from 1e-3 to 1e3.
 """
 
 from collections.abc import Callable, Mapping
@@ -147,12 +147,19 @@ def _centred(cube: np.ndarray, power: int) -> np.ndarray:
     return (2 * cube - 1) ** power
 
 
-def simplex(outcomes: int, *leading: int, spread: float = 12.0) -> Part:
-    """Distributions (batch, *leading, outcomes) with masses down to about e^(-2 spread)."""
+def simplex(outcomes: int, *leading: int, spread: float = 12.0, zeros: bool = False) -> Part:
+    """Distributions (batch, *leading, outcomes) with masses down to about e^(-2 spread).
+
+    With `zeros` the cube's lower faces are masses of exactly zero; a law of nothing else is uniform.
+    """
     shape = (*leading, outcomes)
 
     def from_cube(cube: np.ndarray) -> np.ndarray:
-        logits = spread * _centred(cube, 5).reshape(-1, *shape)
+        corner = cube.reshape(-1, *shape)
+        logits = spread * _centred(corner, 5)
+        if zeros:
+            empty = (corner == 0) & (corner > 0).any(axis=-1, keepdims=True)
+            logits = np.where(empty, -np.inf, logits)
         weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True)
 

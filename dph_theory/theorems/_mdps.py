@@ -1,5 +1,6 @@
 """Charts of MDPs, the policies on them, and the scaled gains and losses that several statements compare."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from ..improvement import (
     stated_bound,
     surrogate,
     trpo_penalty,
+    weighted,
     worst_advantage,
 )
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, trailing
-from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
+from ..statement.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 
 def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
@@ -55,24 +57,86 @@ def with_mdp(P: Values, r: Values, gamma: Values, rho0: Values) -> dict[str, Any
     return {"mdp": TabularMDP(P, r, gamma, rho0)}
 
 
-STEPS = chart(
-    P=simplex(2, 2, 2),
-    r=uniform(-1, 1, 2, 2),
-    gamma=discounts(nearest=1e-3),
-    rho0=simplex(2),
-    pi=simplex(2, 2),
-    pi_old=simplex(2, 2),
-).deriving(with_mdp)
-"""A step from an old to a new policy in an MDP of two states and two actions."""
+STATES = ACTIONS = 3
+
+
+def free_steps(states: int, actions: int) -> Chart:
+    """A step from an old to a new policy in an MDP of so many states and actions."""
+    return chart(
+        P=simplex(states, states, actions),
+        r=uniform(-1, 1, states, actions),
+        gamma=discounts(nearest=1e-3),
+        rho0=simplex(states),
+        pi=simplex(actions, states, zeros=True),
+        pi_old=simplex(actions, states, zeros=True),
+    )
+
+
+def _like_the_last(values: Values, *axes: int) -> Values:
+    """The last entry along these axes repeated up to three: a state, or an action, like the last one."""
+    for axis in axes:
+        last = np.take(values, [-1], axis=axis)
+        values = np.concatenate([values] + [last] * (STATES - values.shape[axis]), axis=axis)
+    return values
+
+
+def _unused(values: Values) -> Values:
+    """Zero probabilities added at the end of the last axis, up to three."""
+    zero = 0 * values[..., :1]
+    return np.concatenate([values] + [zero] * (STATES - values.shape[-1]), axis=-1)
+
+
+def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
+    """Steps at every distance `away` from an extreme one, `extreme(gamma, tv, eps)`, on three states.
+
+    At away = 0 it is the extreme step itself, at away = 1 a free one.
+    """
+
+    def derive(
+        away: Values,
+        tv: Values,
+        P: Values,
+        r: Values,
+        gamma: Values,
+        rho0: Values,
+        pi: Values,
+        pi_old: Values,
+    ) -> dict[str, Any]:
+        step = extreme(gamma, tv, 1 + 0 * tv)
+
+        def mixed(centre: Values, free: Values) -> Values:
+            share = trailing(away, free.ndim - 1)
+            return (1 - share) * centre + share * free
+
+        mdp = TabularMDP(
+            mixed(_like_the_last(_unused(step["mdp"].P), -2, -3), P),
+            mixed(_like_the_last(step["mdp"].r, -1, -2), r),
+            gamma,
+            mixed(_unused(step["mdp"].rho0), rho0),
+        )
+        policies = {"pi": pi, "pi_old": pi_old}
+        return {
+            "mdp": mdp,
+            **{name: mixed(_like_the_last(_unused(step[name]), -2), free) for name, free in policies.items()},
+        }
+
+    free = free_steps(STATES, ACTIONS)
+    return chart(**free.parts, tv=uniform(0.001, 0.5), away=uniform(0, 1)).deriving(derive)
+
+
+STEPS = around(worst_chain)
+"""Steps between policies, from the worst chain (at which the sharp bound is attained) to free ones."""
 
 
 STEP = example(
-    P=[["1 0", "0 1"], ["1 0", "0 1"]],
-    r=["-1 1", "1 -1"],
+    P=[["1 0 0", "0 1 0", "0 1 0"]] * STATES,
+    r=["-1 1 1", "1 -1 -1", "1 -1 -1"],
     gamma=".5",
-    rho0=".5 .5",
-    pi=[".4 .6", ".4 .6"],
-    pi_old=[".5 .5", ".5 .5"],
+    rho0=".5 .5 0",
+    pi=[".4 .6 0"] * STATES,
+    pi_old=[".5 .5 0"] * STATES,
+    tv=".5",
+    away="1",
 )
 """The action chooses the next state; the new policy moves towards the one that pays in state 0."""
 
@@ -86,8 +150,14 @@ STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
 """The divergences of the stated bound."""
 
 
-TRIPLES = chart(**STEPS.parts, pi_pef=simplex(2, 2)).deriving(with_mdp)
-"""A new, an old and a reference policy in an MDP of two states and two actions."""
+def triples(states: int, actions: int) -> Chart:
+    """A new, an old and a reference policy in an MDP of so many states and actions."""
+    reference = simplex(actions, states, zeros=True)
+    return chart(**free_steps(states, actions).parts, pi_pef=reference).deriving(with_mdp)
+
+
+TRIPLES = triples(STATES, ACTIONS)
+SMALL_TRIPLES = triples(2, 2)
 
 
 COUNTEREXAMPLE = example(
@@ -106,12 +176,11 @@ def stated_bounds(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
     """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
-    forward = stated_bound(mdp, pi, pi_old, pi_pef, FORWARD_KL, reading)
-    # Only the last term depends on the divergence.
-    eps, gamma = worst_advantage(mdp, pi_pef), mdp.gamma
-    terms = each(lambda d: pinsker_constant(d) * highest(d(pi, pi_pef)), STATED)
-    gain = terms[..., :1] - constant * terms
-    return trailing((1 - gamma) * forward, 1) + trailing(eps * gamma / (1 - gamma), 1) * gain
+    bounds = each(lambda d: (1 - mdp.gamma) * stated_bound(mdp, pi, pi_old, pi_pef, d, reading), STATED)
+    if constant == 1:
+        return bounds
+    weight = (constant - 1) * worst_advantage(mdp, pi_pef) * mdp.gamma / (1 - mdp.gamma)
+    return bounds - each(lambda d: weighted(weight * pinsker_constant(d), highest(d(pi, pi_pef))), STATED)
 
 
 def normalised_return(mdp: TabularMDP, pi: Values) -> Values:
@@ -129,6 +198,18 @@ TRIPLE = example(
     pi_pef=[".1 .9", ".1 .9"],
 )
 """The second action is the better one; the new policy is close to a reference that mostly takes it."""
+
+
+EVEN = example(
+    P=[["1 ", "1 "]],
+    r=["2 1"],
+    gamma=".5",
+    rho0="1 ",
+    pi=[".49 .51"],
+    pi_old=[".5 .5"],
+    pi_pef=[".5 .5"],
+)
+"""One state, and a small step away from an even reference policy: the anchor bound is nearly attained."""
 
 
 def shortfall(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:

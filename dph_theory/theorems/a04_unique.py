@@ -6,7 +6,7 @@ from ..binary_reward import filtered, log_partition, tilted, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.charts import chart, log_uniform, masks, simplex
+from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import pinsker
 
@@ -38,6 +38,8 @@ THEOREM = Theorem(
         policy=simplex(4, spread=8), base=simplex(4, spread=8), valid=masks(4), beta=log_uniform(2e-3, 1e3)
     ),
     expected=Verdict.PROVED,
+    # Near an even p_beta the margin is nearly the whole loss.
+    examples=(example(policy=".53 .47", base=".5 .5", valid=[True, False], beta="1000"),),
     symbolic=pinsker,  # By A4.identity the loss is KL(q||p_b).,
     tight=True,
     false_neighbours=(

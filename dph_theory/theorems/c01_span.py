@@ -17,7 +17,7 @@ from ._mdps import (
 )
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
-UNEVEN_STEP = {**STEP, **example(pi=[".4 .6", ".45 .55"])}
+UNEVEN_STEP = {**STEP, **example(pi=[".4 .6 0", ".45 .55 0", ".45 .55 0"])}
 
 
 def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:

@@ -54,8 +54,8 @@ def verify(
 ) -> None:
     """Check every theorem of the registry (or those NAMEd; "A" and "A5" stand for all whose names begin so).
 
-    Exits 0 if every verdict is the expected one and every false neighbour was refuted, 1 if not, 2 for
-    wrong usage.
+    Exits 0 if every verdict is the expected one, every false neighbour was refuted and every bound called
+    tight was nearly attained, 1 if not, 2 for wrong usage.
     """
     try:
         theorems = select(names)
@@ -153,6 +153,8 @@ def _print_remarks(console: Console, reports: list[Report]) -> None:
             for result in results:
                 if result.detail:
                     console.print(f"  {result.check} {result.verdict}: {result.detail}")
+        if report.tight is False:
+            console.print(f"[red]{report.theorem}: a tight bound whose sides stayed apart[/]")
         for missed in (n for n in report.neighbours if not n.refuted):
             found = ", ".join(missed.found_by) or "nothing"
             console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")

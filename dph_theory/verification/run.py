@@ -15,8 +15,10 @@ from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
 from .proofs.decision import Decision
 
-INSTANCES, QUICK_INSTANCES = 100_000, 10_000
+INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 NEIGHBOUR_INSTANCES = 5_000
+TIGHT = 0.98
+"""The ratio of a tight bound's sides that the searches must reach."""
 SEARCHES = ("numeric", "adversarial", "certified")
 """The checks that can refute a false neighbour, which has no derivation."""
 
@@ -72,6 +74,8 @@ class Report:
     neighbours: tuple[NeighbourReport, ...]
     given: tuple[str, ...] = ()
     """The entries that a proof leans on."""
+    tight: bool | None = None
+    """Whether a bound called tight was nearly attained; None where it is not called so or not searched."""
 
     @property
     def claims(self) -> tuple[Decision, ...]:
@@ -80,8 +84,9 @@ class Report:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the expected one and every false neighbour fell."""
-        return self.verdict is self.expected and all(n.refuted for n in self.neighbours)
+        """Whether the verdict is the expected one, every false neighbour fell, and tight bounds are tight."""
+        fell = all(n.refuted for n in self.neighbours)
+        return self.verdict is self.expected and fell and self.tight is not False
 
     @property
     def seconds(self) -> float:
@@ -96,6 +101,7 @@ class Report:
             "expected": str(self.expected),
             "verdict": str(self.verdict),
             "given": list(self.given),
+            "tight": self.tight,
             "checks": [
                 {
                     "check": timed.result.check,
@@ -179,7 +185,7 @@ def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: b
     if check == "numeric":
         options["instances"] = instances
     if quick and check == "adversarial":
-        options["generations"] = 15
+        options |= {"population": 64, "generations": 10, "polish": 10}
     if quick and check == "certified":
         options["count"] = 4
     if quick and check == "symbolic":
@@ -205,18 +211,30 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
         tuple(timed),
         tuple(n for n in neighbours if n is not None),
         theorem.given,
+        _tight(theorem, [t.result for t in timed]),
     )
+
+
+def _tight(theorem: Theorem, results: Sequence[CheckResult]) -> bool | None:
+    """Whether a bound called tight came near equality in the checks that search."""
+    ratios = [result.tightness for result in results if result.check in ("numeric", "adversarial")]
+    if not theorem.tight or not ratios:
+        return None
+    return max(ratio if ratio is not None else -1.0 for ratio in ratios) > TIGHT
 
 
 def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> NeighbourReport | None:
     """Turn the selected checks on a false neighbour; None if none of them can search.
 
-    Where the adversarial check is selected it must succeed, whatever the others find.
+    Where the adversarial check is selected it must succeed, whatever the others find; the short form leaves
+    the others out.
     """
     statement = theorem.changed(false)
     searches = [c for c in settings.checks if c in SEARCHES and applies(c, statement)]
     if statement.symbolic is not None and "symbolic" in settings.checks:
         searches.append("symbolic")
+    if settings.quick and "adversarial" in searches:
+        searches = ["adversarial"]
     if not searches:
         return None
     seed = seed_for(settings.seed, f"{theorem.name}/{false.name}")
@@ -251,7 +269,9 @@ def verify(
     chosen = [t for t in theorems if any(applies(check, t) for check in settings.checks)]
     reports: dict[str, Report] = {}
     names = [theorem.name for theorem in chosen]
-    for name, report in run_jobs(partial(_verify_by_name, settings=settings), names, workers=workers):
+    for name, report in run_jobs(
+        partial(_verify_by_name, settings=settings), names, workers=workers, one_torch_thread=True
+    ):
         reports[name] = report
         on_report(report)
     return [reports[name] for name in names]

@@ -38,6 +38,17 @@ def test_the_stated_bound_exceeds_the_return_it_bounds(divergence, excess, readi
     assert bound - BANDIT.return_(OLD) == pytest.approx(excess, abs=5e-5)
 
 
+def test_where_nothing_is_at_stake_no_distance_costs():
+    # All actions pay alike, so that eps = 0; the policies share no action, so that both KLs are infinite.
+    idle = TabularMDP(np.ones((1, 2, 1)), np.ones((1, 2)), 0.5, np.ones(1))
+    one, other = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    for divergence in FAMILY:
+        assert (
+            trpo_bound(idle, one, other, divergence) == anchor_bound(idle, one, one, other, divergence) == 2
+        )
+    assert stated_bound(idle, one, other, other, FORWARD_KL) == 2
+
+
 def random_problem(seed: int):
     rng = np.random.default_rng(seed)
     P, r = rng.dirichlet(np.ones(3), size=(4, 3, 2)), rng.normal(size=(4, 3, 2))

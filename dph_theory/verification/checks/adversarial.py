@@ -45,37 +45,53 @@ class _Search:
         return (values[1:] - values[0]) / step
 
 
-def adversarial(theorem: Theorem, *, seed: int = 0, generations: int = GENERATIONS) -> CheckResult:
+def _explore(search: _Search, rng: np.random.Generator, population: int, generations: int) -> None:
+    """Differential evolution over the whole cube; it stops at a clear violation."""
+    chart = search.theorem.instances
+    optimize.differential_evolution(
+        lambda columns: search(columns.T),
+        [(0.0, 1.0)] * chart.dimension,
+        init=sample(chart, population, rng),
+        maxiter=generations,
+        vectorized=True,
+        updating="deferred",
+        polish=False,
+        tol=0.0,
+        atol=-1.0,  # A flat objective is no reason to stop.
+        rng=rng,
+        callback=lambda *_: search.refuted,
+    )
+
+
+def _polish(search: _Search, steps: int) -> None:
+    """L-BFGS-B from the worst point found."""
+    optimize.minimize(
+        lambda point: float(search(point[None])[0]),
+        search.point,
+        jac=search.slope,
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * len(search.point),
+        options={"maxiter": steps},
+    )
+
+
+def adversarial(
+    theorem: Theorem,
+    *,
+    seed: int = 0,
+    population: int = POPULATION,
+    generations: int = GENERATIONS,
+    polish: int = POLISH_STEPS,
+) -> CheckResult:
     """Search the whole chart by differential evolution, then polish the worst point by L-BFGS-B.
 
     HOLDS if no violation was found, else REFUTED with the worst instance, rounded; stops at a clear one.
     """
     search, chart = _Search(theorem), theorem.instances
-    rng = np.random.default_rng(seed)
     if chart.dimension:
-        start = sample(chart, POPULATION, rng)
-        optimize.differential_evolution(
-            lambda columns: search(columns.T),
-            [(0.0, 1.0)] * chart.dimension,
-            init=start,
-            maxiter=generations,
-            vectorized=True,
-            updating="deferred",
-            polish=False,
-            tol=0.0,
-            atol=-1.0,  # A flat objective is no reason to stop.
-            rng=rng,
-            callback=lambda *_: search.refuted,
-        )
+        _explore(search, np.random.default_rng(seed), population, generations)
         if not search.refuted:
-            optimize.minimize(
-                lambda point: float(search(point[None])[0]),
-                search.point,
-                jac=search.slope,
-                method="L-BFGS-B",
-                bounds=[(0.0, 1.0)] * chart.dimension,
-                options={"maxiter": POLISH_STEPS},
-            )
+            _polish(search, polish)
     witness = None
     if search.refuted:
         batch = chart(np.clip(search.point, 0.0, 1.0)[None])

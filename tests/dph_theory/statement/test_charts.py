@@ -72,6 +72,16 @@ def test_rounded_laws_still_sum_to_one_exactly(seed, digits):
     np.testing.assert_allclose(as_floats(exact)["r"], instance["r"], rtol=10.0 ** (1 - digits))
 
 
+def test_the_lower_faces_may_be_masses_of_exactly_zero():
+    cube = np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.9], [0.0, 0.0, 0.0]])
+    law = simplex(3, zeros=True).from_cube(cube)
+    np.testing.assert_allclose(law, [[0, 1 / 2, 1 / 2], [0, 0, 1], [1 / 3, 1 / 3, 1 / 3]])
+    assert (simplex(3).from_cube(cube) > 0).all()
+    exact = chart(law=simplex(3, zeros=True)).rounded({"law": law}, 2)["law"]
+    assert (exact.sum(axis=-1) == 1).all()
+    assert (exact[0, 0], exact[1].tolist()) == (0, [0, 0, 1])
+
+
 def test_masks_always_have_both_kinds():
     valid = masks(5).from_cube(np.random.default_rng(0).random((100, 3)))
     assert valid.any(axis=-1).all()

@@ -1,4 +1,4 @@
-"""Every entry of the registry, run small: the verdict is the expected one, the neighbours fall."""
+"""Every entry of the registry, in the short form of `dph verify`."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from dph_theory.statement.theorem import Relation, Verdict
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.checks.numeric import sample
-from dph_theory.verification.run import Settings, verify_one
+from dph_theory.verification.run import QUICK_INSTANCES, Settings, verify_one
 
-SMALL = Settings(instances=2_000, quick=True)
+QUICK = Settings(instances=QUICK_INSTANCES, quick=True)
 every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)
 
 STATEMENTS = {f"A{i}" for i in range(1, 12)} | {f"B{i}" for i in range(1, 10)}
@@ -50,18 +50,10 @@ def test_sides_are_batched(theorem):
     assert together == pytest.approx(alone, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.slow
 @every
-def test_the_verdict_is_the_expected_one_and_the_neighbours_fall(theorem):
-    report = verify_one(theorem, SMALL)
-    assert report.verdict is report.expected, report.as_json()
-    assert [n.name for n in report.neighbours if not n.refuted] == []
+def test_the_short_form_finds_what_is_expected(theorem):
+    # The verdict, the fall of every false neighbour, and the tightness of what is called tight.
+    report = verify_one(theorem, QUICK)
+    assert report.as_expected, report.as_json()
     for timed in report.checks:
         assert timed.result.verdict is not Verdict.UNDECIDED
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("theorem", [t for t in THEOREMS.values() if t.tight], ids=lambda t: t.name)
-def test_a_bound_called_tight_is_nearly_attained(theorem):
-    report = verify_one(theorem, Settings(checks=("numeric", "adversarial"), instances=20_000))
-    assert max(timed.result.tightness for timed in report.checks) > 0.98

@@ -63,9 +63,25 @@ def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
     # The search must succeed too: here it is replaced by one that never finds anything.
     blind = {**CHECKS, "adversarial": lambda theorem, **_: CheckResult("adversarial", Verdict.HOLDS, 0)}
     monkeypatch.setattr("dph_theory.verification.run.CHECKS", blind)
-    found = attack(BINOMIAL, BINOMIAL.false_neighbours[0], SMALL)
+    found = attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(instances=500))
     assert found.found_by == ("numeric", "certified")
     assert not found.refuted
+
+
+def test_the_short_form_attacks_neighbours_by_the_search_alone():
+    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], SMALL).found_by == ("adversarial",)
+    without = replace(SMALL, checks=("numeric",))
+    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], without).found_by == ("numeric",)
+
+
+def test_a_bound_called_tight_must_be_nearly_attained():
+    slack = replace(PINSKER, rhs=lambda pi, ref: 1.1 * PINSKER.rhs(pi, ref), false_neighbours=())
+    report = verify_one(slack, SMALL)
+    assert report.verdict is report.expected
+    assert (report.tight, report.as_expected) == (False, False)
+    assert verify_one(replace(slack, tight=None), SMALL).as_expected
+    # Nothing that could have come near equality was run.
+    assert verify_one(slack, replace(SMALL, checks=("certified",))).tight is None
 
 
 def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
