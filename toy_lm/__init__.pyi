@@ -1,3 +1,6 @@
+from .collapse.case import problem as problem
+from .collapse.case import read_problem as read_problem
+from .collapse.experiment import fits as fits
 from .engine.automaton import ValidityAutomaton as ValidityAutomaton
 from .engine.builders import balanced as balanced
 from .engine.builders import counting as counting
@@ -26,3 +29,9 @@ from .engine.reports import report as report
 from .engine.search import distinct_valid as distinct_valid
 from .engine.search import most_probable as most_probable
 from .engine.search import top_valid as top_valid
+from .engine.token_laws import TokenLaw as TokenLaw
+from .engine.token_laws import base_law as base_law
+from .engine.token_laws import filtered_law as filtered_law
+from .engine.token_laws import locally_filtered as locally_filtered
+from .engine.token_laws import token_law_kl as token_law_kl
+from .engine.token_laws import token_reverse as token_reverse

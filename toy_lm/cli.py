@@ -44,9 +44,24 @@ def toy() -> None:
 @_json
 @_seed
 @_quick
-def collapse(path: Path | None, seed: int, quick: bool) -> None:
+@click.option(
+    "--problem",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.toml",
+    help="Your own: alphabet, length, initial, transition, and a pattern or function for what is valid.",
+)
+def collapse(path: Path | None, seed: int, quick: bool, source: Path | None) -> None:
     """Collapse of restricted model families: global optima of KL control, and mass-covering fits."""
-    _run_one("collapse", path, seed, quick)
+    problem = None
+    if source is not None:
+        from .collapse.case import read_problem
+
+        try:
+            problem = read_problem(source)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    _run_one("collapse", path, seed, quick, problem=problem)
 
 
 @toy.command(short_help="Pass@1 up, Pass@k down, and anchors.")
@@ -120,6 +135,7 @@ def _run_one(
     changes: dict[str, Any] | None = None,
     folder: Path | None = None,
     earlier: list[Path] | None = None,
+    problem: Any = None,
 ) -> None:
     """Run an experiment, write its record, print its tables and findings; exit 130 if interrupted."""
     _check_parent("--folder", folder)
@@ -130,7 +146,8 @@ def _run_one(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
-        record = _with_progress(experiment.run, name, config, seed, folder)
+        given = {key: value for key, value in (("folder", folder), ("problem", problem)) if value is not None}
+        record = _with_progress(experiment.run, name, config, seed, given)
         if path is not None:
             write_json(path, record)
     except KeyboardInterrupt:
@@ -143,15 +160,17 @@ def _run_one(
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _with_progress(run: Callable[..., Any], name: str, config: Any, seed: int, folder: Path | None) -> Any:
+def _with_progress(
+    run: Callable[..., Any], name: str, config: Any, seed: int, given: dict[str, Any]
+) -> dict[str, Any]:
     """What the experiment returns, its stages shown as bars while it works."""
     with terminal.Bars(prefix=f"{name}: ") as bars:
-        if folder is None:
-            return run(config, seed=seed, progress=bars)
         try:
-            return run(config, seed=seed, progress=bars, folder=folder)
+            return run(config, seed=seed, progress=bars, **given)
         except ValueError as error:
-            # What lies in the folder may belong to another configuration.
+            if not given:
+                raise
+            # What was given may be at fault: a folder of another configuration, a problem without an answer.
             raise click.UsageError(str(error)) from error
 
 

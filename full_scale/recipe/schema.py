@@ -11,9 +11,8 @@ import yaml
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error
-
-from .checking import CHECKED, build
 
 RECIPES = Path(__file__).parent / "recipes"
 Count = Annotated[int, Field(ge=1)]

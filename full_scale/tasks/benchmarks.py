@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from pydantic.dataclasses import dataclass
 
+from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
 
-from ..recipe.checking import CHECKED
 from .data_rows import DataRow, read_rows
 from .protocol import Example
 from .verifiers.extract import last_boxed, tagged

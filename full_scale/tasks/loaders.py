@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from dph_theory.support.checking import CHECKED, arguments, build
 from dph_theory.support.errors import argument_error
 
-from ..recipe.checking import CHECKED, arguments, build
 from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, Task, Verifier

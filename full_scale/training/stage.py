@@ -7,6 +7,7 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 
 from dph_theory.estimators import smoothed_rate
+from dph_theory.support.checking import arguments
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
@@ -14,7 +15,6 @@ from ..models.generation import prompt_of
 from ..models.hashes import ModelHashes
 from ..models.load import load_model, load_tokenizer, lora_config
 from ..presampling.result import Presampling
-from ..recipe.checking import arguments
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe

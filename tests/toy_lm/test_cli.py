@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,8 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.record import record
 from toy_lm import strategies
 from toy_lm.cli import EXPERIMENTS, toy
+
+EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,18 @@ def test_styles_takes_methods_seeds_and_a_folder_and_the_others_do_not(stubs, tm
     assert call("styles", "--resume", tmp_path).exit_code == 0
     assert stubs["styles"].calls[-1][2] == {"folder": tmp_path}
     assert call("strategies", "--seeds", 5).exit_code == 2
+
+
+def test_collapse_takes_a_problem_from_a_file(stubs, tmp_path):
+    done = call("collapse", "--quick", "--problem", EXAMPLE)
+    assert done.exit_code == 0, done.output
+    ((_, _, rest),) = stubs["collapse"].calls
+    assert (rest["problem"].name, rest["problem"].length) == ("pairs", 6)
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(EXAMPLE.read_text().replace("length = 6", "length = -6"))
+    done = call("collapse", "--problem", wrong)
+    assert (done.exit_code, len(stubs["collapse"].calls)) == (2, 1)
+    assert f"{wrong}: length=-6 is not allowed" in done.stderr.replace("\n", "")
 
 
 def test_all_runs_every_experiment_and_writes_a_file_for_each(stubs, tmp_path):

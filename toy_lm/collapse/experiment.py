@@ -10,7 +10,7 @@ from jaxtyping import Float
 from dph_theory import beta_from_mu
 from dph_theory.support.errors import argument_error
 from dph_theory.support.frozen import as_json
-from dph_theory.support.progress import Progress
+from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
 
 from ..threads import one_thread
@@ -79,56 +79,96 @@ class Config:
         )
 
 
-def run(config: Config | None = None, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
-    """Fit everything, and return the record of it, whose results `toy_lm.collapse.results.read` reads."""
-    config = config or Config()
-    with one_thread():
-        results = _results(config, np.random.default_rng(seed), progress)
+def run(
+    config: Config | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    problem: Problem | None = None,
+) -> dict[str, Any]:
+    """Fit everything, and return the record of it, whose results `toy_lm.collapse.results.read` reads.
+
+    Given a problem, of one base, only that is fitted, in place of the reference case.
+    """
+    config, given = config or Config(), {}
+    if problem is None:
+        with one_thread():
+            results = _results(config, np.random.default_rng(seed), progress)
+    else:
+        results = Results(reference=fits(problem, config, seed=seed, progress=progress), random=())
+        automaton = problem.automaton
+        given["problem"] = {
+            "alphabet": "".join(automaton.alphabet),
+            "transitions": automaton.transitions.tolist(),
+            "accepting": automaton.accepting.tolist(),
+        }
     return record(
         KIND,
         seed=seed,
-        config=asdict(config),
+        config=asdict(config) | given,
         results=as_json(results),
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
 
 
+def fits(
+    problem: Problem, config: Config | None = None, *, seed: int = 0, progress: Progress | None = None
+) -> Reference:
+    """Every fit to a problem of one base, in both families of bigrams: `fits(problem).fits`, and leaps.
+
+    Of the configuration's targets only those above the base's pass rate are tried.
+    """
+    if problem.cases != 1:
+        raise argument_error("problem.cases", problem.cases, "one base")
+    with one_thread():
+        families = _families(problem, _Steps(2, progress or silent))
+        return _reference(problem, families, config or Config(), np.random.default_rng(seed))
+
+
 def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> Results:
     first, *others = reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)
-    done = 0
-
-    def families(problem: Problem) -> Iterator[Bigrams]:
-        nonlocal done
-        for homogeneous in (True, False):
-            if progress is not None:
-                progress(STAGE, done, 2 * (1 + len(others)))
-            yield problem.family(homogeneous=homogeneous)
-            done += 1
-
-    found = Results(
-        reference=_reference(first, families(first), config, rng),
-        random=tuple(_random(problem, families(problem), config, rng) for problem in others),
+    steps = _Steps(2 * (1 + len(others)), progress or silent)
+    return Results(
+        reference=_reference(first, _families(first, steps), config, rng),
+        random=tuple(_random(problem, _families(problem, steps), config, rng) for problem in others),
     )
-    if progress is not None:
-        progress(STAGE, done, done)
-    return found
+
+
+class _Steps:
+    """Tells how many families are fitted."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self.done, self.total, self.progress = 0, total, progress
+        progress(STAGE, 0, total)
+
+    def next(self) -> None:
+        """One more."""
+        self.done += 1
+        self.progress(STAGE, self.done, self.total)
+
+
+def _families(problem: Problem, steps: _Steps) -> Iterator[Bigrams]:
+    for homogeneous in (True, False):
+        yield problem.family(homogeneous=homogeneous)
+        steps.next()
 
 
 def _reference(
     problem: Problem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
 ) -> Reference:
-    aims = 1 / beta_from_mu(problem.base_rates[0], np.array(config.targets))
+    wanted = [mu for mu in config.targets if mu > problem.base_rates[0]]
+    aims = 1 / beta_from_mu(problem.base_rates[0], np.array(wanted))
     strengths = np.unique([*config.strengths, *aims])
-    mus = dict(zip(aims.tolist(), config.targets, strict=True))
+    mus = dict(zip(aims.tolist(), wanted, strict=True))
     lines: list[Fit] = []
     leaps: list[Leap] = []
     for family in families:
-        fits = _fits(problem, family, strengths[None], config.starts, config, rng)
-        reverse = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
+        found = _fits(problem, family, strengths[None], config.starts, config, rng)
+        reverse = [*found.global_lines(), *found.ascent_lines(), *found.annealed_lines()]
         lines += aimed(reverse, [mus.get(fit.inverse_beta or 0.0) for fit in reverse])
-        lines += [*fits.covering_lines(config.alphas), *fits.reward_lines()]
-        leaps += fits.leaps()
+        lines += [*found.covering_lines(config.alphas), *found.reward_lines()]
+        leaps += found.leaps()
     (target,) = targets(problem)
     return Reference(**_described(problem), target=target, fits=tuple(lines), leaps=tuple(leaps))
 
@@ -141,10 +181,10 @@ def _random(
     strengths = 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus))
     lines: list[Fit] = []
     for family in families:
-        fits = _fits(problem, family, strengths, config.random_starts, config, rng)
-        reverse = [*fits.global_lines(), *fits.ascent_lines(), *fits.annealed_lines()]
+        found = _fits(problem, family, strengths, config.random_starts, config, rng)
+        reverse = [*found.global_lines(), *found.ascent_lines(), *found.annealed_lines()]
         lines += aimed(reverse, mus * (3 * problem.cases))
-        lines += [*fits.covering_lines(config.random_alphas), *fits.reward_lines()]
+        lines += [*found.covering_lines(config.random_alphas), *found.reward_lines()]
     return RandomBases(**_described(problem), rates=rates(lines, targets(problem)))
 
 

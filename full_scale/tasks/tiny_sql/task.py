@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from dph_theory.support.checking import arguments
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 
-from ...recipe.checking import arguments
 from ...recipe.schema import TaskConfig
 from ..protocol import Example, Task
 from ..verifiers.sql import SqlVerifier

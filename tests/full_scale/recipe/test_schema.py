@@ -6,8 +6,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dph_theory.support.checking import build
 from full_scale.recipe import schema as config
-from full_scale.recipe.checking import build
 from full_scale.recipe.schema import Recipe, load_recipe, recipe_names
 
 

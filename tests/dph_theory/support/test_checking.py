@@ -4,7 +4,7 @@ import pytest
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from full_scale.recipe.checking import CHECKED, arguments, build
+from dph_theory.support.checking import CHECKED, arguments, build
 from full_scale.recipe.schema import MethodConfig
 
 

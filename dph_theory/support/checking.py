@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from dph_theory.support.errors import argument_error
+from .errors import argument_error
 
 CHECKED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-"""The configuration of every part of a recipe: no unknown key, no value of another type, finite numbers."""
+"""The configuration of every part of a file: no unknown key, no value of another type, finite numbers."""
 _FREE = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 _WORDS = {
     "dataclass_type": "a mapping of keys to values",
@@ -63,12 +63,14 @@ def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationE
         hint = f"; did you mean {near[0]!r}?" if near else ""
         allowed = f"a field of {of}" if of else f"one of {sorted(known)}"
         return argument_error(f"{name.removesuffix(key)}key", key, f"{allowed}{hint}")
+    if first["type"].startswith("missing"):
+        return ValueError(f"{where}{'.'.join(map(str, first['loc']))} is missing")
     if first["type"] == "value_error":
         # Raised by a class that checks several keys at once: it names the key and the value itself.
         return ValueError(f"{name}{'.' if keys else ''}{first['ctx']['error']}")
     # What may be of several types has a problem for each.
     told = [_told(problem) for problem in problems if _keys(values, problem["loc"]) == keys]
-    return argument_error(name.rstrip(".") or "recipe", first["input"], " or ".join(dict.fromkeys(told)))
+    return argument_error(name.rstrip(".") or "values", first["input"], " or ".join(dict.fromkeys(told)))
 
 
 def _told(problem: Any) -> str:

@@ -1,0 +1,107 @@
+"""A problem of the user's own: a bigram base and what counts as valid, from arguments or from a file."""
+
+import runpy
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from pydantic.dataclasses import dataclass
+
+from dph_theory.numeric.arrays import distribution
+from dph_theory.support.checking import CHECKED, build
+from dph_theory.support.errors import argument_error
+
+from ..engine.automaton import ValidityAutomaton
+from ..engine.builders import from_predicate, from_regex
+from ..engine.markov import MarkovLM
+from .problem import Problem
+
+
+def problem(
+    alphabet: str,
+    *,
+    initial: Float[np.ndarray, " V"] | Sequence[float],
+    transition: Float[np.ndarray, "V V"] | Sequence[Sequence[float]],
+    valid: str | Callable[[str], bool] | ValidityAutomaton,
+    length: int,
+    name: str = "problem",
+) -> Problem:
+    """A bigram base over an alphabet of single characters, and which of its words of a length are valid.
+
+    initial is the first symbol's law, row s of transition that of the symbol after s; all are above 0, since
+    no logits leave a zero. valid is a regular expression (as in `from_regex`), a function of the text, or an
+    automaton. Raises ValueError naming what is not so, also if no word is valid, or every one.
+    """
+    V = len(alphabet)
+    tables = (_positive("initial", initial, (V,)), _positive("transition", transition, (V, V)))
+    if isinstance(valid, str):
+        valid = from_regex(valid, alphabet)
+    elif not isinstance(valid, ValidityAutomaton):
+        valid = from_predicate(valid, alphabet, length)
+    return Problem(name, MarkovLM.from_probabilities(*(table[None] for table in tables)), valid, length)
+
+
+def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Distributions above zero, of this shape."""
+    try:
+        found = np.shape(value)
+    except ValueError:  # Rows of several lengths.
+        found = None
+    if found != shape:
+        raise argument_error(name, value, f"probabilities of shape {shape}: one for each symbol in a row")
+    table = distribution(name, value)
+    if not (table > 0).all():
+        raise argument_error(name, value, "every probability above 0")
+    return table
+
+
+@dataclass(frozen=True, kw_only=True, config=CHECKED)
+class ProblemFile:
+    """The keys of a problem's file, those of `problem`; validity is a `pattern` or a `function`."""
+
+    name: str = "problem"
+    alphabet: str
+    length: int
+    initial: tuple[float, ...]
+    transition: tuple[tuple[float, ...], ...]
+    pattern: str | None = None
+    """A regular expression for whole words."""
+    function: str | None = None
+    """FILE.py:NAME, a Python function of a text, the file beside this one."""
+
+
+def read_problem(path: Path) -> Problem:
+    """The problem of a TOML file with the keys of `ProblemFile`.
+
+    Raises ValueError that names the file, the key and its value. A function's file is run.
+    """
+    try:
+        said = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
+        if (said.pattern is None) == (said.function is None):
+            raise argument_error(
+                "(pattern, function)", (said.pattern, said.function), "one of them, which says what is valid"
+            )
+        return problem(
+            said.alphabet,
+            initial=said.initial,
+            transition=said.transition,
+            valid=_function(said.function, path.parent) if said.pattern is None else said.pattern,
+            length=said.length,
+            name=said.name,
+        )
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _function(place: str | None, folder: Path) -> Callable[[str], bool]:
+    """The function at FILE.py:NAME."""
+    file, _, name = (place or "").partition(":")
+    if not name or not (folder / file).is_file():
+        raise argument_error("function", place, f"FILE.py:NAME, the file in {folder}")
+    found = runpy.run_path(str(folder / file)).get(name)
+    if not callable(found):
+        raise argument_error("function", place, f"the name of a function in {file}")
+    return found
