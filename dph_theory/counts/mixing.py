@@ -1,0 +1,78 @@
+"""How pass rates are spread over prompts, from counts alone: what shrinks a rate of 0 of n.
+
+The spread is a law on a grid of rates, fitted by expectation-maximisation from Jeffreys's law, uniform in
+arcsin sqrt p. It stops long before the maximum of the likelihood, which would be a few spikes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+_STEPS = 200
+"""Steps of expectation-maximisation."""
+_PER_DEVIATION = 2.5
+"""Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
+_FEWEST, _MOST = 121, 601
+_NEAR_END = np.logspace(-9, -4.3, 10)
+"""Rates between 0 and the grid's first, and between its last and 1."""
+
+
+def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rates for counts of at most n, 0 and 1 among them, and the weight of each under Jeffreys's law."""
+    size = int(np.clip(_PER_DEVIATION * np.pi * np.sqrt(n), _FEWEST, _MOST))
+    inner = np.sin(np.linspace(0, np.pi / 2, size)) ** 2
+    rates = np.unique(np.concatenate([inner, _NEAR_END, 1 - _NEAR_END]))
+    angles = np.arcsin(np.sqrt(rates))
+    edges = np.concatenate([angles[:1], (angles[1:] + angles[:-1]) / 2, angles[-1:]])
+    weights = np.diff(edges)
+    return rates, weights / weights.sum()
+
+
+def log_binomial(n: np.ndarray, c: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """log of the binomial probability of c of n at the rate p; shapes broadcast."""
+    ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
+    return ways + xlogy(c, p) + xlog1py(n - c, -p)
+
+
+def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The probability of each count at each rate, (counts, rates)."""
+    return np.exp(log_binomial(n[:, None], c[:, None], rates))
+
+
+def fit_weights(likelihoods: np.ndarray, weights: np.ndarray, counts: np.ndarray, steps: int) -> np.ndarray:
+    """The grid's weights after so many steps; `likelihoods` (rows, grid), row i seen counts[i] times."""
+    total = counts.sum()
+    for _ in range(steps):
+        chance = likelihoods @ weights
+        # A row that no rate of the grid explains says nothing of the weights.
+        share = np.divide(counts, chance, out=np.zeros(len(chance)), where=chance > 1e-290)
+        weights = weights * (likelihoods.T @ share) / total
+        weights = weights / weights.sum()
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """A law of pass rates over prompts: rates and weights (grid,)."""
+
+    rates: np.ndarray
+    weights: np.ndarray
+
+    def solved_in(self, n: np.ndarray, c: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """The chance that k further answers to a prompt hold a correct one, given c of n; (prompts,)."""
+        key, place = np.unique(np.stack([n, c, k]), axis=1, return_inverse=True)
+        posterior = likelihood(key[0], key[1], self.rates) * self.weights
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        missed = np.exp(xlog1py(key[2][:, None].astype(float), -self.rates))
+        return ((posterior * (1 - missed)).sum(axis=1))[place]
+
+
+def mixing(n: np.ndarray, c: np.ndarray, most: int = 0) -> Mixing:
+    """The law of pass rates of prompts answered c times of n correctly; both (prompts,).
+
+    The grid is fine enough for `most` answers where that is more than n.
+    """
+    rates, start = rate_grid(max(most, int(n.max())))
+    key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
+    return Mixing(rates, fit_weights(likelihood(key[0], key[1], rates), start, counts, _STEPS))

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from support.sampled_counts import base_rates, covers, sampled
+
+from dph_theory.counts.parts import parts, told_ks
+
+
+def test_parts_add_up_and_tell_loss_from_narrowing():
+    rng = np.random.default_rng(0)
+    before = rng.uniform(0.3, 0.7, 400)
+    lost = parts(sampled(rng, before, np.where(np.arange(400) < 80, 0, before), 16).pairs, (1, 4), rng)[1]
+    rarer = parts(sampled(rng, before, before / 2, 16, 12).pairs, (1, 4), rng)[1]
+    for found in (lost, rarer):
+        assert found.change.value == pytest.approx(found.solved_set.value + found.narrowing.value)
+    assert lost.narrowing.low <= 0 <= lost.narrowing.high
+    assert lost.solved_set.high < 0
+    assert rarer.narrowing.high < 0
+    assert abs(rarer.solved_set.value) < abs(rarer.narrowing.value) / 5
+
+
+def test_parts_of_an_unchanged_run_cover_zero_also_at_unequal_numbers_of_answers():
+    rng, trials, inside = np.random.default_rng(1), 200, []
+    for _ in range(trials):
+        before = base_rates(rng, 100)
+        found = parts(sampled(rng, before, before, 12, 8).pairs, (2,), rng)[0]
+        inside.append([e.low <= 0 <= e.high for e in (found.change, found.solved_set, found.narrowing)])
+    for share in np.mean(inside, axis=0):
+        assert covers(share, 0.95, trials, slack=0.01)
+
+
+def test_tables_show_powers_of_two_and_the_most():
+    assert told_ks(1) == (1,)
+    assert told_ks(12) == (1, 2, 4, 8, 12)
