@@ -17,7 +17,7 @@ from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
-from .page import dead_zone_words, match_words, minimiser_words, page, variance_words
+from .page import batch_words, dead_zone_words, match_words, minimiser_words, page, variance_words
 from .report import SAMPLES, AuditReport
 
 _FORM = "FILE.py:function"
@@ -172,6 +172,9 @@ def _findings(report: AuditReport) -> Table:
         ("gradient", match_words(report.gradient)),
         ("value on sequences", match_words(report.sequence_value)),
         ("gradient on sequences", match_words(report.sequence_gradient)),
+        ("gradient, unequal lengths", match_words(report.unequal_gradient)),
+        ("adds up", "-" if report.reduction is None else report.reduction.words),
+        ("batch of B", batch_words(report)),
         ("law of training", report.law),
         ("selects as it weakens", report.selects),
         ("minimiser", minimiser_words(report)),

@@ -1,9 +1,13 @@
 """Behaviour at extreme log ratios: nan, early overflow, dead zones, asymmetry."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
+from torch import Tensor
 
-from .exact import Loss, call
+from .exact import Given, Loss, LossError, batch, call, rows
+from .problems import Problem
 from .report import Extremes
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
@@ -17,33 +21,63 @@ What cancels there in float64, as the importance-corrected k3 does below x = -41
 DTYPES = (torch.float32, torch.bfloat16)
 
 
+SHIFT = 1.3
+"""How far below their highest both log-probabilities stand, where a zero slope is looked at again."""
+
+LARGE = 1e12
+"""A value beyond which float64 may lose a slope of order one."""
+
+
 def responses(
-    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, *, shift: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
 
-    Neither log-probability is positive: log_pi = min(x, 0), log_ref = log_pi - x. The advantage is zero, so
-    that what is seen is the divergence term, unless the loss ignores it.
+    Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
+    zero, so that what is seen is the divergence term, unless the loss ignores it.
     """
+    x = torch.as_tensor(points, dtype=torch.float64)
+    log_pi, log_ref = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
+    given = {
+        "log_pi": log_pi,
+        "log_ref": log_ref,
+        "log_old": log_pi - shift / 10,
+        "advantages": torch.zeros_like(log_pi),
+        "mask": torch.ones_like(log_pi),
+    }
+    given = {name: given[name] for name in names}
+    try:
+        return _at_once(loss, given)
+    except Exception:
+        # What cannot be vectorised, or fails, is evaluated point by point, and says why.
+        return _one_by_one(loss, given)
+
+
+def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
+        value: Tensor = loss(**others, log_pi=log_pi)
+        return value
+
+    others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
+    found = torch.func.vmap(torch.func.grad_and_value(of_log_pi))(given["log_pi"], others)
+    slopes, values = (part.detach().double().numpy().reshape(-1) for part in found)
+    return values, np.where(np.isnan(values), np.nan, slopes)
+
+
+def _one_by_one(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
     values, slopes = [], []
-    for x in points:
-        log_pi = torch.full((1, 1), min(float(x), 0.0), dtype=dtype).requires_grad_()
-        given = {
-            "log_pi": log_pi,
-            "log_ref": torch.full((1, 1), min(-float(x), 0.0), dtype=dtype),
-            "log_old": log_pi.detach().clone(),
-            "advantages": torch.zeros((1, 1), dtype=dtype),
-            "mask": torch.ones((1, 1), dtype=dtype),
-        }
+    for i in range(len(given["log_pi"])):
+        point = {name: tensor[i].clone() for name, tensor in given.items()}
+        point["log_pi"].requires_grad_()
         try:
-            value = call(loss, {name: given[name] for name in names})
-        except Exception as error:
-            if "nan" not in str(error):
+            value = call(loss, point)
+        except LossError as error:
+            if "returned nan" not in str(error):
                 raise
             values.append(np.nan)
             slopes.append(np.nan)
             continue
-        (slope,) = torch.autograd.grad(value, log_pi, allow_unused=True)
+        (slope,) = torch.autograd.grad(value, point["log_pi"], allow_unused=True)
         values.append(float(value.detach()))
         slopes.append(0.0 if slope is None else float(slope))
     return np.array(values), np.array(slopes)
@@ -64,21 +98,85 @@ def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
     return tuple(found)
 
 
-def dead_zones(loss: Loss, names: tuple[str, ...]) -> tuple[tuple[tuple[float, float], ...], float | None]:
-    """Intervals of x with zero gradient (wider than one point), and |slope(+5)|/|slope(-5)|.
+@dataclass(frozen=True)
+class Slopes:
+    """Where a sampled token gets no gradient: by a clamp or a constant, or because rounding swallows it.
 
-    No intervals and None for a loss whose gradient vanishes everywhere at zero advantage.
+    Intervals of x = log(pi/ref); asymmetry is |slope(+5)|/|slope(-5)|, None where the latter is zero.
     """
-    _, slopes = responses(loss, names, FINE, torch.float64)
+
+    dead: tuple[tuple[float, float], ...]
+    rounded: tuple[tuple[float, float], ...]
+    asymmetry: float | None
+
+
+def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
+    """Intervals of x without gradient (wider than one point), in float64; none if it vanishes everywhere.
+
+    A point counts if the slope vanishes at it for two pairs (log_pi, log_ref). An interval that begins
+    nearer to zero in float32 is rounding, the others are dead.
+    """
+    values, slopes = responses(loss, names, FINE, torch.float64)
     if not np.any(slopes):
-        return (), None
+        return Slopes((), (), None)
+    zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
+    zones = _intervals(zero)
+    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero, values)]
+    up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
+    return Slopes(
+        tuple(zone for zone in zones if zone not in rounded),
+        tuple(rounded),
+        float(up / down) if down > 0 else None,
+    )
+
+
+def _everywhere_zero(
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, slopes: np.ndarray, dtype: torch.dtype
+) -> np.ndarray:
+    """Where the slopes are zero, also with both log-probabilities shifted."""
+    zero = slopes == 0
+    if zero.any():
+        _, again = responses(loss, names, points[zero], dtype, shift=SHIFT)
+        zero[zero] = again == 0
+    return zero
+
+
+def _intervals(zero: np.ndarray) -> list[tuple[float, float]]:
     zones, start = [], None
-    for i, zero in enumerate([*(slopes == 0), False]):
-        if zero and start is None:
+    for i, here in enumerate([*zero, False]):
+        if here and start is None:
             start = i
-        elif not zero and start is not None:
+        elif not here and start is not None:
             if i - start > 1:
                 zones.append((float(FINE[start]), float(FINE[i - 1])))
             start = None
-    up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
-    return tuple(zones), float(up / down) if down > 0 else None
+    return zones
+
+
+def _is_rounding(
+    loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray, values: np.ndarray
+) -> bool:
+    """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
+    inner = min(zone, key=abs)
+    if float(np.abs(values[inner == FINE]).max()) > LARGE:
+        return True
+    # From the inner end towards zero, by a third: a clamp's end stays, rounding's moves by a factor of two.
+    near = (
+        (np.sign(FINE) == np.sign(inner)) & (np.abs(FINE) < abs(inner)) & (np.abs(FINE) > 0.67 * abs(inner))
+    )
+    points = FINE[near & ~zero]
+    _, slopes = responses(loss, names, points, torch.float32)
+    return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
+
+
+def computes_in_float32(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> bool:
+    """Whether the loss rounds what it is given to float32, or less: a line of values has stairs."""
+    given = rows(batch(problem, problem.policy, source, names), range(len(problem.token)), problem)
+    step = 1e-6 * torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
+    times, values = np.arange(8.0), []
+    for time in times:
+        log_pi = given["log_pi"] + time * step.reshape(given["log_pi"].shape)
+        values.append(float(call(loss, {**given, "log_pi": log_pi.requires_grad_()}).detach()))
+    steps = np.array(values) - np.polyval(np.polyfit(times, values, 2), times)
+    # In float64 what is left of a parabola is of order 1e-15; the stairs of float32 are 1e-7 high.
+    return bool(np.abs(steps).max() > 1e-11 * max(1.0, abs(values[0])))

@@ -2,35 +2,53 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
 
-from .candidates import ESTIMANDS, Quantity
+from .candidates import ESTIMANDS, Quantity, alpha_gradients
+from .combinations import PER_TOKEN, find_sum
 from .exact import Measured
+from .problems import Problem
 from .report import Match
 
 EXACT = 1e-7
 """Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
+SUM_EXACT = 1e-9
+"""The same for sums of quantities, which have more constants to fit."""
 ZERO = 1e-10
+FLOAT32, FLOAT32_ZERO = 2e-5, 1e-5
+"""The two for a loss that computes in float32."""
 
 Known = dict[str, Quantity]
 
 
-def match_gradient(measured: Sequence[Measured], known: Sequence[Known], lengths: Sequence[int]) -> Match:
-    """Which quantity's gradient the measured ones are, up to one constant (or one constant per token)."""
+def match_gradient(
+    measured: Sequence[Measured],
+    known: Sequence[Known],
+    lengths: Sequence[float],
+    *,
+    single: bool = False,
+) -> Match:
+    """Which quantity's gradient the measured ones are, up to one constant (or one constant per token).
+
+    single: the loss computes in float32, and agreement is that of float32.
+    """
     if not measured:
         return Match("failed", exact=False)
-    if all(m.gradient.norm() <= ZERO * max(m.scale, 1e-300) for m in measured):
+    if all(m.gradient.norm() <= (FLOAT32_ZERO if single else ZERO) * max(m.scale, 1e-300) for m in measured):
         return Match("zero", exact=True)
     best = Match("none", exact=False)
     for name in _shared(known):
         pairs = [(m.gradient, k[name].gradient) for m, k in zip(measured, known, strict=True)]
+        if all(wanted.norm() == 0 for _, wanted in pairs):
+            continue
         angles = [_angle(found, wanted) for found, wanted in pairs]
         constants = [float(found @ wanted / (wanted @ wanted)) for found, wanted in pairs]
         # Opposite directions are near too: the constant is negative then.
-        if max(angles) < math.degrees(EXACT) and len({c > 0 for c in constants}) == 1:
-            constant = _one_constant(constants, lengths)
+        if max(angles) < math.degrees(_tolerance(single)) and len({c > 0 for c in constants}) == 1:
+            constant = _one_constant(constants, lengths, _tolerance(single))
             if constant is not None:
                 return Match(name, True, *constant)
         # The median: a clamp that acts on one problem should not decide what is nearest.
@@ -40,18 +58,80 @@ def match_gradient(measured: Sequence[Measured], known: Sequence[Known], lengths
     return best
 
 
-def match_value(measured: Sequence[Measured], known: Sequence[Known], lengths: Sequence[int]) -> Match:
+def match_sum(
+    measured: Sequence[Measured],
+    known: Sequence[Known],
+    problems: Sequence[Problem],
+    source: str,
+    *,
+    single: bool = False,
+) -> Match | None:
+    """The sum of at most three quantities (two in float32) whose gradient the measured ones are, or None.
+
+    On sequences each quantity may be divided by the number of tokens.
+    """
+    if not measured:
+        return None
+    wanted = torch.cat([m.gradient for m in measured]).numpy()
+    lengths = [float(p.length) for p in problems]
+
+    def scaled(named: Sequence[dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
+        names = [name for name in named[0] if all(name in each for each in named)]
+        columns = {name: torch.cat([each[name] for each in named]).numpy() for name in names}
+        if max(lengths) == 1:
+            return columns
+        divided = {
+            f"{name}{PER_TOKEN}": torch.cat(
+                [each[name] / n for each, n in zip(named, lengths, strict=True)]
+            ).numpy()
+            for name in names
+        }
+        return columns | divided
+
+    @cache
+    def of_alpha(alpha: float) -> dict[str, np.ndarray]:
+        return scaled([alpha_gradients(problem, source, alpha) for problem in problems])
+
+    columns = scaled([{name: q.gradient for name, q in each.items()} for each in known])
+    found = (
+        find_sum(wanted, columns, None, FLOAT32, most_terms=2)
+        if single
+        else find_sum(wanted, columns, of_alpha, SUM_EXACT)
+    )
+    if found is None:
+        return None
+    if len(found.terms) == 1:
+        ((constant, name),) = found.terms
+        return Match(name.removesuffix(PER_TOKEN), True, constant, per_token=name.endswith(PER_TOKEN))
+    return Match(_sum_words(found.terms), True, 1.0, terms=found.terms)
+
+
+def _sum_words(terms: Sequence[tuple[float, str]]) -> str:
+    """Such as: minus expected reward + 0.04 forward KL(ref||pi)."""
+    words = ""
+    for coefficient, name in terms:
+        size = "" if abs(abs(coefficient) - 1) < 1e-6 else f"{abs(coefficient):.6g} "
+        sign = ("-" if coefficient < 0 else "") if not words else (" - " if coefficient < 0 else " + ")
+        words += f"{sign}{size}{name}"
+    return words
+
+
+def match_value(
+    measured: Sequence[Measured], known: Sequence[Known], lengths: Sequence[float], *, single: bool = False
+) -> Match:
     """Which quantity the measured values are, up to one constant; else the nearest, and how far off."""
     if not measured:
         return Match("failed", exact=False)
     values = [m.value for m in measured]
-    if all(abs(value) <= ZERO for value in values):
+    if all(abs(value) <= (FLOAT32_ZERO if single else ZERO) for value in values):
         return Match("zero", exact=True)
     best, least = Match("none", exact=False), np.inf
     for name in _shared(known):
         wanted = [k[name].value for k in known]
+        if 0.0 in wanted:
+            continue
         ratios = [value / want for value, want in zip(values, wanted, strict=True)]
-        constant = _one_constant(ratios, lengths)
+        constant = _one_constant(ratios, lengths, _tolerance(single))
         if constant is not None:
             return Match(name, True, *constant)
         if name not in ESTIMANDS:
@@ -66,6 +146,10 @@ def match_value(measured: Sequence[Measured], known: Sequence[Known], lengths: S
     return best if least < 1.0 else Match("none", exact=False)
 
 
+def _tolerance(single: bool) -> float:
+    return FLOAT32 if single else EXACT
+
+
 def _shared(known: Sequence[Known]) -> list[str]:
     return [name for name in known[0] if all(name in k for k in known)]
 
@@ -77,11 +161,13 @@ def _angle(found: torch.Tensor, wanted: torch.Tensor) -> float:
     return math.degrees(2 * math.asin(min(1.0, away / 2)))
 
 
-def _one_constant(ratios: Sequence[float], lengths: Sequence[int]) -> tuple[float, bool] | None:
+def _one_constant(
+    ratios: Sequence[float], lengths: Sequence[float], tolerance: float
+) -> tuple[float, bool] | None:
     """(constant, per_token) if the ratios agree, as they are or times the number of tokens."""
     for per_token in (False, True):
         scaled = np.array(ratios) * (np.array(lengths) if per_token else 1.0)
         middle = float(scaled.mean())
-        if middle != 0 and np.abs(scaled / middle - 1).max() < EXACT:
+        if middle != 0 and np.abs(scaled / middle - 1).max() < tolerance:
             return middle, per_token
     return None

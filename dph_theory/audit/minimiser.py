@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .exact import Loss, LossError, batch, single_losses
+from .exact import Loss, LossError, batch, expected_loss
 from .problems import Problem
 from .report import Minimiser
 
@@ -40,7 +40,7 @@ def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Ten
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        value = (law * torch.stack(single_losses(loss, batch(problem, logits, "filtered", names), law))).sum()
+        value = expected_loss(loss, batch(problem, logits, "filtered", names), problem, law)
         value.backward()
         return value
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from ..references import REFERENCES
 from ..support.markdown import escaped
 from .catalogue import Form, form_of
-from .report import AuditReport, Match, angle_words
+from .report import AuditReport, Match
+from .verdict import angle_words
 
 _INTRODUCTION = """\
 # What does your KL do?
@@ -41,7 +42,7 @@ The words:
 - *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
 - *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
 - *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where its gradient
-  is zero: a clamp acts, or rounding swallows what is left.
+  is zero: a clamp acts. Where float64's rounding swallows it, this is said so.
 """
 _HEADERS = (
     "form",
@@ -95,6 +96,15 @@ def minimiser_words(report: AuditReport) -> str:
     return _TARGETS[found.target]
 
 
+def batch_words(report: AuditReport) -> str:
+    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
+    if report.batches is None:
+        return "-"
+    if report.batches.constant is not None:
+        return f"scaled by {report.batches.constant}"
+    return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
+
+
 def variance_words(report: AuditReport) -> str:
     """The relative variance to two digits; "-" where the gradient vanishes."""
     return "-" if report.variance is None else f"{report.variance:.2g}"
@@ -102,7 +112,9 @@ def variance_words(report: AuditReport) -> str:
 
 def dead_zone_words(report: AuditReport) -> str:
     """The intervals, or "none"."""
-    return ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones) or "none"
+    zones = [f"[{low:g}, {high:g}]" for low, high in report.dead_zones]
+    zones += [f"[{low:g}, {high:g}] by rounding" for low, high in report.rounded_zones]
+    return ", ".join(zones) or "none"
 
 
 def page(reports: Sequence[AuditReport]) -> str:

@@ -53,6 +53,7 @@ def test_only_log_pi_carries_a_gradient():
         (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),
         (lambda log_pi: log_pi.detach().sum(), "does not depend on log_pi"),
         (lambda log_pi: 1 / 0, "raised ZeroDivisionError"),
+        (lambda log_pi: log_pi.mul_(2).sum(), "changes its argument log_pi in place"),
     ],
 )
 def test_what_is_wrong_with_a_loss_is_said(loss, what):
@@ -62,8 +63,18 @@ def test_what_is_wrong_with_a_loss_is_said(loss, what):
 
 
 def test_a_gradient_that_is_nan_is_said():
-    with pytest.raises(LossError, match="gradient is nan"):
+    with pytest.raises(LossError, match=r"gradient is nan at token 1 of \(0\), where log_pi = -"):
         measure(lambda log_pi: (log_pi * 0).sqrt().sum(), ("log_pi",), PROBLEMS[0], "policy")
+
+
+def test_a_gradient_that_is_infinite_on_one_sequence_says_which():
+    def loss(log_pi, log_ref):
+        return (log_pi - log_ref - worst).abs().sqrt().sum()
+
+    problem = PROBLEMS[1]
+    worst = (problem.log_probs(problem.policy) - problem.log_probs(problem.reference))[2]
+    with pytest.raises(LossError, match=r"gradient is (nan|infinite) at token 1 of \(2\), where log_pi = "):
+        measure(loss, ("log_pi", "log_ref"), problem, "policy")
 
 
 def test_arguments_are_those_it_names():
@@ -78,6 +89,15 @@ def test_arguments_are_those_it_names():
 def test_randomness_is_noticed():
     assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), PROBLEMS[0], "policy")
     assert not is_random(k3, ("log_pi", "log_ref"), PROBLEMS[0], "policy")
+
+
+def test_randomness_in_a_tenth_of_the_calls_is_noticed():
+    generator = torch.Generator().manual_seed(0)
+
+    def rarely(log_pi):
+        return log_pi.mean() * (2 if torch.rand((), generator=generator) < 0.1 else 1)
+
+    assert all(is_random(rarely, ("log_pi",), PROBLEMS[0], "policy") for _ in range(20))
 
 
 def test_what_stands_under_the_mask_must_not_matter():

@@ -4,7 +4,9 @@ import pytest
 import torch
 from support.losses_with_known_answers import k2, k3, policy_gradient
 
-from dph_theory.audit.extremes import dead_zones, extremes
+from dph_theory.audit import catalogue_forms as forms
+from dph_theory.audit.extremes import Slopes, computes_in_float32, extremes, slopes_of
+from dph_theory.audit.problems import random_problems
 
 NAMES = ("log_pi", "log_ref")
 
@@ -20,15 +22,35 @@ def naive_jensen_shannon(log_pi, log_ref):
 
 
 def test_a_smooth_loss_has_no_dead_zone_and_its_asymmetry_is_told():
-    zones, asymmetry = dead_zones(k3, NAMES)
-    assert zones == ()
-    assert asymmetry == pytest.approx(math.exp(-5), rel=1e-9)
-    assert dead_zones(k2, NAMES) == ((), 1.0)
+    found = slopes_of(k3, NAMES)
+    assert found.dead == ()
+    assert found.asymmetry == pytest.approx(math.exp(-5), rel=1e-9)
+    assert slopes_of(k2, NAMES) == Slopes((), (), 1.0)
 
 
 def test_a_clamp_is_a_dead_zone():
-    zones, _ = dead_zones(clamped_k3, NAMES)
+    zones = slopes_of(clamped_k3, NAMES).dead
     assert zones == ((-700.0, -20.5), (20.5, 700.0))
+
+
+def test_a_loss_of_the_policy_alone_has_no_spurious_dead_zone():
+    # Above x = 0 the policy's log-probability is at its highest, where this one has no slope.
+    assert slopes_of(lambda log_pi: (log_pi**2).mean(), ("log_pi",)).dead == ()
+
+
+def test_what_rounding_swallows_is_no_dead_zone():
+    found = slopes_of(forms.corrected_k3, ("log_pi", "log_ref", "log_old", "mask"))
+    assert found.dead == ()
+    assert found.rounded == ((-700.0, pytest.approx(-41.0, abs=1)),)
+
+
+def test_float32_inside_a_loss_is_noticed():
+    def rounded(log_pi, log_ref):
+        return k3(log_pi.float(), log_ref.float()).double()
+
+    for problem in random_problems(0):
+        assert computes_in_float32(rounded, NAMES, problem, "policy")
+        assert not computes_in_float32(k3, NAMES, problem, "policy")
 
 
 def test_what_breaks_down_early_is_found():
@@ -40,7 +62,7 @@ def test_what_breaks_down_early_is_found():
 
 
 def test_a_loss_without_a_divergence_has_neither():
-    assert dead_zones(policy_gradient, ("log_pi", "advantages")) == ((), None)
+    assert slopes_of(policy_gradient, ("log_pi", "advantages")) == Slopes((), (), None)
 
 
 def test_other_errors_are_not_hidden():
@@ -56,4 +78,4 @@ def test_a_clamp_far_out_is_found_too():
     def clamped(log_pi, log_ref):
         return ((log_pi - log_ref).clamp(-150, 150) ** 2 / 2).mean()
 
-    assert dead_zones(clamped, NAMES)[0] == ((-700.0, -160.0), (160.0, 700.0))
+    assert slopes_of(clamped, NAMES).dead == ((-700.0, -160.0), (160.0, 700.0))
