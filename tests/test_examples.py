@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -28,8 +29,24 @@ def output(name, *arguments):
 
 def test_they_are_short():
     files = sorted(EXAMPLES.glob("*.py"))
-    assert [f.stem for f in files] == ["audit_your_own_loss", "choose_beta", "collapse_meter"]
+    assert [f.stem for f in files] == [
+        "audit_your_own_advantage",
+        "audit_your_own_loss",
+        "audit_your_own_metric",
+        "choose_beta",
+        "collapse_meter",
+    ]
     assert all(len(f.read_text().splitlines()) < 50 for f in files)
+
+
+def test_advantages_and_metrics_are_told_apart(capsys):
+    for name in ("audit_your_own_advantage", "audit_your_own_metric"):
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    found = capsys.readouterr().out
+    assert "centred at G = 8: maximises 0.875 V" in found
+    assert "averaged at G = 8: maximises log V truncated at order 7" in found
+    assert "unbiased: an unbiased estimate of pass@k" in found
+    assert "bootstrap: BIASED" in found
 
 
 def test_the_audit_tells_the_two_penalties_apart():

@@ -17,6 +17,7 @@ from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
+from .other_audits import audit_advantages, audit_one_metric
 from .page import batch_words, dead_zone_words, match_words, minimiser_words, page, variance_words
 from .report import SAMPLES, AuditReport
 
@@ -28,6 +29,11 @@ _OUTPUT = terminal.OutputFile()
 @click.argument("target", required=False, metavar=f"[{_FORM}]")
 @click.option("--samples", type=click.Choice(SAMPLES), help="Where the samples come from. [default: policy]")
 @click.option("--catalogue", is_flag=True, help="Audit the published forms instead of a file's.")
+@click.option("--advantage", is_flag=True, help="It is an advantage: rewards (groups, G) -> advantages.")
+@click.option("--group-size", type=click.IntRange(min=2), help="G of an advantage. [default: 8]")
+@click.option(
+    "--metric", is_flag=True, help="It is a metric: (n, c, k), or (matrix of 0 and 1, k) -> number."
+)
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
@@ -37,18 +43,29 @@ def audit_command(
     target: str | None,
     samples: str | None,
     catalogue: bool,
+    advantage: bool,
+    group_size: int | None,
+    metric: bool,
     seed: int,
     json_path: Path | None,
     page_path: Path | None,
 ) -> None:
     """Tell which divergence a loss estimates and which it descends, by exact enumeration.
 
+    With --advantage, what an advantage weighs and maximises; with --metric, whether a metric is unbiased.
+
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
     (batch, tokens), that returns a scalar. Exits 0 if it could be audited, 1 if it could be evaluated on no
     problem, 2 for wrong usage.
     """
     _check_usage(target, samples, catalogue, page_path)
+    if (group_size is not None and not advantage) or (metric and (catalogue or advantage)):
+        raise click.UsageError("--group-size goes with --advantage, --metric with a function of yours alone")
     try:
+        if advantage:
+            sys.exit(audit_advantages(load(target) if target else None, group_size, json_path, page_path))
+        if metric:
+            sys.exit(audit_one_metric(load(target or ""), json_path))
         if catalogue:
             sys.exit(_audit_all(seed, json_path, page_path))
         sys.exit(_audit_one(target or "", samples or "policy", seed, json_path))

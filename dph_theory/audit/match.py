@@ -75,24 +75,11 @@ def match_sum(
     wanted = torch.cat([m.gradient for m in measured]).numpy()
     lengths = [float(p.length) for p in problems]
 
-    def scaled(named: Sequence[dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
-        names = [name for name in named[0] if all(name in each for each in named)]
-        columns = {name: torch.cat([each[name] for each in named]).numpy() for name in names}
-        if max(lengths) == 1:
-            return columns
-        divided = {
-            f"{name}{PER_TOKEN}": torch.cat(
-                [each[name] / n for each, n in zip(named, lengths, strict=True)]
-            ).numpy()
-            for name in names
-        }
-        return columns | divided
-
     @cache
     def of_alpha(alpha: float) -> dict[str, np.ndarray]:
-        return scaled([alpha_gradients(problem, source, alpha) for problem in problems])
+        return _columns([alpha_gradients(problem, source, alpha) for problem in problems], lengths)
 
-    columns = scaled([{name: q.gradient for name, q in each.items()} for each in known])
+    columns = _columns([{name: q.gradient for name, q in each.items()} for each in known], lengths)
     found = (
         find_sum(wanted, columns, None, FLOAT32, most_terms=2)
         if single
@@ -104,6 +91,17 @@ def match_sum(
         ((constant, name),) = found.terms
         return Match(name.removesuffix(PER_TOKEN), True, constant, per_token=name.endswith(PER_TOKEN))
     return Match(_sum_words(found.terms), True, 1.0, terms=found.terms)
+
+
+def _columns(gradients: Sequence[dict[str, torch.Tensor]], lengths: Sequence[float]) -> dict[str, np.ndarray]:
+    """All problems' gradients of a quantity below one another, on sequences also divided by their tokens."""
+    names = [name for name in gradients[0] if all(name in each for each in gradients)]
+    found = {name: torch.cat([each[name] for each in gradients]).numpy() for name in names}
+    if max(lengths) > 1:
+        for name in names:
+            parts = [each[name] / length for each, length in zip(gradients, lengths, strict=True)]
+            found[f"{name}{PER_TOKEN}"] = torch.cat(parts).numpy()
+    return found
 
 
 def _sum_words(terms: Sequence[tuple[float, str]]) -> str:

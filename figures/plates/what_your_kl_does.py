@@ -38,6 +38,8 @@ SHORT = (
     ("alpha-divergence 0.5", r"$\alpha = 0.5$", theme.SKY),
     ("minus expected reward", "reward", theme.GREY),
     ("entropy", "entropy", theme.GREY),
+    ("chi-squared", r"$\chi^2$", theme.SKY),
+    ("total variation", "TV", theme.ORANGE),
     ("zero", "zero", theme.BLACK),
 )
 """By the beginning of an audited quantity's name: what a cell says, and its colour."""
@@ -84,8 +86,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     return [
         f"Of {len(rows)} forms, these have no gradient in expectation: {', '.join(zero) or 'none'}.",
         f"These estimate one divergence and descend another: {', '.join(other) or 'none'}.",
-        f"{sum(bool(row['dead_zones']) for row in rows)} forms give a sampled token no gradient at some log "
-        "ratios.",
+        "Forms that give a sampled token no gradient at some log ratios: "
+        f"{sum(bool(row['dead_zones']) for row in rows)}.",
     ]
 
 

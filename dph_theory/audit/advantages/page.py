@@ -1,0 +1,69 @@
+"""The table of an advantage's audit, and the page that the catalogue of advantages makes."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from ...support.markdown import escaped
+from .forms import FORMS
+from .objectives import words
+from .report import AdvantageReport, audit_advantage
+
+SIZES = (4, 8, 16)
+_INTRODUCTION = """\
+# What does your advantage weigh?
+
+An advantage turns the rewards of a group of G answers into weights, and decides which prompts a run works on.
+With verdicts of zero and one, and a prompt of pass rate V, the expected on-policy gradient of an advantage is
+`alpha_G(V) grad V`: below are the exact weights `alpha_G`, by enumerating every outcome of a group, and the
+objective `J_G` whose derivative they are. This page is written by
+`dph audit --catalogue --advantage --page docs/what-does-your-advantage-weigh.md`; to audit your own, write a
+function of rewards (groups, G) that returns advantages of that shape, and run
+`dph audit FILE.py:function --advantage --group-size 8`.
+
+Where the weight is the same at every V, the advantage maximises the pass rate itself.
+`pass@k = 1 - (1-V)^k`; `log V truncated at order m` is the sum of `pass@k/k` to `k = m`; the arcsine's
+objective is that of dividing by the group's deviation, which tends to `2 arcsin sqrt V` as G grows. At finite
+G it is not that: the weight is bounded by (G-1)/sqrt G, and at G = 2 and 3 it does not depend on V at all.
+"""
+_HEADERS = ("form", "source", "formula", "G", "maximises", "V = .01", ".1", ".25", ".5", ".75", ".9", ".99")
+
+
+def catalogue(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
+    """The audits of every form at every group size, forms first."""
+    return [
+        audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
+        for form in FORMS
+        for size in sizes
+        if size <= form.largest_group
+    ]
+
+
+def page(reports: Sequence[AdvantageReport]) -> str:
+    """The Markdown page of the catalogue's reports."""
+    forms = {form.name: form for form in FORMS}
+    rows = [_HEADERS, ("---",) * len(_HEADERS)]
+    for report in reports:
+        form = forms[report.advantage]
+        weights = [f"{weight:.4g}" for weight in report.weight]
+        found = (form.name, form.source, form.formula, str(report.group_size), maximises(report), *weights)
+        rows.append(tuple(escaped(cell) for cell in found))
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    verdicts = [f"- {escaped(report.verdict)}" for report in reports if report.group_size == SIZES[1]]
+    return "\n".join((_INTRODUCTION, "## The weights", "", *lines, "", "## In words", "", *verdicts, ""))
+
+
+def maximises(report: AdvantageReport) -> str:
+    """The objective's name; "-" where groups are replaced, which has none at one pass rate."""
+    return words(report.maximises) if report.objective else "-"
+
+
+def findings(report: AdvantageReport) -> Table:
+    """One row a pass rate."""
+    headers = ("V", "weight", "J_G", "baseline adds", "variance")
+    table = Table(*headers, *(f"weight, G = {size}" for size, _ in report.other_sizes), pad_edge=False)
+    for i, validity in enumerate(report.validities):
+        cells = [report.weight, report.objective, report.baseline_bias, report.variance]
+        cells += [weights for _, weights in report.other_sizes]
+        table.add_row(f"{validity:g}", *(f"{cell[i]:.4g}" if cell else "-" for cell in cells))
+    return table
