@@ -151,6 +151,18 @@ REFERENCES: Final[dict[str, Reference]] = {
             "arXiv:2505.15201",
         ),
         Reference(
+            "rudin1976principles",
+            "W. Rudin",
+            "Principles of Mathematical Analysis, 3rd edition",
+            "McGraw-Hill 1976",
+        ),
+        Reference(
+            "cover2006elements",
+            "T. Cover, J. Thomas",
+            "Elements of Information Theory, 2nd edition",
+            "Wiley 2006",
+        ),
+        Reference(
             "ours",
             "this package",
             "its own derivations, to our knowledge not in the papers",

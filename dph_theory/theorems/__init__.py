@@ -56,6 +56,7 @@ MODULES = (
     "a11_convergence",
     "a11_monotone",
     "b01_convex",
+    "b01_variation",
     "b01_nonnegative",
     "b01_textbook",
     "b01_curvature",
@@ -162,6 +163,17 @@ MODULES = (
     "f04_entropy",
     "f05_exchange",
     "f06_pkpo",
+    "l01_rising",
+    "l01_tangent",
+    "l01_jensen",
+    "l01_logarithm",
+    "l01_gibbs",
+    "l01_cauchy",
+    "l01_binomial",
+    "l01_least",
+    "l01_between",
+    "l01_limit",
+    "l01_curvature",
 )
 """The files of this folder, in the order of the theory."""
 

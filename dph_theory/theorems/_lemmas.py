@@ -23,24 +23,11 @@ from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Side
 
 
-def pinsker() -> Claims:
-    """KL(q||p) >= 2 TV(q, p)^2, with equality only at q = p."""
-    # Merging the outcomes into {q > p} and the rest keeps TV and does not raise KL (log-sum inequality), so
-    # two outcomes suffice. Their gap is zero at p = q, and its slope in p has the sign of p - q (but for
-    # p = 1/2 alone, where it may touch zero).
-    q, p = sympy.symbols("q p", positive=True)
-    gap = q * sympy.log(q / p) + (1 - q) * sympy.log((1 - q) / (1 - p)) - 2 * (q - p) ** 2
-    yield Claim("the gap is zero at p = q", gap.subs(p, q))
-    square = (1 - 2 * p) ** 2 / (p * (1 - p))
-    yield Claim("its slope is p - q times a square", sympy.simplify(sympy.diff(gap, p) - (p - q) * square))
-
-
 def logarithm_bound() -> Claims:
     """log s >= 1 - 1/s, with equality only at s = 1; so KL >= 0, summed with s the ratio of two laws."""
     s = sympy.Symbol("s", positive=True)
     bound = sympy.log(s) - 1 + 1 / s
-    yield Claim("log s - (1 - 1/s) is stationary at s = 1", sympy.diff(bound, s).subs(s, 1))
-    yield Claim("and vanishes there", bound.subs(s, 1))
+    yield Claim("log s - (1 - 1/s) vanishes at s = 1", sympy.Subs(bound, s, 1))
     yield Claim("and falls before 1, rises after it", sympy.Derivative(bound, s) * s**2, equals=s - 1)
 
 
@@ -73,14 +60,17 @@ def curvatures() -> Iterator[tuple[str, sympy.Expr]]:
 def convexity() -> Claims:
     """f(1) = 0 and f'' > 0, for every declared generator and for the alpha family."""
     for divergence in SMOOTH:
-        yield Claim(f"f(1) = 0, {divergence.name}", divergence.expression.subs(u, 1))
-    yield Claim("f(1) = 0, alpha", sympy.simplify(alpha_generator().subs(u, 1)))
-    for alpha in ALPHAS:
-        exact = sympy.Rational(alpha)
-        declared = alpha_divergence(alpha).expression
-        yield Claim(f"alpha = {exact} is declared as the family's member", declared - alpha_generator(exact))
-    for name, curvature in curvatures():
-        yield Claim(f"f'' > 0, {name}", curvature, ">0")
+        yield Claim(f"f(1) = 0, {divergence.name}", sympy.Subs(divergence.expression, u, 1))
+        yield Claim(f"f'' > 0, {divergence.name}", sympy.Derivative(divergence.expression, (u, 2)), ">0")
+    alpha = sympy.Symbol("alpha", real=True)
+    domain = (sympy.Ne(alpha, 0), sympy.Ne(alpha, 1))
+    family = alpha_generator(alpha)
+    yield Claim("f(1) = 0, alpha", sympy.Subs(family, u, 1), where=domain)
+    yield Claim("f'' > 0, alpha", sympy.Derivative(family, (u, 2)), ">0", where=domain)
+    for value in ALPHAS:
+        exact = sympy.Rational(value)
+        declared = alpha_divergence(value).expression
+        yield Claim(f"alpha = {exact} is a member of the family", declared, equals=alpha_generator(exact))
 
 
 EVERY = (*SMOOTH, TOTAL_VARIATION)
@@ -115,25 +105,27 @@ def pinsker_bounds(divergences: Sequence[FDivergence]) -> Side:
     return lambda pi, ref: each(lambda f: f(pi, ref) / (2 * f.curvature), divergences)
 
 
-def gilardoni(name: str, f: sympy.Expr) -> Claims:
+def gilardoni(name: str, f: sympy.Expr, where: tuple[sympy.Rel, ...] = ()) -> Claims:
     """Gilardoni's lemma g(u) (1 + b(u-1)) >= f''(1) (u-1)^2/2, b = -f'''(1)/(3 f''(1)), g normalised.
 
-    Then with b in [0, 1], so that the weights w = 1 + b(u-1) are non-negative, E_ref[w] = 1 and Cauchy give
+    Then with b in [0, 1], so that the weights w = 1 + b(u-1) are positive, E_ref[w] = 1 and L1.cauchy give
     4 TV^2 = E_ref[|u-1|]^2 <= E_ref[w] E_ref[(u-1)^2/w] <= 2 D_f/f''(1).
     """
     curvature = sympy.diff(f, u, 2).subs(u, 1)
     b = sympy.simplify(-sympy.diff(f, u, 3).subs(u, 1) / (3 * curvature))
     g = f - sympy.diff(f, u).subs(u, 1) * (u - 1)
     room = g * (1 + b * (u - 1)) - curvature * (u - 1) ** 2 / 2
+    third = sympy.Subs(sympy.Derivative(f, (u, 3)), u, 1)
+    yield Claim(f"{name}: b", -third, equals=3 * b * curvature, where=where)
     yield Claim(f"{name}: 0 <= b", b, ">=0")
     yield Claim(f"{name}: b <= 1", 1 - b, ">=0")
     for k in range(3):
-        derivative = sympy.simplify(sympy.diff(room, u, k).subs(u, 1))
-        yield Claim(f"{name}: derivative {k} vanishes at 1", derivative)
-    # The third derivative has the sign of u - 1, so the second is least at 1, where it is 0: the room is
-    # convex, and flat at 1, where it is 0.
-    third = sympy.simplify(sympy.diff(room, u, 3) / (u - 1))
-    yield Claim(f"{name}: third derivative over u - 1", third, ">=0")
+        derivative = sympy.Derivative(room, (u, k)) if k else room
+        yield Claim(f"{name}: derivative {k} vanishes at 1", sympy.Subs(derivative, u, 1), where=where)
+    # The third derivative has the sign of u - 1, so the second is least at 1, where it is 0: so the first
+    # rises and changes sign at 1, and the room is least there, where it is 0 (L1.rising, three times).
+    signed = sympy.Derivative(room, (u, 3)) * (u - 1)
+    yield Claim(f"{name}: third derivative times u - 1", signed, ">=0", where=where)
 
 
 Derivative: TypeAlias = Callable[[sympy.Expr], sympy.Expr]
@@ -181,11 +173,11 @@ def same_gradient(weight: sympy.Expr, divergence: FDivergence, sampled: Callable
     # grad E_ref[f(u)] = E_ref[f'(u) grad u] = E_pi[f'(u) grad log pi], since grad u = u grad log pi; and
     # scores have mean zero. So the two gradients agree if weight - f'(u) is the same at every outcome.
     gap = weight.subs(x, sympy.log(u)) - divergence.derivative
-    yield Claim("weight - f'(u) is constant", sympy.diff(gap, u))
+    yield Claim("weight - f'(u) is constant", sympy.Derivative(gap, u))
     for outcomes in (2, 3):
         pi, ref, d = symbolic_softmax(outcomes)
         exact = d(sum(q * divergence.expression.subs(u, p / q) for p, q in zip(pi, ref, strict=True)))
-        yield Claim(f"softmax, {outcomes} outcomes", sampled(pi, ref, d) - exact)
+        yield Claim(f"softmax, {outcomes} outcomes", sampled(pi, ref, d), equals=exact)
 
 
 def stepped(ref: Values, q: Values, step: Values) -> Values:
@@ -197,23 +189,28 @@ def concavity_of_hits() -> Claims:
     """1 - (1-q)^k is strictly concave in q for k = m + 2 >= 2."""
     r = sympy.Symbol("r", positive=True)
     m = sympy.Symbol("m", nonnegative=True)
-    yield Claim("-d^2/dq^2 [1 - (1-q)^(m+2)] at r = 1-q", sympy.factor(sympy.diff(r ** (m + 2), r, 2)), ">0")
+    concave = sympy.Derivative(r ** (m + 2), (r, 2))
+    yield Claim("-d^2/dq^2 [1 - (1-q)^(m+2)] at r = 1-q", concave, ">0")
+    # So a Dirac finds the fewest: the share q/mu of the chord from f(0) = 0 to f(mu) lies below f(q).
+    yield Claim("nothing is found of what has no mass", 1 - (1 - sympy.Subs(1 - r, r, 1)) ** (m + 2))
 
 
 def reward_rises() -> Claims:
-    """d/dg of the mean of w under q_g ~ q e^{gw} is its variance, a sum over pairs of strategies."""
-    g, *rewards = sympy.symbols("g w1 w2 w3", real=True)
-    masses = [
-        q * sympy.exp(g * w) for q, w in zip(sympy.symbols("q1 q2 q3", positive=True), rewards, strict=True)
-    ]
-    total = sum(masses)
-    mean = sum(m * w for m, w in zip(masses, rewards, strict=True)) / total
-    pairs = sum(masses[i] * masses[j] * (rewards[i] - rewards[j]) ** 2 for i in range(3) for j in range(i))
-    yield Claim(
-        "three strategies: d/dg E w = sum over pairs of q q' (w - w')^2",
-        sympy.together(sympy.diff(mean, g) * total**2 - pairs),
-    )
-    yield Claim("which is non-negative", pairs, ">=0")
+    """d/dg of the mean of w under q_g ~ q e^{gw} is its variance, a sum over pairs; so the mean rises."""
+    # One strategy among any number of them, whose sum S of weights q e^{gw} has the slope E[w] S.
+    g, w, v = sympy.symbols("g w w'", real=True)
+    q, p = sympy.symbols("q q'", positive=True)
+    S = sympy.Function("S")(g)
+    log_mass = sympy.log(q) + g * w - sympy.log(S)
+    slope = w - sympy.Derivative(S, g) / S
+    yield Claim("the slope of log q_g is w - S'/S", sympy.Derivative(log_mass, g), equals=slope)
+    weight = q * sympy.exp(g * w)
+    yield Claim("a weight's part of S', so that S'/S = E w", sympy.Derivative(weight, g), equals=w * weight)
+    # So d/dg E w = E[w (w - E w)], which over pairs of strategies, each counted twice, is half of the sums
+    # of:
+    pair = q * p * (w**2 + v**2) - 2 * (q * w) * (p * v)
+    yield Claim("a pair of strategies", pair, equals=q * p * (w - v) ** 2)
+    yield Claim("which is not negative", pair, ">=0")
 
 
 def solving(also: Values) -> Values:
@@ -228,5 +225,22 @@ def solving(also: Values) -> Values:
 
 def hits_rise() -> Claims:
     """pass@k = 1 - r^k decreases in the failure rate r = 1 - p, and depends on nothing else."""
-    r, k = sympy.symbols("r k", positive=True)
-    yield Claim("-d/dr (1 - r^k) > 0", sympy.diff(r**k, r), ">0")
+    r, more, k = sympy.symbols("r more k", positive=True)
+    yield Claim("(r + more)^k > r^k", (r + more) ** k - r**k, ">0")
+    yield Claim("and no failure is the least", (r + more) ** k, ">0")
+
+
+def variation_by_excess() -> Claims:
+    """TV(q, p) is the sum of max(q - p, 0): half |q - p| and half q - p, whose sum is zero."""
+    q, p = sympy.symbols("q p", nonnegative=True)
+    half = (sympy.Abs(q - p) + (q - p)) / 2
+    yield Claim("one outcome's |q - p|/2, with half of q - p", half, equals=sympy.Max(q - p, 0))
+
+
+def tilted_identity() -> Claims:
+    """E_q v - b KL(q||a) + b KL(q||p_b) = b log Z, one outcome of mass q at a time, p_b = a e^(v/b)/Z."""
+    q, a, beta, Z = sympy.symbols("q a beta Z", positive=True)
+    for name, v in (("valid", 1), ("invalid", 0)):
+        p = a * sympy.exp(v / beta) / Z
+        gained = q * v + beta * q * sympy.log(q / p) - beta * q * sympy.log(q / a)
+        yield Claim(f"{name} outcome", gained, equals=beta * q * sympy.log(Z))

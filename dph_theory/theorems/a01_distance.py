@@ -8,6 +8,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import variation_by_excess
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -20,11 +21,13 @@ def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # TV(q, p) is the sum of max(q - p, 0) over outcomes. Where p = 0, on Y0, the terms are q and add up to
-    # q(Y0) = 1 - E_q v; on Y1 they are not negative. So E_q v = 1 forces q(Y0) = 0, and the converse is
-    # the value 1 at every q on Y1: the maximisers are exactly the face of the simplex on Y1.
-    q, p = sympy.symbols("q p", positive=True)
-    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - 0, 0) - q)
+    # TV(q, p), half the L1 norm, is the sum of max(q - p, 0) over outcomes, as the q - p sum to zero. Where
+    # p = 0, on Y0, the terms are q and add up to q(Y0) = 1 - E_q v; on Y1 they are not negative. So E_q v = 1
+    # forces q(Y0) = 0, and the converse is the value 1 at every q on Y1: the maximisers are exactly the face
+    # of the simplex on Y1.
+    yield from variation_by_excess()
+    q, p = sympy.symbols("q p", nonnegative=True)
+    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - p, 0).subs(p, 0), equals=q)
     yield Claim("a valid outcome's term is not negative", sympy.Max(q - p, 0), ">=0")
 
 

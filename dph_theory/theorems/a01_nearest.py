@@ -9,6 +9,7 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import variation_by_excess
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -29,9 +30,12 @@ def distance_to_filtered(policy: Values, other: Values, valid: Values) -> Values
 def derivation() -> Claims:
     # TV is the sum of max(q - p, 0). On Y1, p = q + q(Y0) w >= q gives no term; on Y0, p = 0 gives q. At
     # q(Y0) = 0 the completion is q itself: every q on Y1 has the maximal value 1, whatever w.
-    q, invalid, share = sympy.symbols("q invalid share", positive=True)
-    yield Claim("a valid outcome's term", sympy.Max(q - (q + invalid * share), 0))
-    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - 0, 0) - q)
+    yield from variation_by_excess()
+    q, p, invalid, share = sympy.symbols("q p invalid share", nonnegative=True)
+    completed = q + invalid * share
+    yield Claim("a valid outcome's term is zero, as p >= q", completed - q, ">=0")
+    yield Claim("so that the excess is", sympy.Max(q - p, 0), where=(p >= q,))
+    yield Claim("an invalid outcome's term is its mass", sympy.Max(q - p, 0).subs(p, 0), equals=q)
 
 
 THEOREM = Theorem(

@@ -51,14 +51,17 @@ def _with_sum(values: Values, theta: Values) -> Values:
 
 def derivation() -> Claims:
     # q_y = e^theta_y / Z. Along the flow d/dt e^-theta_y = -e^-theta_y q_y (v_y - V), which no longer
-    # depends on y within a part; and d/dt sum theta = sum q v - V sum q.
+    # depends on y within a part; and d/dt sum theta = sum q v - V sum q. What has slope zero is constant.
     theta, V = sympy.symbols("theta V", real=True)
     Z = sympy.Symbol("Z", positive=True)
     for name, v in (("valid", 1), ("invalid", 0)):
         velocity = sympy.exp(theta) / Z * (v - V)
-        yield Claim(f"d/dt e^-theta, {name} outcome", -sympy.exp(-theta) * velocity + (v - V) / Z)
-    # The parts have masses V and 1 - V.
-    yield Claim("d/dt sum theta", V * (1 - V) + (1 - V) * (0 - V))
+        slope = sympy.Derivative(sympy.exp(-theta), theta) * velocity
+        yield Claim(f"d/dt e^-theta, {name} outcome", slope, equals=-(v - V) / Z)
+    # The parts have masses V and W, where V + W = 1.
+    W = sympy.Symbol("W", real=True)
+    total = V * (1 - V) + W * (0 - V)
+    yield Claim("d/dt sum theta is zero at W = 1 - V", total, equals=V * (1 - V - W))
 
 
 THEOREM = Theorem(
@@ -72,6 +75,7 @@ THEOREM = Theorem(
     rhs=at_the_start,
     instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     expected=Verdict.PROVED,
+    given=("L1.rising",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
     symbolic=derivation,
     certified=False,

@@ -24,25 +24,28 @@ def first_of_the_richest(weights: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # By A2.conserved the flow runs on the orbit with ds1/dt = (1-V)/Z =: g(s1), and g is positive and
-    # continuous for s1 in [0, 1/a_top): there all logits are finite, so Z is, and V < 1. A solution of
-    # ds/dt = g(s) on a line leaves every interval on which g is bounded away from 0, hence s1 -> 1/a_top.
-    # At that end the weight of the richest outcomes, a/(1 - s1 a), is unbounded. All others stay bounded:
-    # the other valid ones by a/(1 - a/a_top), the invalid ones, a/(1 + s0 a) with s0 >= 0, by a. The richest
-    # share one a, hence one weight: the limit is uniform on them.
-    s, a, more = sympy.symbols("s a more", positive=True)
+    # On the orbit (A2.orbit) ds1/dt = (1-V)/Z =: g(s1), for s1 from 0 to 1/a_top, where a_top is the mass
+    # of the richest valid outcomes.
+    a, more, s, left, theta, Z, invalid = sympy.symbols("a more s left theta Z invalid", positive=True)
     top = a + more
-    left = sympy.Symbol("left", positive=True)
-    weight = 1 / (1 / a - s)
-    ratio = (weight * (1 / top - s)).subs(s, (1 - left) / top)
-    yield Claim("poorer over richest valid weight vanishes at the end", sympy.limit(ratio, left, 0))
-    yield Claim("an invalid weight never exceeds a", a - a / (1 + s * a), ">0")
-    theta = sympy.Symbol("theta", real=True)
-    Z, invalid = sympy.symbols("Z invalid", positive=True)
     # s1 = 1/a_y - e^-theta_y with d theta_y/dt = q_y (1 - V), q_y = e^theta_y/Z and 1 - V = q(Y0) > 0.
-    speed = -sympy.diff(sympy.exp(-theta), theta) * sympy.exp(theta) / Z * invalid
-    yield Claim("the speed ds1/dt is (1-V)/Z", speed - invalid / Z)
-    yield Claim("and positive", speed, ">0")
+    speed = -sympy.Derivative(sympy.exp(-theta), theta) * sympy.exp(theta) / Z * invalid
+    yield Claim("the speed g = ds1/dt is (1-V)/Z", speed, equals=invalid / Z)
+    yield Claim("and positive", invalid / Z, ">0")
+    # For any end s below 1/a_top, g is continuous on [0, s], so it has a least value there (L1.least), a
+    # positive one; s1 less that value times t rises (L1.rising), so s1 passes s. Hence s1 -> 1/a_top.
+    valid = 1 / (1 / a - s)
+    domain = (s * top < 1,)
+    yield Claim("the valid weights are finite up to there", valid, ">0", where=domain)
+    invalid_room = a - a / (1 + s * a)
+    yield Claim("an invalid weight, a/(1 + s0 a), never exceeds a", invalid_room, ">0")
+    # At the end the weight of the richest, 1/(1/a_top - s1) = a_top/left, is unbounded.
+    ratio = (valid * (1 / top - s)).subs(s, (1 - left) / top)
+    room = left * a / more - ratio
+    yield Claim("poorer over richest valid weight is at most left a/more", room, ">=0", where=(left < 1,))
+    over = a / (top / left)
+    yield Claim("invalid over richest weight is at most left", left - over, ">=0", where=(left < 1,))
+    # The richest share one a, hence one weight: the limit left -> 0 is uniform on them.
 
 
 THEOREM = Theorem(
@@ -57,6 +60,11 @@ THEOREM = Theorem(
     # Whole weights, so that there are ties but no near-ties, whose limits come arbitrarily late.
     instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
     expected=Verdict.PROVED,
+    given=(
+        "A2.orbit",
+        "L1.least",
+        "L1.rising",
+    ),
     # In the second example a is constant on Y1: only then is the limit p_*.
     examples=(
         example(weights="3 2 1 4", valid=[True, True, True, False]),

@@ -32,16 +32,15 @@ def _left(base: Values, valid: Values, time: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # By A2.conserved e^-theta_y has moved by the same -s1 on all of Y1 and the same s0 on all of Y0. The
-    # weights e^theta_y are the inverses. A gain in theta is less the log of a factor, and the gains add up to
-    # zero: the factors' product is one.
-    a, left, s0 = sympy.symbols("a left s0", positive=True)
-    # On Y1 s1 a_y < 1, so that theta_y is finite.
-    s1 = (1 - left) / a
+    # By A2.conserved e^-theta_y has moved by the same -s1 on all of Y1 and the same s0 on all of Y0, and s1
+    # a_y < 1 on Y1 as theta_y is finite. The weights e^theta_y are the inverses. A gain in theta is less
+    # the log of a factor, and the gains add up to zero: the factors' product is one.
+    a, s0, s1 = sympy.symbols("a s0 s1", positive=True)
     for name, moved, factor in (("valid", -s1, 1 - s1 * a), ("invalid", s0, 1 + s0 * a)):
-        yield Claim(f"the weight, {name} outcome", 1 / (1 / a + moved) - a / factor)
+        domain = (s1 * a < 1,) if name == "valid" else ()
+        yield Claim(f"the weight, {name} outcome", 1 / (1 / a + moved), equals=a / factor, where=domain)
         gain = -sympy.log(1 / a + moved) - sympy.log(a)
-        yield Claim(f"the gain in theta, {name} outcome", sympy.simplify(gain + sympy.log(factor)))
+        yield Claim(f"the gain in theta, {name} outcome", gain, equals=-sympy.log(factor), where=domain)
 
 
 THEOREM = Theorem(
@@ -55,6 +54,7 @@ THEOREM = Theorem(
     rhs=on_the_orbit,
     instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     expected=Verdict.PROVED,
+    given=("A2.conserved",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
     symbolic=derivation,
     certified=False,

@@ -32,14 +32,17 @@ def _pairs(weights: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # On the orbit q_y' / q_y = (1/a_y - s1)/(1/a_y' - s1), and s1 -> 1/a_top (A2.limit).
-    s, first, second, third = sympy.symbols("s first second third", positive=True)
-    # 1/a of the likeliest, of a less likely and of a still less likely valid outcome.
+    # On the orbit (A2.orbit) q_y' / q_y = (1/a_y - s1)/(1/a_y' - s1), and s1 -> 1/a_top (A2.limit).
+    first, second, third, left = sympy.symbols("first second third left", positive=True)
+    # 1/a of the likeliest, of a less likely and of a still less likely valid outcome; s1 is `left` from its
+    # end.
     top, richer, poorer = first, first + second, first + second + third
-    among = (richer - s) / (poorer - s)
-    yield Claim("among the others, at the end", among.subs(s, top) - second / (second + third))
-    yield Claim("which is positive: no divergence", among.subs(s, top), ">0")
-    yield Claim("to the richest", ((top - s) / (richer - s)).subs(s, top))
+    s = top - left
+    among, limit = (richer - s) / (poorer - s), second / (second + third)
+    yield Claim("among the others: not below the limit", among - limit, ">=0")
+    yield Claim("and within left/(second + third) of it", left / (second + third) - (among - limit), ">=0")
+    yield Claim("which is positive: no divergence", limit, ">0")
+    yield Claim("to the richest: at most left/second", left / second - (top - s) / (richer - s), ">=0")
 
 
 THEOREM = Theorem(
@@ -53,6 +56,10 @@ THEOREM = Theorem(
     rhs=limit_of_ratio,
     instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
     expected=Verdict.PROVED,
+    given=(
+        "A2.orbit",
+        "A2.limit",
+    ),
     examples=(example(weights="3 2 1 4", valid=[True, True, True, False]),),
     symbolic=derivation,
     # Ratios up to one are compared absolutely, at eps = 1e-8.

@@ -33,11 +33,12 @@ def _richer_over_poorer(base: Values, theta: Values, part: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # d/dt (theta_y - theta_y') = (1-V)(q_y - q_y') on Y1, V < 1: positive where q_y > q_y'. The order cannot
-    # turn, since y and y' keep the difference of e^-theta (A2.conserved): the ratio grows for ever.
-    poorer, more, invalid = sympy.symbols("poorer more invalid", positive=True)
-    velocity = [q * (1 - (1 - invalid)) for q in (poorer + more, poorer)]
-    yield Claim("the log ratio's velocity", velocity[0] - velocity[1], ">0")
+    # On the orbit (A2.orbit) q_y/q_y' = (1/a_y' - s1)/(1/a_y - s1), and s1 rises from 0, its slope being
+    # (1-V)/Z (A2.limit): the ratio is never below its start a_y/a_y'.
+    poorer, more, s = sympy.symbols("poorer more s", positive=True)
+    richer = poorer + more
+    ratio = (1 / poorer - s) / (1 / richer - s)
+    yield Claim("the ratio on the orbit has grown", ratio - richer / poorer, ">0", where=(s * richer < 1,))
 
 
 THEOREM = Theorem(
@@ -51,6 +52,10 @@ THEOREM = Theorem(
     rhs=later,
     instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     expected=Verdict.PROVED,
+    given=(
+        "A2.orbit",
+        "A2.limit",
+    ),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
     symbolic=derivation,
     certified=False,

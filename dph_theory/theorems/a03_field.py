@@ -33,11 +33,13 @@ def plain_gradient(policy: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # F = diag(q) - q q', so (F (v - V))_y = q_y (v_y - V) - q_y sum q (v - V), and the sum is
-    # V (1 - V) + (1 - V)(0 - V), zero.
-    q, v, V = sympy.symbols("q v V", real=True)
-    mean = V * (1 - V) + (1 - V) * (0 - V)
-    yield Claim("F (v - V) is the plain gradient q (v - V)", q * (v - V) - q * mean - q * (v - V))
+    # F = diag(q) - q q', so (F (v - V))_y = q_y (v_y - V) - q_y sum q (v - V), and the sum, over parts of the
+    # masses V and W with V + W = 1, is zero.
+    q, v, V, W = sympy.symbols("q v V W", real=True)
+    mean = V * (1 - V) + W * (0 - V)
+    yield Claim("sum q (v - V) is zero at W = 1 - V", mean, equals=V * (1 - V - W))
+    image = q * (v - V) - q * V * (1 - V - W)
+    yield Claim("F (v - V) is the plain gradient q (v - V)", image.subs(W, 1 - V), equals=q * (v - V))
 
 
 THEOREM = Theorem(

@@ -26,15 +26,23 @@ def tilted_model(base: Values, valid: Values, time: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # A softmax flow is d log q_y/dt = d theta_y/dt - E_q d theta/dt, here v_y - V. The tilted model starts
-    # from a at t = 0 and obeys it, on valid and on invalid outcomes; the flow from a is unique.
-    t, A1, A0, a = sympy.symbols("t A1 A0 a", positive=True)
-    Z = A0 + A1 * sympy.exp(t)
-    V = A1 * sympy.exp(t) / Z
-    for name, v in (("valid", 1), ("invalid", 0)):
-        policy = a * sympy.exp(v * t) / Z
-        yield Claim(f"the flow, {name} outcome", sympy.diff(policy, t) / policy - (v - V))
-    yield Claim("the start is a, as A0 + A1 = 1", Z.subs(t, 0) - (A0 + A1))
+    # The flow's velocities v_y - V differ by v_y - v_y', which does not change: so theta_y - theta_y' has
+    # moved by t (v_y - v_y') (L1.rising, on the difference), and q_t is a e^{v t} up to a factor, that is
+    # p_b, b = 1/t.
+    v, w, V, t = sympy.symbols("v w V t", real=True)
+    yield Claim("two velocities' difference", (v - V) - (w - V), equals=v - w)
+    theta, eta = sympy.symbols("theta eta", real=True)
+    gap = theta + v * t - (eta + w * t)
+    yield Claim("has moved by t (v - w)", sympy.Derivative(gap, t), equals=v - w)
+    # The same as a flow of the policy: d log q_y/dt = v_y - V.
+    s, A1, A0, a = sympy.symbols("s A1 A0 a", positive=True)
+    Z = A0 + A1 * sympy.exp(s)
+    for name, value in (("valid", 1), ("invalid", 0)):
+        log_policy = sympy.log(a * sympy.exp(value * s) / Z)
+        slope = value - A1 * sympy.exp(s) / Z
+        yield Claim(f"the flow, {name} outcome", sympy.Derivative(log_policy, s), equals=slope)
+    start = A0 + A1 * sympy.exp(t)
+    yield Claim("the start is a, as A0 + A1 = 1", start.subs(t, 0), equals=A0 + A1)
 
 
 THEOREM = Theorem(
@@ -47,6 +55,7 @@ THEOREM = Theorem(
     rhs=tilted_model,
     instances=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5)),
     expected=Verdict.PROVED,
+    given=("L1.rising",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2"),),
     symbolic=derivation,
     certified=False,

@@ -16,7 +16,7 @@ def inside_valid(base: Values, valid: Values, time: Values) -> Values:
 def derivation() -> Claims:
     a, b, t, Z = sympy.symbols("a b t Z", positive=True)
     ratio = (a * sympy.exp(t) / Z) / (b * sympy.exp(t) / Z)
-    yield Claim("the ratio of two valid outcomes", ratio - a / b)
+    yield Claim("the ratio of two valid outcomes", ratio, equals=a / b)
 
 
 THEOREM = Theorem(

@@ -1,13 +1,12 @@
 """A4, first claim: the KL-regularised objective is its maximum less beta times the KL to the tilted model."""
 
-import sympy
-
 from ..binary_reward import filtered, log_partition, tilted, valid_mass
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import tilted_identity
 
 
 def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -31,14 +30,9 @@ def to_mixture(policy: Values, base: Values, valid: Values, beta: Values) -> Val
 
 
 def derivation() -> Claims:
-    # One outcome of mass q: p_b = a e^(v/b)/Z gives q v + b q log(q/p_b) - b q log(q/a) = b q log Z. The sum
-    # over outcomes is the identity, for every policy; KL >= 0 with equality only at q = p_b then makes p_b
-    # the unique maximiser and b log Z the value.
-    q, a, beta, Z = sympy.symbols("q a beta Z", positive=True)
-    for name, v in (("valid", 1), ("invalid", 0)):
-        p = a * sympy.exp(v / beta) / Z
-        gap = q * v + beta * q * sympy.log(q / p) - beta * q * sympy.log(q / a) - beta * q * sympy.log(Z)
-        yield Claim(f"{name} outcome", gap)
+    # Summed over outcomes, for every policy; KL >= 0 with equality only at q = p_b then makes p_b the unique
+    # maximiser and b log Z the value (A4.unique).
+    yield from tilted_identity()
 
 
 THEOREM = Theorem(

@@ -8,7 +8,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import pinsker
+from ._lemmas import tilted_identity
 
 
 def margin(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -40,7 +40,9 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     # Near an even p_beta the margin is nearly the whole loss.
     examples=(example(policy=".53 .47", base=".5 .5", valid=[True, False], beta="1000"),),
-    symbolic=pinsker,  # By A4.identity the loss is KL(q||p_b).,
+    given=("B4.kl",),
+    # The loss is b KL(q||p_b), and that is Pinsker's inequality.
+    symbolic=tilted_identity,
     tight=True,
     false_neighbours=(
         neighbour("a margin 2% larger", lhs=scaled(margin, 1.02)),

@@ -50,6 +50,7 @@ THEOREM = Theorem(
     rhs=scaled_log_partition,
     instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     expected=Verdict.PROVED,
+    given=("A4.unique",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
     false_neighbours=(

@@ -34,10 +34,10 @@ def even_inside(base: Values, valid: Values, beta: Values) -> Values:
 def derivation() -> Claims:
     # On Y1 p_b/a = mu/A1 throughout, on Y0 (1-mu)/A0: summing p_b log(p_b/a) gives the two terms of kl. With
     # x = e^(1/b), mu = A1 x/Z these ratios are x/Z and 1/Z.
-    a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)
+    A1, A0, x = sympy.symbols("A1 A0 x", positive=True)
     Z = A0 + A1 * x
-    yield Claim("the ratio on a valid outcome", (a * x / Z) / a - (A1 * x / Z) / A1)
-    yield Claim("the ratio on an invalid outcome", (a / Z) / a - (1 - A1 * x / Z) / A0)
+    yield Claim("the ratio on a valid outcome", (A1 * x / Z) / A1, equals=x / Z)
+    yield Claim("the ratio on an invalid outcome", (1 - A1 * x / Z) / A0, equals=1 / Z)
 
 
 THEOREM = Theorem(

@@ -37,7 +37,7 @@ def derivation() -> Claims:
     gain = sympy.exp(sympy.log(mu_odds) - sympy.log(A_odds))
     A1, A0 = A_odds / (1 + A_odds), 1 / (1 + A_odds)
     reached = A1 * gain / (A0 + A1 * gain)
-    yield Claim("the validity reached", sympy.simplify(reached - mu_odds / (1 + mu_odds)))
+    yield Claim("the validity reached", reached, equals=mu_odds / (1 + mu_odds))
     yield Claim("beta is positive", sympy.log(1 + more / A_odds), ">0")
 
 

@@ -24,8 +24,8 @@ def derivation() -> Claims:
     a, A1, A0, beta = sympy.symbols("a A1 A0 beta", positive=True)
     Z = A0 + A1 * sympy.exp(1 / beta)
     mu = A1 * sympy.exp(1 / beta) / Z
-    yield Claim("a valid outcome", a * sympy.exp(1 / beta) / Z - mu * a / A1)
-    yield Claim("an invalid outcome", sympy.simplify(a / Z - (1 - mu) * a / A0))
+    yield Claim("a valid outcome", mu * a / A1, equals=a * sympy.exp(1 / beta) / Z)
+    yield Claim("an invalid outcome", (1 - mu) * a / A0, equals=a / Z)
 
 
 THEOREM = Theorem(

@@ -22,20 +22,20 @@ def _line(base_rate: Values, beta: Values, mu: Values, slope: Values) -> Values:
 def derivation() -> Claims:
     # kappa - line = kl(mu || mu_b), outcome by outcome: r stands for A1, then for A0, m and c for mu and
     # mu_b, then for their complements, and 1/beta is the difference of log(c/r) between the two. That gap
-    # is not negative, and zero at mu = mu_b only: the line supports there.
+    # is not negative, and zero at mu = mu_b only (L1.gibbs): the line supports there.
     m, c, r = sympy.symbols("m c r", positive=True)
     bregman = m * sympy.log(m / r) - c * sympy.log(c / r) - (m - c) * sympy.log(c / r)
-    yield Claim("kappa less its line is kl(mu||mu_b), termwise", bregman - m * sympy.log(m / c))
+    yield Claim("kappa less its line is kl(mu||mu_b), termwise", bregman, equals=m * sympy.log(m / c))
     odds, x = sympy.symbols("odds x", positive=True)
     A1 = odds / (1 + odds)
     mu = odds * x / (1 + odds * x)
     gain = sympy.log(mu / A1) - sympy.log((1 - mu) / (1 - A1))
-    # x = e^(1/beta).
-    yield Claim("the slope at mu_b is 1/beta", sympy.logcombine(sympy.simplify(gain - sympy.log(x))))
+    yield Claim("the slope at mu_b is 1/beta, x = e^(1/beta)", gain, equals=sympy.log(x))
     M, R = sympy.symbols("M R", positive=True)
     kl = M * sympy.log(M / R) + (1 - M) * sympy.log((1 - M) / (1 - R))
-    slope = sympy.diff(kl, M) - sympy.log(M / R) + sympy.log((1 - M) / (1 - R))
-    yield Claim("kappa'(mu) = logit mu - logit A1", sympy.simplify(slope))
+    slope = sympy.log(M / R) - sympy.log((1 - M) / (1 - R))
+    domain = (M < 1, R < 1)
+    yield Claim("kappa'(mu) = logit mu - logit A1", sympy.Derivative(kl, M), equals=slope, where=domain)
 
 
 THEOREM = Theorem(
@@ -49,6 +49,7 @@ THEOREM = Theorem(
     rhs=kappa,
     instances=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), mu=rates()),
     expected=Verdict.PROVED,
+    given=("L1.gibbs",),
     examples=(example(base_rate=".25", beta=".5", mu=".7"),),
     symbolic=derivation,
     tight=True,

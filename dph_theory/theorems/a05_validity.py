@@ -21,7 +21,9 @@ def derivation() -> Claims:
     A1 = 1 / (1 + sympy.Symbol("odds", positive=True))
     beta = sympy.Symbol("beta", positive=True)
     mu = A1 * sympy.exp(1 / beta) / (1 - A1 + A1 * sympy.exp(1 / beta))
-    yield Claim("odds of the tilted model", mu / (1 - mu) - A1 / (1 - A1) * sympy.exp(1 / beta))
+    yield Claim("odds of the tilted model", mu / (1 - mu), equals=A1 / (1 - A1) * sympy.exp(1 / beta))
+    logit = sympy.log(mu / (1 - mu))
+    yield Claim("its logit", logit, equals=sympy.log(A1 / (1 - A1)) + 1 / beta)
 
 
 THEOREM = Theorem(

@@ -34,9 +34,10 @@ def derivation() -> Claims:
     # On Y1 p_*/p_b = (a/A1)/(a x/Z) = 1/mu throughout, x = e^(1/b), and p_* sums to one there.
     a, A1, A0, x = sympy.symbols("a A1 A0 x", positive=True)
     mu = A1 * x / (A0 + A1 * x)
-    yield Claim("the ratio on a valid outcome", (a / A1) / (a * x / (A0 + A1 * x)) - 1 / mu)
-    yield Claim("1/mu", 1 / mu - (1 + A0 / (A1 * x)))
-    yield Claim("the limit x -> oo", sympy.limit(sympy.log(1 + A0 / (A1 * x)), x, sympy.oo))
+    yield Claim("the ratio on a valid outcome", (a / A1) / (a * x / (A0 + A1 * x)), equals=1 / mu)
+    yield Claim("1/mu", 1 / mu, equals=1 + A0 / (A1 * x))
+    # -log mu is at most 1/mu - 1 (L1.logarithm), which vanishes as x grows.
+    yield Claim("1/mu - 1", 1 / mu - 1, equals=A0 / A1 / x)
 
 
 THEOREM = Theorem(
@@ -50,6 +51,7 @@ THEOREM = Theorem(
     rhs=both_forms,
     instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     expected=Verdict.PROVED,
+    given=("L1.logarithm",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
     false_neighbours=(

@@ -19,12 +19,14 @@ def exponential(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # By A5.mixture p_b - p_* = (1-mu)(p_0 - p_*), at most 1 - mu as masses are at most one, and
-    # 1 - mu = A0/(A0 + A1 e^(1/b)) < (A0/A1) e^(-1/b), which vanishes as b -> 0.
+    # By A5.mixture p_b - p_* = (1-mu)(p_0 - p_*), and two masses differ by at most one, so the distance is at
+    # most 1 - mu = A0/(A0 + A1 e^(1/b)) < (A0/A1) e^(-1/b), which vanishes as b -> 0.
+    x, y = sympy.symbols("x y", nonnegative=True)
+    yield Claim("two masses differ by at most one", 1 - sympy.Abs(x - y), ">=0", where=(x <= 1, y <= 1))
     A1, A0, beta = sympy.symbols("A1 A0 beta", positive=True)
     rate = A0 / A1 * sympy.exp(-1 / beta)
     yield Claim("1 - mu is below the rate", rate - A0 / (A0 + A1 * sympy.exp(1 / beta)), ">0")
-    yield Claim("the rate vanishes", sympy.limit(rate, beta, 0, "+"))
+    yield Claim("the rate vanishes, as it is below (A0/A1) b", A0 / A1 * beta - rate, ">0")
 
 
 THEOREM = Theorem(
@@ -37,6 +39,7 @@ THEOREM = Theorem(
     rhs=exponential,
     instances=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     expected=Verdict.PROVED,
+    given=("A5.mixture",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".1"),),
     symbolic=derivation,
     tight=True,

@@ -38,12 +38,16 @@ def from_conditional(policy: Values, base: Values, valid: Values, beta: Values) 
 
 
 def derivation() -> Claims:
-    # On Y0 p_* = 0 while p_b = a/Z > 0: one term q log(q/r) with r -> 0 is infinite, all others are bounded
-    # below (q log(q/r) >= q - r).
-    q, r = sympy.symbols("q r", positive=True)
+    # On Y0 p_* = 0 while p_b = a/Z > 0. One term q log(q/r) exceeds any bound B as r -> 0, and all others are
+    # at least q - r (L1.logarithm), together at least -1: the sum is infinite. The same for any q > 0.
+    q, r, more = sympy.symbols("q r more", positive=True)
+    B = sympy.Symbol("B", real=True)
     Z, a = sympy.symbols("Z a", positive=True)
     yield Claim("an invalid outcome keeps mass at every beta", a / Z, ">0")
-    yield Claim("1/(its term) vanishes", sympy.limit(1 / (q * sympy.log(q / r)), r, 0, "+"))
+    small = q * sympy.exp(-(B + more) / q)
+    yield Claim("its term exceeds B from r = q e^(-B/q) down", q * sympy.log(q / small) - B, ">0")
+    s = q / r
+    yield Claim("each other term is at least q - r", q * (1 - 1 / s), equals=q - r)
 
 
 THEOREM = Theorem(
@@ -58,6 +62,7 @@ THEOREM = Theorem(
     # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
     instances=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
     expected=Verdict.PROVED,
+    given=("L1.logarithm",),
     examples=(example(policy=".98 .02", base=".25 .75", valid=[True, False], beta=".01"),),
     symbolic=derivation,
     false_neighbours=(

@@ -19,15 +19,16 @@ def invalid_left(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # p_b - p_* = (1-mu)(p_0 - p_*) and p_0, p_* have disjoint supports: half the L1 norm is
+    # p_b - p_* = (1-mu)(p_0 - p_*) (A5.mixture) and p_0, p_* have disjoint supports: half the L1 norm is
     # (1-mu)/2 (1 + 1). An outcome's share, with a/A1 = s on Y1 and a/A0 = s on Y0, sums s to one.
     s, odds, x = sympy.symbols("s odds x", positive=True)
     # mu = odds x/(1 + odds x), x = e^(1/beta).
     mu = odds * x / (1 + odds * x)
     invalid = 1 / (1 + odds * x)
-    yield Claim("1 - mu", invalid - (1 - mu))
-    yield Claim("a valid outcome's share", sympy.Abs(sympy.simplify(mu * s - s)) - invalid * s)
-    yield Claim("an invalid outcome's share", sympy.Abs(sympy.simplify((1 - mu) * s)) - invalid * s)
+    yield Claim("1 - mu", 1 - mu, equals=invalid)
+    yield Claim("a valid outcome's share", sympy.Abs(mu * s - s), equals=invalid * s)
+    yield Claim("an invalid outcome's share", sympy.Abs((1 - mu) * s), equals=invalid * s)
+    yield Claim("it vanishes with beta, as it is below 1/(odds x)", 1 / (odds * x) - invalid, ">0")
 
 
 THEOREM = Theorem(
@@ -40,6 +41,7 @@ THEOREM = Theorem(
     rhs=invalid_left,
     instances=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     expected=Verdict.PROVED,
+    given=("A5.mixture",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
     false_neighbours=(

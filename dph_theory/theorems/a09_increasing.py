@@ -23,9 +23,14 @@ def mean_of_ends(base_rates: Values, beta: Values, rise: Values) -> Values:
 
 def derivation() -> Claims:
     # Each prompt's validity rises with t = e^{1/beta}, hence so does their mean.
-    odds, t = sympy.symbols("odds t", positive=True)
-    mu = odds * t / (1 + odds * t)
-    yield Claim("d mu/dt > 0 at t = e^{1/beta}", sympy.factor(sympy.diff(mu, t)), ">0")
+    odds, t, more = sympy.symbols("odds t more", positive=True)
+
+    def mu(at: sympy.Expr) -> sympy.Expr:
+        return odds * at / (1 + odds * at)
+
+    yield Claim("mu is larger at a larger t = e^{1/beta}", mu(t + more) - mu(t), ">0")
+    first, later = sympy.symbols("first later", real=True)
+    yield Claim("e^{1/beta} rises", sympy.exp(later) - sympy.exp(first), ">0", where=(first < later,))
 
 
 THEOREM = Theorem(

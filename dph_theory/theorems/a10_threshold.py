@@ -9,7 +9,7 @@ from ..numeric.balls import Values, highest, normalised
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._lemmas import TWO_OF_FOUR, law_to_filtered, logarithm_bound
+from ._lemmas import TWO_OF_FOUR, law_to_filtered
 
 ALPHAS = (0.125, 0.5, 0.875)
 """Binary fractions, which floats and balls hold exactly."""
@@ -40,16 +40,13 @@ def derivation() -> Claims:
     u = q / p
     generator = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
     term = (p**alpha * q ** (1 - alpha) - (1 - alpha) * q - alpha * p) / (alpha * (alpha - 1))
-    yield Claim("one outcome's term", sympy.powsimp(sympy.expand(p * generator - term)))
-    slope = alpha**2 * sympy.diff((s**alpha - 1) / alpha, alpha)
-    yield Claim(
-        "slope of a valid term", sympy.expand(slope) - (alpha * s**alpha * sympy.log(s) - s**alpha + 1)
-    )
-    yield Claim(
-        "is z (log z - 1 + 1/z) at z = s^alpha", z * sympy.log(z) - z + 1 - z * (sympy.log(z) - 1 + 1 / z)
-    )
-    yield from logarithm_bound()
-    yield Claim("slope of the invalid term, per mass", sympy.diff(-1 / alpha, alpha), ">0")
+    yield Claim("one outcome's term", p * generator, equals=term, where=(alpha < 1,))
+    slope = alpha**2 * sympy.Derivative((s**alpha - 1) / alpha, alpha)
+    yield Claim("slope of a valid term", slope, equals=alpha * s**alpha * sympy.log(s) - s**alpha + 1)
+    # Not negative, by L1.logarithm, and zero at s = 1 only.
+    at_z = z * sympy.log(z) - z + 1
+    yield Claim("is z (log z - 1 + 1/z) at z = s^alpha", at_z, equals=z * (sympy.log(z) - 1 + 1 / z))
+    yield Claim("slope of the invalid term, per mass", sympy.Derivative(-1 / alpha, alpha), ">0")
 
 
 THEOREM = Theorem(
@@ -63,6 +60,10 @@ THEOREM = Theorem(
     rhs=at_larger_alpha,
     instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     expected=Verdict.PROVED,
+    given=(
+        "L1.logarithm",
+        "L1.rising",
+    ),
     examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
     symbolic=derivation,
     false_neighbours=(

@@ -16,16 +16,28 @@ def rise(base_rate: Values, beta: Values, current: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # phi(L) = logit p' - L is strictly convex, with its minimum at sinh(L/2) = beta. It is positive at
-    # L = logit p_ref and grows at both ends: two zeros if its minimum is negative, one if 0, else none.
+    # phi(L) = logit p' - L is strictly convex, stationary and so (L1.tangent) least at sinh(L/2) = beta. It
+    # is positive at L = logit p_ref and positive far out on both sides: two zeros if its least value is
+    # negative, one on each side (L1.between, and no third by convexity), one if it is 0, else none.
     c, L = sympy.symbols("c L", real=True)
-    beta = sympy.Symbol("beta", positive=True)
+    beta, far = sympy.symbols("beta far", positive=True)
     phi = c + 2 * sympy.cosh(L / 2) / beta - L
+    slope = sympy.sinh(L / 2) / beta - 1
+    yield Claim("convex", sympy.Derivative(phi, (L, 2)), ">0")
+    yield Claim("its slope", sympy.Derivative(phi, L), equals=slope)
     lowest = 2 * sympy.asinh(beta)
-    yield Claim("convex", sympy.diff(phi, L, 2), ">0")
-    yield Claim("stationary at sinh(L/2) = b", sympy.diff(phi, L).subs(L, lowest))
-    yield Claim("value there", phi.subs(L, lowest) - (c + 2 * sympy.sqrt(1 + beta**2) / beta - lowest))
+    yield Claim("is zero at sinh(L/2) = b", sympy.sinh(lowest / 2) / beta, equals=1)
+    value = c + 2 * sympy.sqrt(1 + beta**2) / beta - lowest
+    yield Claim("value there", phi.subs(L, lowest), equals=value)
     yield Claim("positive at the base", phi.subs(L, c), ">0")
+    yield Claim("positive to the left of the base", phi.subs(L, c - far), ">0")
+    # 2 cosh(L/2) >= e^(L/2) >= (1 + L/4)^2, for L > 0 and with x = L/4.
+    x, power = sympy.symbols("x power", positive=True)
+    yield Claim("e^x >= 1 + x", sympy.exp(x) - 1 - x, ">=0")
+    yield Claim("and its square", power**2 - (1 + x) ** 2, ">=0", where=(power >= 1 + x,))
+    bound = c + (1 + L / 4) ** 2 / beta - L
+    domain = (16 * beta + sympy.Abs(c) < L,)
+    yield Claim("positive far to the right", bound, ">0", where=domain)
 
 
 THEOREM = Theorem(
@@ -40,6 +52,10 @@ THEOREM = Theorem(
     rhs=rise,
     instances=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     expected=Verdict.PROVED,
+    given=(
+        "L1.tangent",
+        "L1.between",
+    ),
     examples=(
         example(base_rate=".1", beta=".75", current=".8"),
         example(base_rate=".2", beta=".75", current=".8"),

@@ -39,14 +39,17 @@ def short_of_it(base_rate: Values, rise: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L > 0 and lies above its start: by induction
-    # L_n < L_{n+1}, and L_n < L* gives L_{n+1} < F(L*) = L*. A bounded rising sequence converges, and
-    # its limit is a fixed point, hence the first.
-    L, beta = sympy.symbols("L beta", positive=True)
+    # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L > 0 and lies above its start: by induction L_n <
+    # L_{n+1}, and L_n < L* gives L_{n+1} < F(L*) = L*. A bounded rising sequence converges, and its limit
+    # is a fixed point, hence the first (L1.limit).
+    L, more, beta = sympy.symbols("L more beta", positive=True)
     c = sympy.Symbol("c", nonnegative=True)
-    image = c + 2 * sympy.cosh(L / 2) / beta
-    yield Claim("F rises on L > 0", sympy.diff(image, L), ">0")
-    yield Claim("F(c) > c", (image - c).subs(L, c), ">0")
+
+    def image(of: sympy.Expr) -> sympy.Expr:
+        return c + 2 * sympy.cosh(of / 2) / beta
+
+    yield Claim("F rises on L > 0", image(L + more) - image(L), ">0")
+    yield Claim("F(c) > c", image(c) - c, ">0")
 
 
 THEOREM = Theorem(
@@ -60,6 +63,7 @@ THEOREM = Theorem(
     rhs=after,
     instances=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
     expected=Verdict.PROVED,
+    given=("L1.limit",),
     examples=(example(base_rate=".6", rise="1.5"),),
     symbolic=derivation,
     tight=True,

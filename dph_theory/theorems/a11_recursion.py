@@ -36,14 +36,17 @@ def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Value
 
 def derivation() -> Claims:
     # The odds of the tilted model are those of the base times e^(difference of the two gains).
-    p = sympy.Symbol("odds", positive=True) / (1 + sympy.Symbol("odds", positive=True))
-    beta, sigma = sympy.symbols("beta sigma", positive=True)
-    yield Claim("variance of v", sympy.factor(p * (1 - p) ** 2 + (1 - p) * p**2 - p * (1 - p)))
+    odds, beta, sigma, first, second = sympy.symbols("odds beta sigma first second", positive=True)
+    p = odds / (1 + odds)
+    yield Claim("variance of v", p * (1 - p) ** 2 + (1 - p) * p**2, equals=p * (1 - p))
+    gap = (1 - p) / (beta * sigma) + p / (beta * sigma)
+    yield Claim("normalised gains differ by 1/(b sigma)", gap, equals=1 / (beta * sigma))
+    yield Claim("un-normalised gains differ by 1/b", (1 - p) / beta + p / beta, equals=1 / beta)
+    g, h = sympy.symbols("g h", real=True)
+    tilted = first * sympy.exp(g) / (second * sympy.exp(h))
     yield Claim(
-        "normalised gains differ by 1/(b sigma)",
-        (1 - p) / (beta * sigma) + p / (beta * sigma) - 1 / (beta * sigma),
+        "the log odds rise by the difference", sympy.log(tilted), equals=sympy.log(first / second) + g - h
     )
-    yield Claim("un-normalised gains differ by 1/b", (1 - p) / beta + p / beta - 1 / beta)
 
 
 THEOREM = Theorem(

@@ -34,12 +34,13 @@ def derivation() -> Claims:
     beta = sympy.Symbol("beta", positive=True)
     phi = c + 2 * sympy.cosh(L / 2) / beta - L
     h = (L - c) / (2 * sympy.cosh(L / 2))
-    yield Claim("h - 1/b = -phi/(2 cosh(L/2))", h - 1 / beta + phi / (2 * sympy.cosh(L / 2)))
-    yield Claim("phi'' > 0", sympy.diff(phi, L, 2), ">0")
+    yield Claim("h - 1/b = -phi/(2 cosh(L/2))", h - 1 / beta, equals=-phi / (2 * sympy.cosh(L / 2)))
+    yield Claim("phi'' > 0", sympy.Derivative(phi, (L, 2)), ">0")
     p = sympy.exp(L / 2) / (sympy.exp(L / 2) + sympy.exp(-L / 2))
     yield Claim(
         "p(1-p) = 1/(2 cosh(L/2))^2",
-        p * (1 - p) - 1 / (sympy.exp(L / 2) + sympy.exp(-L / 2)) ** 2,
+        p * (1 - p),
+        equals=1 / (sympy.exp(L / 2) + sympy.exp(-L / 2)) ** 2,
     )
 
 
@@ -59,6 +60,7 @@ THEOREM = Theorem(
         third=log_uniform(1e-3, 30),
     ),
     expected=Verdict.PROVED,
+    given=("L1.jensen",),
     examples=(example(base_rate=".1", first="2.5", second="1", third="2"),),
     symbolic=derivation,
     tight=True,

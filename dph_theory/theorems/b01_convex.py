@@ -34,7 +34,7 @@ def first_term_halved(ratio: Values) -> Values:
 
 THEOREM = Theorem(
     name="B1.convex",
-    title="Every generator is convex with f(1) = 0",
+    title="Every smooth generator is convex with f(1) = 0",
     source=Source("li2025choice", "generators"),
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0,\quad f \in \{-\log u,\; u\log u,\;"
     r" u\log u - (u+1)\log\tfrac{u+1}{2},\; \tfrac{u^{1-\alpha} - (1-\alpha)u - \alpha}{\alpha(\alpha-1)},"
@@ -44,6 +44,7 @@ THEOREM = Theorem(
     rhs=on_the_chord,
     instances=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     expected=Verdict.PROVED,
+    given=("L1.jensen",),
     examples=(example(v=".4", w="2.5", t=".5"), example(v="1", w="9", t=".01")),
     symbolic=convexity,
     false_neighbours=(

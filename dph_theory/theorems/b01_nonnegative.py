@@ -40,6 +40,7 @@ THEOREM = Theorem(
     rhs=mean_generator,
     instances=chart(pi=simplex(3), ref=simplex(3)),
     expected=Verdict.PROVED,
+    given=("L1.tangent",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".21 .2 .59", ref=".2 .201 .599")),
     symbolic=derivation,
     false_neighbours=(neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),),

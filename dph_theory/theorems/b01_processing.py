@@ -1,14 +1,14 @@
 """B1: merging outcomes never increases an f-divergence, the data processing inequality."""
 
 import numpy as np
+import sympy
 
 from ..divergences import SMOOTH, each
 from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import convexity
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
 def merged(law: Values) -> Values:
@@ -28,6 +28,19 @@ def mean_half_squared_log(pi: Values, ref: Values) -> Values:
     return (ref * k2_of_ratio(pi / ref)).sum(axis=-1)
 
 
+def derivation() -> Claims:
+    # For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean
+    # with weights b/(b1+b2), so the inequality is convexity of f at these two points (B1.convex), times b1
+    # + b2. More outcomes are merged one after the other.
+    b1, b2, u1, u2 = sympy.symbols("b1 b2 u1 u2", positive=True)
+    t = b2 / (b1 + b2)
+    merged_ratio = (b1 * u1 + b2 * u2) / (b1 + b2)
+    yield Claim("the merged ratio is a mixture of the two", merged_ratio, equals=(1 - t) * u1 + t * u2)
+    f1, f2 = sympy.symbols("f1 f2", real=True)
+    chord = (b1 + b2) * ((1 - t) * f1 + t * f2)
+    yield Claim("and the chord's value, times b1 + b2, the two terms", chord, equals=b1 * f1 + b2 * f2)
+
+
 THEOREM = Theorem(
     name="B1.processing",
     title="Merging outcomes never increases a divergence",
@@ -38,11 +51,10 @@ THEOREM = Theorem(
     rhs=fine,
     instances=chart(pi=simplex(3), ref=simplex(3)),
     expected=Verdict.PROVED,
+    given=("B1.convex",),
     tight=True,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    # For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean with
-    # weights b/(b1+b2), so the inequality is convexity of f at these two points, times b1 + b2.
-    symbolic=convexity,
+    symbolic=derivation,
     false_neighbours=(
         neighbour("a coarse divergence 2% larger", lhs=scaled(coarse, 1.02)),
         neighbour(

@@ -28,8 +28,8 @@ def above_the_minimum(pi: Values, ref: Values) -> Values:
 
 
 def derivation() -> Claims:
-    yield Claim("f(1) = -log 2", MISPRINT.subs(u, 1) + sympy.log(2))
-    yield Claim("f(1) = 0, which a generator needs", MISPRINT.subs(u, 1))
+    yield Claim("f(1) = -log 2", sympy.Subs(MISPRINT, u, 1), equals=-sympy.log(2))
+    yield Claim("f(1) = 0, which a generator needs", sympy.Subs(MISPRINT, u, 1))
 
 
 THEOREM = Theorem(

@@ -45,9 +45,10 @@ def derivation() -> Claims:
     a, p, A1 = sympy.symbols("a p A1", positive=True)
     target = a / A1
     split = target * sympy.log(target / p) + target * sympy.log(A1)
-    yield Claim("one sequence", -target * sympy.log(p / a) - split)
+    yield Claim("one sequence", -target * sympy.log(p / a), equals=split)
     first, second = sympy.symbols("u_1 u_2", positive=True)
-    yield Claim("its tokens", sympy.log(first) + sympy.log(second) - sympy.log(first * second))
+    # A prefix of any length and its next token.
+    yield Claim("its tokens", sympy.log(first) + sympy.log(second), equals=sympy.log(first * second))
 
 
 THEOREM = Theorem(
@@ -61,6 +62,7 @@ THEOREM = Theorem(
     rhs=to_the_filtered_model,
     instances=SAMPLED,
     expected=Verdict.PROVED,
+    given=("L1.gibbs",),
     examples=(SAMPLED_PAIR,),
     symbolic=derivation,
     false_neighbours=(

@@ -29,7 +29,7 @@ def derivation() -> Claims:
     # One outcome's share of the gauge term is c (pi - ref), which sums to zero as ref > 0 everywhere.
     p, q = sympy.symbols("p q", positive=True)
     c = sympy.Symbol("c", real=True)
-    yield Claim("one outcome's gauge term", q * c * (p / q - 1) - c * (p - q))
+    yield Claim("one outcome's gauge term", q * c * (p / q - 1), equals=c * (p - q))
 
 
 THEOREM = Theorem(

@@ -30,10 +30,18 @@ def derivation() -> Claims:
     # pi(Y1)/A1 = E_{p_*}[u] lies between the least and the greatest ratio of a correct sequence, so its
     # squared log is at most that of one of them, log u = x_1 + x_2 over its tokens; its term of the loss is
     # (x_1^2 + x_2^2)/2 >= (x_1+x_2)^2/4, with a weight p_* of at least the rarest one's. T tokens: 2T for 4.
+    low, high, t = sympy.symbols("low high t", positive=True)
+    ends = (t < 1, low <= high)
+    mean = (1 - t) * low + t * high
+    yield Claim("a mean is not below the least ratio", mean - low, ">=0", where=ends)
+    yield Claim("nor above the greatest", high - mean, ">=0", where=ends)
+    least, middle, most = sympy.symbols("least middle most", real=True)
+    highest = sympy.Max(least**2, most**2) - middle**2
+    yield Claim("the squared log between two logs", highest, ">=0", where=(least <= middle, middle <= most))
     x, y = sympy.symbols("x_1 x_2", real=True)
     gap = (x**2 + y**2) / 2 - (x + y) ** 2 / 4
-    yield Claim("Cauchy", gap - ((x - y) / 2) ** 2)
-    yield Claim("a square", ((x - y) / 2) ** 2, ">=0")
+    yield Claim("Cauchy", gap, equals=((x - y) / 2) ** 2)
+    yield Claim("not negative", gap, ">=0")
 
 
 THEOREM = Theorem(

@@ -73,22 +73,27 @@ def always_the_filtered_model(base: Values, valid: Values, c: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # f is convex (B1), so f(u) + cu lies above its tangent at s = m/A1, whose slope is f'(s) + c. Averaged
-    # over p_*, with E_{p_*}[u] = pi(Y1)/A1 <= 1/A1: if the root of f' = -c is below 1/A1, s is the root and
-    # the slope is 0; else s = 1/A1, the slope is at most 0 as f' rises, and E[u] - s <= 0. The loss at u = s,
-    # that is pi = m p_* on Y1, is the least either way.
-    s = sympy.Symbol("s", positive=True)
+    # f(u) + cu lies above its tangent at s = m/A1 (L1.tangent), whose slope is f'(s) + c. Averaged over
+    # p_*, with E_{p_*}[u] = pi(Y1)/A1 <= 1/A1: if the root of f' = -c is below 1/A1, s is the root and the
+    # slope is 0; else s = 1/A1, and the slope is at most 0 as f' rises (L1.rising). The loss at u = s, that
+    # is pi = m p_* on Y1, is the least either way.
+    mean_ratio, s = sympy.symbols("mean_ratio s", positive=True)
+    slope = sympy.Symbol("slope", nonpositive=True)
+    room = slope * (mean_ratio - s)
+    yield Claim("the tangent's mean rises above f(s) + cs, capped", room, ">=0", where=(mean_ratio <= s,))
     # c written by a positive symbol wherever there is a root; without one f' + c < 0 for every u.
     c_of = {FORWARD_KL: s, REVERSE_KL: sympy.log(s), JENSEN_SHANNON: sympy.log((1 + s) / 2), HALF: s - 2}
     roots = {FORWARD_KL: 1 / s, REVERSE_KL: sympy.exp(-1) / s, JENSEN_SHANNON: 1 / s, HALF: 4 / s**2}
     for f in COMPARED:
-        yield Claim(f"f' + c = 0, {f.name}", f.derivative.subs(u, roots[f]) + c_of[f])
-        yield Claim(f"f'' > 0, {f.name}", sympy.simplify(sympy.diff(f.expression, u, 2)), ">0")
+        slope_at_root = sympy.Subs(sympy.Derivative(f.expression, u), u, roots[f])
+        yield Claim(f"f' + c = 0, {f.name}", slope_at_root, equals=-c_of[f])
+        yield Claim(f"f'' > 0, {f.name}", sympy.Derivative(f.expression, (u, 2)), ">0")
     # No root: f' stays below its limit at infinity, which is 0, log 2 and 2 in turn.
-    yield Claim("f' < 0, forward_kl", -FORWARD_KL.derivative, ">0")
-    jensen = sympy.log(1 + 1 / u)
-    yield Claim("f' = log 2 - log(1 + 1/u) < log 2", JENSEN_SHANNON.derivative - sympy.log(2) + jensen)
-    yield Claim("f' < 2, alpha = 1/2", 2 - HALF.derivative, ">0")
+    yield Claim("f' < 0, forward_kl", -sympy.Derivative(FORWARD_KL.expression, u), ">0")
+    jensen = sympy.Derivative(JENSEN_SHANNON.expression, u)
+    yield Claim("f' = log 2 - log(1 + 1/u) < log 2", jensen, equals=sympy.log(2) - sympy.log(1 + 1 / u))
+    yield Claim("as log(1 + 1/u) > 0", sympy.log(1 + 1 / u), ">0")
+    yield Claim("f' < 2, alpha = 1/2", 2 - sympy.Derivative(HALF.expression, u), ">0")
 
 
 THEOREM = Theorem(
@@ -102,6 +107,10 @@ THEOREM = Theorem(
     rhs=greatest_gains,
     instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
     expected=Verdict.PROVED,
+    given=(
+        "L1.tangent",
+        "L1.rising",
+    ),
     examples=(
         example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], c="1"),
         example(pi=".45 .3 .15 .1", base=".15 .1 .45 .3", valid=[True, True, False, False], c="-.5"),

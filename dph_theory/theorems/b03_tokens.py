@@ -52,16 +52,17 @@ def of_the_filtered_model(base_first: Values, base_second: Values, valid: Values
 
 def derivation() -> Claims:
     # A sum of non-negative terms, zero if and only if u_t = 1 at every token of every correct sequence: then
-    # pi(y) = prod pi(y_t|y_<t) = a(y) on Y1, and the mass there is A1. It remains that each f is such.
+    # pi(y) = prod pi(y_t|y_<t) = a(y) on Y1, and the mass there is A1. It remains that each f is such:
+    # it lies above its tangent at 1, strictly but at 1 (L1.tangent).
     functions = {
         "k3": u - 1 - sympy.log(u),
         "Jensen-Shannon": JENSEN_SHANNON.expression,
         "alpha = 1/2": HALF.expression,
     }
     for name, f in functions.items():
-        yield Claim(f"f(1) = 0, {name}", f.subs(u, 1))
-        yield Claim(f"f'(1) = 0, {name}", sympy.diff(f, u).subs(u, 1))
-        yield Claim(f"f'' > 0, {name}", sympy.simplify(sympy.diff(f, u, 2)), ">0")
+        yield Claim(f"f(1) = 0, {name}", sympy.Subs(f, u, 1))
+        yield Claim(f"f'(1) = 0, {name}", sympy.Subs(sympy.Derivative(f, u), u, 1))
+        yield Claim(f"f'' > 0, {name}", sympy.Derivative(f, (u, 2)), ">0")
     # k2 = x^2/2 and |u-1|/2 vanish at x = log u = 0 and u - 1 = 0 only.
     d = sympy.Symbol("d", real=True, nonzero=True)
     yield Claim("k2 > 0 at log u = d", d**2 / 2, ">0")
@@ -80,6 +81,7 @@ THEOREM = Theorem(
     rhs=partial(of_the_policy, LOSSES),
     instances=SAMPLED,
     expected=Verdict.PROVED,
+    given=("L1.tangent",),
     examples=(SAMPLED_PAIR,),
     symbolic=derivation,
     false_neighbours=(

@@ -15,14 +15,18 @@ COUNTEREXAMPLE = example(pi=".4335 .5665", ref=".0001 .9999")
 
 
 def derivation() -> Claims:
-    # alpha = -1 + 3t and 2 - alpha = 3(1-t), with t = 1/(1+odds) in (0, 1): here b = (1+alpha)/3 = t.
-    t = 1 / (1 + sympy.Symbol("odds", positive=True))
-    yield from gilardoni("alpha in (-1, 2)", alpha_generator(3 * t - 1))
+    # alpha = -1 + 3t and 2 - alpha = 3(1-t), with t = 1/(1+odds) in (0, 1): here b = (1+alpha)/3 = t. At
+    # alpha = 0 and 1, odds = 2 and 1/2, the family has no value but the limits that are the two KLs
+    # (B1.limits, B4.kl).
+    odds = sympy.Symbol("odds", positive=True)
+    t, smooth = 1 / (1 + odds), (sympy.Ne(odds, 2), sympy.Ne(odds, sympy.Rational(1, 2)))
+    yield from gilardoni("alpha in (-1, 2)", alpha_generator(3 * t - 1), where=smooth)
     for divergence in FAMILY:
         yield from gilardoni(divergence.name, divergence.expression)
     alpha = sympy.Symbol("alpha", real=True)
-    b = -sympy.simplify(sympy.diff(alpha_generator(alpha), u, 3).subs(u, 1) / 3)
-    yield Claim("b = (1+alpha)/3", b - (1 + alpha) / 3)
+    third = sympy.Subs(sympy.Derivative(alpha_generator(alpha), (u, 3)), u, 1)
+    domain = (sympy.Ne(alpha, 0), sympy.Ne(alpha, 1))
+    yield Claim("b = (1+alpha)/3", -third / 3, equals=(1 + alpha) / 3, where=domain)
 
 
 THEOREM = Theorem(
@@ -35,6 +39,12 @@ THEOREM = Theorem(
     rhs=pinsker_bounds(FAMILY),
     instances=PAIR,
     expected=Verdict.PROVED,
+    given=(
+        "L1.cauchy",
+        "L1.rising",
+        "B1.limits",
+        "B4.kl",
+    ),
     examples=PAIRS,
     symbolic=derivation,
     tight=True,

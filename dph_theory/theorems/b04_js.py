@@ -17,6 +17,10 @@ THEOREM = Theorem(
     rhs=pinsker_bounds((JENSEN_SHANNON,)),
     instances=PAIR,
     expected=Verdict.PROVED,
+    given=(
+        "L1.cauchy",
+        "L1.rising",
+    ),
     examples=PAIRS,
     symbolic=partial(gilardoni, JENSEN_SHANNON.name, JENSEN_SHANNON.expression),
     tight=True,

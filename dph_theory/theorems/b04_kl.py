@@ -22,6 +22,10 @@ THEOREM = Theorem(
     rhs=pinsker_bounds((FORWARD_KL, REVERSE_KL)),
     instances=PAIR,
     expected=Verdict.PROVED,
+    given=(
+        "L1.cauchy",
+        "L1.rising",
+    ),
     examples=PAIRS,
     symbolic=derivation,
     tight=True,

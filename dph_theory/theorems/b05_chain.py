@@ -13,14 +13,15 @@ from ._tokens import TWO_TOKENS
 
 
 def derivation() -> Claims:
-    # One sequence xy: the log ratio splits over the tokens. Summed over y the first part leaves the first
-    # token's term of x; the second is the second token's term of y, weighted by ref(x). Longer sequences by
-    # induction, with the prefix in the place of x.
+    # One sequence: a prefix of any length, of masses p and q, and its next token. The log ratio splits.
+    # Summed over the token the first part leaves the prefix's own term, as its q_x sum to one; the second
+    # is the token's term, weighted by q. By induction over the length the sequence's term is the sum of its
+    # tokens' terms.
     p, q, p_given, q_given = sympy.symbols("p q p_x q_x", positive=True)
-    sequence = q * q_given * sympy.log(q * q_given / (p * p_given))
-    first = q_given * q * sympy.log(q / p)
-    second = q * (q_given * sympy.log(q_given / p_given))
-    yield Claim("one sequence", sequence - first - second)
+    longer = q * q_given * sympy.log(q * q_given / (p * p_given))
+    prefix = q_given * q * sympy.log(q / p)
+    token = q * (q_given * sympy.log(q_given / p_given))
+    yield Claim("a prefix of any length and its next token", longer, equals=prefix + token)
 
 
 THEOREM = Theorem(

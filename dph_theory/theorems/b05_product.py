@@ -2,14 +2,24 @@
 
 from functools import partial
 
+import sympy
+
 from ..divergences import alpha_divergence
 from ..references import Source
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import independent_divergences, summed_divergences
-from ._tokens import INDEPENDENT, INDEPENDENT_PAIR, JS_AND_ALPHAS, token_deficits
+from ._tokens import INDEPENDENT, INDEPENDENT_PAIR, JS_AND_ALPHAS
 
 SQUARED = (alpha_divergence(-1),)
 """Half of chi-squared: alpha(1-alpha) is negative, so its deficit is a surplus."""
+
+
+def derivation() -> Claims:
+    # The deficits of B5.deficit are not negative: twice a KL (L1.gibbs), and alpha(1-alpha) D_1 D_2 for
+    # alpha in (0, 1), where neither divergence is negative (B1.nonnegative).
+    kl, D1, D2, alpha = sympy.symbols("kl D_1 D_2 alpha", nonnegative=True)
+    yield Claim("Jensen-Shannon", 2 * kl, ">=0")
+    yield Claim("alpha", alpha * (1 - alpha) * D1 * D2, ">=0", where=(alpha < 1,))
 
 
 THEOREM = Theorem(
@@ -23,9 +33,13 @@ THEOREM = Theorem(
     rhs=partial(summed_divergences, JS_AND_ALPHAS),
     instances=INDEPENDENT,
     expected=Verdict.PROVED,
+    given=(
+        "B5.deficit",
+        "L1.gibbs",
+        "B1.nonnegative",
+    ),
     examples=(INDEPENDENT_PAIR,),
-    # The deficits of B5.deficit are non-negative: a KL, and alpha(1-alpha) D_1 D_2 for alpha in (0, 1).
-    symbolic=token_deficits,
+    symbolic=derivation,
     tight=True,
     false_neighbours=(
         neighbour("a token sum cut by 2%", rhs=scaled(partial(summed_divergences, JS_AND_ALPHAS), 0.98)),

@@ -17,7 +17,7 @@ def zero(pi: Values) -> Values:
 
 def derivation() -> Claims:
     # The slope of k1 in log pi is one, so its gradient is the mean score: sum_y grad pi(y) = grad 1 = 0.
-    yield Claim("every score has the same weight", sympy.diff(K1.expression, x) - 1)
+    yield Claim("every score has the same weight", sympy.Derivative(K1.expression, x), equals=1)
     for outcomes in (2, 3):
         pi, ref, d = symbolic_softmax(outcomes)
         yield Claim(f"softmax, {outcomes} outcomes", at_fixed_samples(K1, pi, ref, d))

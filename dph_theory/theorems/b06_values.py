@@ -24,7 +24,9 @@ def derivation() -> Claims:
     for estimator, gauge in ((K1, 0), (K3, -1)):
         generator = u * estimator.expression.subs(x, sympy.log(u))
         yield Claim(
-            f"u {estimator.name} = u log u + c (u-1)", generator - REVERSE_KL.expression - gauge * (u - 1)
+            f"u {estimator.name} = u log u + c (u-1)",
+            generator,
+            equals=REVERSE_KL.expression + gauge * (u - 1),
         )
 
 

@@ -40,10 +40,14 @@ def derivation() -> Claims:
     whole = (1 - mu ** (1 - a) * (1 - a * (1 - a) * d)) / (a * (1 - a))
     parts = (1 - mu ** (1 - a)) / (a * (1 - a)) + mu ** (1 - a) * d
     yield Claim("the two parts", whole, equals=parts, where=(a < 1,))
-    yield Claim(
-        "alpha times the invalid part tends to 1 - mu",
-        sympy.limit((1 - mu ** (1 - a)) / (1 - a), a, 0) - 1 + mu,
-    )
+    # The first part is at least (1 - mu)/alpha, since mu^(1-alpha) = e^((1-alpha) log mu) lies below its
+    # chord in 1 - alpha between 1 at 0 and mu at 1 (L1.jensen); the second is not negative
+    # (B1.nonnegative).
+    e, log_mu = 1 - a, sympy.Symbol("log_mu", real=True)
+    yield Claim("mu^e is convex in e", sympy.Derivative(sympy.exp(a * log_mu), (a, 2)), ">=0")
+    chord = (1 - e) + e * mu
+    below = (1 - chord) / (a * e)
+    yield Claim("so that the part is at least", below, equals=(1 - mu) / a, where=(a < 1,))
 
 
 THEOREM = Theorem(
@@ -58,6 +62,10 @@ THEOREM = Theorem(
     rhs=both_parts,
     instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     expected=Verdict.PROVED,
+    given=(
+        "L1.jensen",
+        "B1.nonnegative",
+    ),
     examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
     symbolic=derivation,
     false_neighbours=(

@@ -39,8 +39,9 @@ def definition_variance(pi: Values, ref: Values) -> Values:
 def derivation() -> Claims:
     # Both forms have the mean D_f, so the variances differ as the second moments: E_ref[f^2] against
     # E_pi[(f/u)^2], where pi = u ref.
-    f, ref, u = sympy.symbols("f ref u", positive=True)
-    yield Claim("termwise", ref * f**2 - (u * ref) * (f / u) ** 2 - ref * (1 - 1 / u) * f**2)
+    ref, u = sympy.symbols("ref u", positive=True)
+    f = sympy.Symbol("f", real=True)
+    yield Claim("termwise", ref * f**2 - (u * ref) * (f / u) ** 2, equals=ref * (1 - 1 / u) * f**2)
 
 
 THEOREM = Theorem(

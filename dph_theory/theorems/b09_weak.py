@@ -21,9 +21,12 @@ def gap_and_what_reverse_can_do(base_rate: Values, eta: Values) -> Values:
 
 def derivation() -> Claims:
     mu, a, eta, s = sympy.symbols("mu A1 eta s", positive=True)
-    # The stationary point (B9.strong) has 1 - mu = eta (1 - A1/mu), below eta whatever A1 is.
-    missed = sympy.solve(mu**2 + (eta - 1) * mu - eta * a, a)[0]
-    yield Claim("1 - mu = eta - eta A1/mu", (1 - mu) - (eta - eta * missed / mu))
+    # The forward KL's validity (E1.forward) balances eta (A0/(1-mu) - A1/mu) = 1, that is
+    # eta (mu - A1) = mu (1 - mu): it has 1 - mu = eta (1 - A1/mu), below eta whatever A1 is.
+    balance = eta * ((1 - a) / (1 - mu) - a / mu)
+    quadratic = eta * (mu - a) / (mu * (1 - mu))
+    yield Claim("the balance", balance, equals=quadratic, where=(mu < 1,))
+    yield Claim("1 - mu = eta - eta A1/mu", quadratic * (1 - mu), equals=eta - eta * a / mu, where=(mu < 1,))
     yield Claim("where the last term is positive", eta * a / mu, ">0")
     # The reverse KL multiplies the odds by e^{1/eta} = 1 + s: mu = A1 (1+s)/(1 + A1 s) <= A1 e^{1/eta}.
     yield Claim("reverse", a * (1 + s) - a * (1 + s) / (1 + a * s), ">0")
@@ -39,6 +42,7 @@ THEOREM = Theorem(
     rhs=gap_and_what_reverse_can_do,
     instances=chart(base_rate=log_uniform(1e-15, 0.5), eta=uniform(0.02, 1)),
     expected=Verdict.PROVED,
+    given=("E1.forward",),
     tight=True,
     examples=(example(base_rate=".001", eta=".5"),),
     symbolic=derivation,

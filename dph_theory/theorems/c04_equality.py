@@ -34,10 +34,10 @@ def rates_alone(m: Values, pi: Values, valid: Values) -> Values:
 
 def derivation() -> Claims:
     # Summed over the valid outcomes the first term gives -log m and the second KL(p_*||pi(.|Y1)), which is
-    # zero only for pi(.|Y1) = p_*.
+    # zero only for pi(.|Y1) = p_* (L1.gibbs).
     p, pi, m = sympy.symbols("p pi m", positive=True)
-    yield Claim("termwise", p * sympy.log(p / pi) + p * sympy.log(m) - p * sympy.log(p / (pi / m)))
-    yield Claim("of the right shape", sympy.log(p / (m * p)) + sympy.log(m))
+    yield Claim("termwise", p * sympy.log(p / pi) + p * sympy.log(m), equals=p * sympy.log(p / (pi / m)))
+    yield Claim("of the right shape", sympy.log(p / (m * p)), equals=-sympy.log(m))
 
 
 THEOREM = Theorem(
@@ -51,6 +51,7 @@ THEOREM = Theorem(
     rhs=rate_times_shape,
     instances=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     expected=Verdict.PROVED,
+    given=("L1.gibbs",),
     examples=(
         example(
             m=".55",

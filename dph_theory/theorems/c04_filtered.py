@@ -30,13 +30,12 @@ def from_reverse(pi: Values, base: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # With m = pi(Y1): KL(p_*||pi) = -log m + KL(p_*||pi(.|Y1)), termwise, and the last is non-negative: it is
-    # a sum of p_* log s with s = p_* m/pi, log s >= 1 - 1/s, and the p_* (1 - 1/s) sum to 1 - 1 = 0.
-    p, pi, m, s = sympy.symbols("p pi m s", positive=True)
-    yield Claim("termwise", p * sympy.log(p / pi) + p * sympy.log(m) - p * sympy.log(p / (pi / m)))
-    bound = sympy.log(s) - 1 + 1 / s
-    yield Claim("log s - (1 - 1/s) vanishes at s = 1", bound.subs(s, 1))
-    yield Claim("and falls before 1, rises after it", sympy.Derivative(bound, s) * s**2, equals=s - 1)
+    # With m = pi(Y1): KL(p_*||pi) = -log m + KL(p_*||pi(.|Y1)), termwise, and the last is not negative
+    # (L1.gibbs).
+    p, pi, m, kl = sympy.symbols("p pi m kl", positive=True)
+    split = -p * sympy.log(m) + p * sympy.log(p / (pi / m))
+    yield Claim("termwise", p * sympy.log(p / pi), equals=split)
+    yield Claim("e^-KL(p_*||pi) is below m", m - sympy.exp(sympy.log(m) - kl), ">0")
 
 
 THEOREM = Theorem(
@@ -49,6 +48,7 @@ THEOREM = Theorem(
     rhs=pass_rate,
     instances=chart(pi=simplex(5), base=simplex(5), valid=masks(5)),
     expected=Verdict.PROVED,
+    given=("L1.gibbs",),
     tight=True,
     examples=(example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
     symbolic=derivation,

@@ -46,11 +46,12 @@ def powers(k: Values, spare: Values, correct: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # One factor takes C(i, k) to C(i-1, k); the factors i = n-c+1..n take C(n, k) to C(n-c, k).
+    # One factor takes C(i, k) to C(i-1, k); the factors i = n-c+1..n take C(n, k) to C(n-c, k) one by one.
     i, k = sympy.symbols("i k", integer=True, positive=True)
-    factor = sympy.combsimp(sympy.binomial(i - 1, k) / sympy.binomial(i, k))
-    yield Claim("C(i-1, k)/C(i, k) = 1 - k/i", sympy.simplify(factor) - (1 - k / i))
-    yield Claim("and it vanishes at i = k, where too few failures are left", (1 - k / i).subs(i, k))
+    factor = sympy.binomial(i - 1, k) / sympy.binomial(i, k)
+    yield Claim("C(i-1, k)/C(i, k) = 1 - k/i", sympy.combsimp(factor), equals=1 - k / i, where=(k < i,))
+    last = sympy.Subs(1 - k / i, i, k)
+    yield Claim("and it vanishes at i = k, where too few failures are left", last)
 
 
 THEOREM = Theorem(

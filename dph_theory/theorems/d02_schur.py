@@ -44,6 +44,7 @@ THEOREM = Theorem(
     rhs=distinct_averaged,
     instances=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     expected=Verdict.PROVED,
+    given=("L1.jensen",),
     examples=(example(q=".48 .32 .1 .1", valid=[True, True, False, False], k=4, share=".5"),),
     symbolic=concavity_of_hits,
     tight=True,

@@ -47,6 +47,7 @@ THEOREM = Theorem(
     rhs=law_then_uniform,
     instances=chart(q=simplex(4), k=integers(2, 12)),
     expected=Verdict.PROVED,
+    given=("L1.jensen",),
     examples=(example(q=".48 .32 .2", k=4),),
     symbolic=concavity_of_hits,
     tight=True,

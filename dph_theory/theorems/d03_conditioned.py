@@ -46,6 +46,7 @@ THEOREM = Theorem(
         gain=log_uniform(1e-2, 1e2),
     ),
     expected=Verdict.PROVED,
+    given=("L1.rising",),
     examples=(
         example(q=[".5 .3 .2", ".2 .3 .5"], rho=".6 .4", success=["1 .2 .1", ".1 .2 1"], k=2, gain=10),
     ),

@@ -40,6 +40,7 @@ THEOREM = Theorem(
         more=log_uniform(1e-2, 1e1),
     ),
     expected=Verdict.PROVED,
+    given=("L1.rising",),
     examples=(example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], gain=1, more=1),),
     symbolic=reward_rises,
     tight=True,

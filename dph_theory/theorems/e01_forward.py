@@ -27,11 +27,16 @@ def one(beta: Values) -> Values:
 
 def derivation() -> Claims:
     L, A1, b = sympy.symbols("L A1 b", positive=True)
-    yield Claim("the balance at mu = b A1/(L-1), 1-mu = b A0/L", b * (L / b - (L - 1) / b) - 1)
+    A0, one = 1 - A1, (A1 < 1,)
+    balance = b * (A0 / (b * A0 / L) - A1 / (b * A1 / (L - 1)))
+    yield Claim("the balance at mu = b A1/(L-1), 1-mu = b A0/L", balance, equals=1, where=(L > 1, *one))
     # They sum to one: b A1 L + b A0 (L-1) = L (L-1), a quadratic in L with A1 + A0 = 1.
-    quadratic = L * (L - 1) - b * A1 * L - b * (1 - A1) * (L - 1)
-    root = ((1 + b) + sympy.sqrt((1 + b) ** 2 - 4 * b * (1 - A1))) / 2
-    yield Claim("L is the root of the sum", sympy.expand(quadratic.subs(L, root)))
+    quadratic = L * (L - 1) - b * A1 * L - b * A0 * (L - 1)
+    root = ((1 + b) + sympy.sqrt((1 + b) ** 2 - 4 * b * A0)) / 2
+    yield Claim("L is the root of the sum", quadratic.subs(L, root), where=one)
+    # The discriminant exceeds (1 - b)^2, so L exceeds 1 and b: both masses are positive.
+    yield Claim("the discriminant", (1 + b) ** 2 - 4 * b * A0 - (1 - b) ** 2, equals=4 * b * A1)
+    yield Claim("the larger root exceeds one", root - 1, ">0", where=one)
 
 
 THEOREM = Theorem(

@@ -37,7 +37,7 @@ def derivation() -> Claims:
     # On Y1 the ratio to the base is mu/A1 at every answer; summed over Y1, a gives A1. Y0 is alike.
     a, A1, mu = sympy.symbols("a A1 mu", positive=True)
     f = sympy.Function("f")
-    yield Claim("one valid answer, any f", a * f((mu * a / A1) / a) - a * f(mu / A1))
+    yield Claim("one valid answer, any f", a * f((mu * a / A1) / a), equals=a * f(mu / A1))
 
 
 THEOREM = Theorem(

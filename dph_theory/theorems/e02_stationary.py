@@ -45,10 +45,12 @@ def with_the_bases_values(first: Values, second: Values, valid: Values, beta: Va
 
 def derivation() -> Claims:
     # The update at a prefix is d(s) pi_t (G_t - mean G) with G = Q - b f'(u): zero if all G_t are equal.
-    Q, b, c, L = sympy.symbols("Q b c l", positive=True)
-    reverse, forward = REVERSE_KL.derivative, FORWARD_KL.derivative
-    yield Claim("reverse KL, u = e^{(Q-c)/b}", sympy.diff(Q - b * reverse.subs(u, sympy.exp((Q - c) / b)), Q))
-    yield Claim("forward KL, u = b/(l-Q): G = l", Q - b * forward.subs(u, b / (L - Q)) - L)
+    Q, c, L = sympy.symbols("Q c l", real=True)
+    b = sympy.Symbol("b", positive=True)
+    reverse = sympy.Subs(sympy.Derivative(REVERSE_KL.expression, u), u, sympy.exp((Q - c) / b))
+    yield Claim("reverse KL, u = e^{(Q-c)/b}: G = c - b", Q - b * reverse, equals=c - b)
+    forward = sympy.Subs(sympy.Derivative(FORWARD_KL.expression, u), u, b / (L - Q))
+    yield Claim("forward KL, u = b/(l-Q): G = l", Q - b * forward, equals=L, where=(L > Q,))
 
 
 THEOREM = Theorem(

@@ -27,8 +27,10 @@ def reverse_validity(base: Values, value: Values, beta: Values) -> Values:
 
 def derivation() -> Claims:
     # pi (l - Q) = b a at every token; summed, l - V = b.
-    a, Q, b, L = sympy.symbols("a Q b l", positive=True)
-    yield Claim("one token", b * a / (L - Q) * (L - Q) - b * a)
+    a, b = sympy.symbols("a b", positive=True)
+    Q, L = sympy.symbols("Q l", real=True)
+    pi = b * a / (L - Q)
+    yield Claim("one token", pi * Q, equals=pi * L - b * a, where=(L > Q,))
 
 
 THEOREM = Theorem(

@@ -28,7 +28,9 @@ def under_the_base(first: Values, second: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # One answer xy of mass loc: the ratio to the base is 1/(m m_x), the masses kept at the root and after x.
+    # One answer of mass loc: a prefix of any length, whose ratio to the base is 1/m, and its next token,
+    # m_x being the mass kept after the prefix. By induction the ratio is one over the product of the masses
+    # kept.
     a, a_x, m, m_x = sympy.symbols("a a_x m m_x", positive=True)
     ratio = (a / m) * (a_x / m_x) / (a * a_x)
     yield Claim("log loc/a on one answer", sympy.log(ratio), equals=-sympy.log(m) - sympy.log(m_x))

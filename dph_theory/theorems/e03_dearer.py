@@ -22,10 +22,11 @@ def local_cost(first: Values, second: Values, valid: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # Term by term KL(loc||a) = KL(loc||p_*) - log A1, p_* = a/A1 where loc lives; and KL(loc||p_*) >= 0.
+    # Term by term KL(loc||a) = KL(loc||p_*) - log A1, p_* = a/A1 where loc lives; and KL(loc||p_*) >= 0
+    # (L1.gibbs).
     loc, a, A1 = sympy.symbols("loc a A1", positive=True)
-    gap = loc * sympy.log(loc / a) - loc * sympy.log(loc / (a / A1)) + loc * sympy.log(A1)
-    yield Claim("Pythagoras, one answer", gap)
+    split = loc * sympy.log(loc / (a / A1)) - loc * sympy.log(A1)
+    yield Claim("Pythagoras, one answer", loc * sympy.log(loc / a), equals=split)
 
 
 THEOREM = Theorem(
@@ -38,6 +39,7 @@ THEOREM = Theorem(
     rhs=local_cost,
     instances=TREES,
     expected=Verdict.PROVED,
+    given=("L1.gibbs",),
     examples=(TWO_TOKENS,),
     symbolic=derivation,
     tight=True,

@@ -23,9 +23,9 @@ def derivation() -> Claims:
     V = sympy.Symbol("V", positive=True)
     half, third = sympy.sqrt(2) / 2, sympy.sqrt(3) / 3
     # Two: the other differs. Three: both others differ, or one of them: 2/3 against 1/3 over 1/sqrt 3.
-    yield Claim("G = 2", (1 - V) * half + V * half - 1 / sympy.sqrt(2))
+    yield Claim("G = 2", (1 - V) * half + V * half, equals=1 / sympy.sqrt(2))
     mixed = 2 * V * (1 - V) * (third + third)
-    yield Claim("G = 3", (1 - V) ** 2 * 2 * third + mixed + V**2 * 2 * third - 2 / sympy.sqrt(3))
+    yield Claim("G = 3", (1 - V) ** 2 * 2 * third + mixed + V**2 * 2 * third, equals=2 / sympy.sqrt(3))
 
 
 THEOREM = Theorem(

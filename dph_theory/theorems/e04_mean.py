@@ -25,13 +25,23 @@ def geometric_of_the_group(validity: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # A(valid) with k others valid is G/(k+1) - 1, A(invalid) is -1 but for k = 0.
-    V = sympy.Symbol("V", positive=True)
-    for size in (2, 3, 4, 6):
-        chance = [sympy.binomial(size - 1, k) * V**k * (1 - V) ** (size - 1 - k) for k in range(size)]
-        gain = [sympy.Rational(size, k + 1) - 1 + (1 if k else 0) for k in range(size)]
-        weight = sum(c * g for c, g in zip(chance, gain, strict=True))
-        yield Claim(f"G = {size}", sympy.expand(weight * V - 1 + (1 - V) ** (size - 1)))
+    # A(valid) with k others valid is G/(k+1) - 1, A(invalid) is -1 but for k = 0, where it is 0: the gain is
+    # G/(k+1), less 1 at k = 0. Its mean, by the first claim, is [sum_{j>=1} C(G,j) V^j (1-V)^(G-j)]/V less
+    # (1-V)^(G-1), and the sum is 1 - (1-V)^G (L1.binomial).
+    G, k = sympy.symbols("G k", integer=True, positive=True)
+    moved = sympy.binomial(G - 1, k) * G / (k + 1) / sympy.binomial(G, k + 1)
+    yield Claim("C(G-1, k) G/(k+1) = C(G, k+1)", sympy.combsimp(moved), equals=1, where=(k < G,))
+    V, n = sympy.symbols("V n", positive=True)
+    r = 1 - V
+    weight = (1 - r ** (n + 1)) / V - r**n
+    domain = (V < 1,)
+    yield Claim("the mean, G = n + 1", V * weight, equals=1 - r**n, where=domain)
+    # The slope of [1-(1-V)^k]/k is (1-V)^(k-1): a geometric sum, by induction over its length n.
+    slope = sympy.Derivative((1 - (1 - V) ** n) / n, V)
+    yield Claim("the slope of pass@k/k", slope, equals=r ** (n - 1), where=domain)
+    geometric = (1 - r**n) / V + r**n
+    yield Claim("one more term of the sum", geometric, equals=(1 - r ** (n + 1)) / V, where=domain)
+    yield Claim("and its first", (1 - r) / V, equals=1)
 
 
 THEOREM = Theorem(
@@ -45,6 +55,7 @@ THEOREM = Theorem(
     rhs=geometric,
     instances=chart(validity=rates(low=1e-4, high=1e-4)),
     expected=Verdict.PROVED,
+    given=("L1.binomial",),
     examples=(example(validity=".25"),),
     symbolic=derivation,
     digits=6,

@@ -41,8 +41,8 @@ def derivation() -> Claims:
     q, a, b, Z = sympy.symbols("q a b Z", positive=True)
     mean = sympy.Symbol("vbar", real=True)
     law = a * sympy.exp(mean / b) / Z
-    gap = mean / b * q - q * sympy.log(q / a) - q * sympy.log(Z) + q * sympy.log(q / law)
-    yield Claim("one answer", gap)
+    left = mean * q - b * q * sympy.log(q / a)
+    yield Claim("one answer", left, equals=b * q * sympy.log(Z) - b * q * sympy.log(q / law))
 
 
 THEOREM = Theorem(

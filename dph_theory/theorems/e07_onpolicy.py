@@ -8,6 +8,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import softmax_slopes
 
 
 def gradient(pi: Values, ref: Values) -> Values:
@@ -28,11 +29,15 @@ def without_the_mean(pi: Values, ref: Values) -> Values:
 
 
 def derivation() -> Claims:
-    t, r = sympy.symbols("t0:3", real=True), sympy.symbols("r0:3", positive=True)
-    pi = [sympy.exp(s) / sum(sympy.exp(w) for w in t) for s in t]
-    logs = [sympy.log(p / q) for p, q in zip(pi, r, strict=True)]
-    kl = sum(p * w for p, w in zip(pi, logs, strict=True))
-    yield Claim("softmax of three", sympy.simplify(-sympy.diff(kl, t[0]) - pi[0] * (kl - logs[0])))
+    # KL is the sum of p log(p/r) over the answers, each of slope log(p/r) + 1 in p, and dp_k/dtheta_y is
+    # p_k ((1 if k = y, else 0) - p_y); the ones add up to p_y - p_y = 0, the logs to p_y (log(p_y/r_y) - KL).
+    yield from softmax_slopes()
+    p, r = sympy.symbols("p r", positive=True)
+    share = p * sympy.log(p / r)
+    yield Claim("an answer's slope", sympy.Derivative(share, p), equals=sympy.log(p / r) + 1)
+    p_y, kl, log_y = sympy.symbols("p_y kl log_y", real=True)
+    own, others = p_y * (1 - p_y) * (log_y + 1), -p_y * ((kl - p_y * log_y) + (1 - p_y))
+    yield Claim("the answer itself and all others", own + others, equals=p_y * (log_y - kl))
 
 
 THEOREM = Theorem(

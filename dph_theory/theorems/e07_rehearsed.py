@@ -7,6 +7,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import softmax_slopes
 
 
 def gradient(pi: Values, ref: Values) -> Values:
@@ -23,11 +24,12 @@ def own_mass_times_what_it_lacks(pi: Values, ref: Values) -> Values:
 
 
 def derivation() -> Claims:
-    t, r = sympy.symbols("t0:3", real=True), sympy.symbols("r0:2", positive=True)
-    ref = [*r, 1 - r[0] - r[1]]
-    pi = [sympy.exp(s) / sum(sympy.exp(w) for w in t) for s in t]
-    kl = sum(q * (sympy.log(q) - sympy.log(p)) for p, q in zip(pi, ref, strict=True))
-    yield Claim("softmax of three", sympy.simplify(-sympy.diff(kl, t[0]) - (ref[0] - pi[0])))
+    # KL(ref||pi) is the sum of -r_k log p_k up to a constant, and dlog p_k/dtheta_y is (1 if k = y, else 0)
+    # - p_y: the slopes add up to -r_y + p_y times the sum of all r_k, which is one.
+    yield from softmax_slopes()
+    r_y, p_y = sympy.symbols("r_y p_y", positive=True)
+    own, others = -r_y * (1 - p_y), -(1 - r_y) * (0 - p_y)
+    yield Claim("the answer itself and all others", own + others, equals=p_y - r_y)
 
 
 THEOREM = Theorem(

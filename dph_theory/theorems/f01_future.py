@@ -7,6 +7,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import softmax_slopes
 
 
 def of_sequences(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
@@ -40,13 +41,16 @@ def uncentred(first: Values, second: Values, ref_first: Values, ref_second: Valu
 
 
 def derivation() -> Claims:
-    # KL = KL(first) + sum_x pi(x) K_x, K_x the KL after x: by the product rule, on two first tokens.
-    t, r, k0, k1 = sympy.symbols("t r k_0 k_1", real=True)
-    p, q = 1 / (1 + sympy.exp(-t)), 1 / (1 + sympy.exp(-r))
-    own = p * sympy.log(p / q) + (1 - p) * sympy.log((1 - p) / (1 - q))
-    future = p * (k0 - p * k0 - (1 - p) * k1)
-    whole = sympy.diff(own + p * k0 + (1 - p) * k1, t)
-    yield Claim("the KL to come enters as a reward", sympy.simplify(whole - sympy.diff(own, t) - future))
+    # KL = KL(first) + sum_x pi(x) K_x, K_x the KL after x. The second part has, by dpi_z/dtheta_x =
+    # pi_z ((1 if z = x, else 0) - pi_x), the slope pi_x K_x - pi_x E K: of x itself, and of all others.
+    yield from softmax_slopes()
+    pi_x, K_x, mean = sympy.symbols("pi_x K_x mean", real=True)
+    own, others = pi_x * (1 - pi_x) * K_x, -pi_x * (mean - pi_x * K_x)
+    yield Claim("the KL to come enters as a reward", own + others, equals=pi_x * (K_x - mean))
+    # The KL of sequences splits into the two: a first token x and the tokens y after it.
+    p, q, p_y, q_y = sympy.symbols("p q p_y q_y", positive=True)
+    split = p * p_y * sympy.log(p / q) + p * (p_y * sympy.log(p_y / q_y))
+    yield Claim("one sequence's term", p * p_y * sympy.log(p * p_y / (q * q_y)), equals=split)
 
 
 THEOREM = Theorem(

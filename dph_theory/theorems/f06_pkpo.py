@@ -55,15 +55,16 @@ def slope(validity: Values) -> Values:
 
 
 def derivation() -> Claims:
-    V = sympy.Symbol("V", positive=True)
-    for n, k in ((3, 2), (4, 3), (6, 2)):
-        mean = sympy.Integer(0)
-        for c in range(n + 1):
-            chance = comb(n, c) * V**c * (1 - V) ** (n - c)
-            top, bottom = rho(n - 1, c, k - 1) if c < n else (0, 1)
-            wrong = sympy.Rational(top, bottom) * (n - c) / (1 - V)
-            mean += chance * sympy.Rational(k, n) * (c / V - wrong)
-        yield Claim(f"n = {n}, k = {k}", sympy.simplify(mean - k * (1 - V) ** (k - 1)))
+    # One of the n samples: correct with chance V, score 1/V and weight k/n; else of score -1/(1-V), and its
+    # weight's mean over the n-1 others is (k/n) pass@(k-1), as rho is unbiased for it (D1.unbiased).
+    V, n, k = sympy.symbols("V n k", positive=True)
+    correct = V * (k / n) / V
+    wrong = (1 - V) * (k / n) * (1 - (1 - V) ** (k - 1)) * (-1 / (1 - V))
+    domain = (V < 1,)
+    yield Claim("the mean of one sample", correct + wrong, equals=k / n * (1 - V) ** (k - 1), where=domain)
+    pass_at_k = 1 - (1 - V) ** k
+    gradient = n * (k / n * (1 - V) ** (k - 1))
+    yield Claim("n of them are the slope", gradient, equals=sympy.Derivative(pass_at_k, V), where=domain)
 
 
 THEOREM = Theorem(
@@ -77,6 +78,7 @@ THEOREM = Theorem(
     rhs=slope,
     instances=chart(validity=rates(low=1e-2, high=1e-2)),
     expected=Verdict.PROVED,
+    given=("D1.unbiased",),
     examples=(example(validity=".25"),),
     symbolic=derivation,
     digits=6,

@@ -14,9 +14,9 @@ NAME = "z3"
 def decide(claim: Claim) -> bool | None:
     """Whether the claim holds on the whole domain (True), fails at a point of it (False), or neither (None).
 
-    None where the claim is out of reach, and where sympy left nothing but a number when it was written down.
+    None where the claim is out of reach, and where writing it down left a number where an expression stood.
     """
-    if claim.difference().is_number and not sympy.sympify(claim.expression).free_symbols:
+    if claim.sign == "=0" and sympy.sympify(claim.expression).is_Number:
         return None
     degrees: dict[str, int] = {}
     while True:

@@ -52,8 +52,8 @@ def trial(claim: Claim, seed: int = 0) -> Trial:
 
 def _evaluable(expression: sympy.Expr) -> sympy.Expr:
     """The expression without derivatives and undetermined functions."""
-    known = sympy.sympify(expression).doit()
-    return known.replace(AppliedUndef, lambda *arguments: sympy.cosh(1 + sum(arguments)))
+    known = sympy.sympify(expression).replace(AppliedUndef, lambda *arguments: sympy.cosh(1 + sum(arguments)))
+    return known.doit()
 
 
 def obeys(ball: acb, sign: str) -> bool | None:

@@ -23,6 +23,8 @@ def read(into: Translation, expression: sympy.Expr) -> Fraction:
         return into.exponential(constant(1))
     if expression.func is sympy.Derivative:
         return _derivative(into, *expression.args)
+    if expression.func is sympy.Subs:
+        return _substitution(into, *expression.args)
     arguments = [read(into, argument) for argument in expression.args]
     if isinstance(expression, AppliedUndef):
         return into.undetermined(expression.func.__name__, arguments)
@@ -44,6 +46,15 @@ def _derivative(into: Translation, of: sympy.Expr, *variables: sympy.Tuple) -> F
         for _ in range(int(times)):
             value = into.derivative(value, into.symbol(symbol))
     return value
+
+
+def _substitution(into: Translation, of: sympy.Expr, names: sympy.Tuple, values: sympy.Tuple) -> Fraction:
+    (symbol,), (value,) = names, values
+    # Read the expression first: what it assumes of the symbol, such as a positive one, holds of the value.
+    replaced, by = read(into, of), read(into, value)
+    if symbol.is_positive and into.facts.sign(by.top * by.bottom) <= 0:
+        raise OutOfReachError(f"a value of {symbol} that may not be positive")
+    return into.substituted(replaced, into.symbol(symbol), by)
 
 
 def _hyperbolic(into: Translation, argument: Fraction, sign: int) -> Fraction:

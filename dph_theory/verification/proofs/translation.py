@@ -193,6 +193,34 @@ class Translation:
             return Fraction(generator(inner)) * self.derivative(of, index) / (of * constant(degree))
         raise OutOfReachError("the derivative of a maximum or of an undetermined function")
 
+    def substituted(self, value: Fraction, index: int, by: Fraction) -> Fraction:
+        """The fraction with a symbol's quantity replaced, in logarithms, exponentials and roots as well."""
+        images: dict[int, Fraction] = {}
+
+        def at(polynomial: fmpq_mpoly) -> Fraction:
+            total = constant(0)
+            for coefficient, exponents in terms(polynomial):
+                product = constant(coefficient)
+                for inner, exponent in exponents.items():
+                    images[inner] = images.get(inner) or self._image(inner, index, by)
+                    product = product * images[inner] ** exponent
+                total = total + product
+            return total
+
+        return at(value.top) * self.inverse(at(value.bottom))
+
+    def _image(self, inner: int, index: int, by: Fraction) -> Fraction:
+        if inner in self.symbols:
+            return by if inner == index else Fraction(generator(inner))
+        if inner not in self.meaning:
+            raise OutOfReachError("a substitution in a maximum or in an undetermined function")
+        kind, of = self.meaning[inner]
+        replaced = self.substituted(of, index, by)
+        if kind == "root":
+            degree, _ = self.quantities.relations[inner]
+            return self.power(replaced, constant(fmpq(1, degree)))
+        return self.logarithm(replaced) if kind == "log" else self.exponential(replaced)
+
     def undetermined(self, name: str, arguments: list[Fraction]) -> Fraction:
         """f(arguments) of an undetermined function: one quantity for equal arguments."""
         key = (name, *((str(value.top), str(value.bottom)) for value in arguments))
