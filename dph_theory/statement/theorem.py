@@ -53,7 +53,7 @@ class Claim:
     expression: sympy.Expr
     sign: str = "=0"
     where: tuple[sympy.Rel, ...] = ()
-    equals: sympy.Expr = sympy.S.Zero
+    equals: sympy.Expr | int = 0
 
     def __post_init__(self) -> None:
         if self.sign not in SIGNS:

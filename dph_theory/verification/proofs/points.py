@@ -50,7 +50,7 @@ def trial(claim: Claim, seed: int = 0) -> Trial:
     return Trial(known, undefined_at=undefined_at)
 
 
-def _evaluable(expression: sympy.Expr) -> sympy.Expr:
+def _evaluable(expression: sympy.Expr | int) -> sympy.Expr:
     """The expression without derivatives and undetermined functions."""
     known = sympy.sympify(expression).replace(AppliedUndef, lambda *arguments: sympy.cosh(1 + sum(arguments)))
     return known.doit()

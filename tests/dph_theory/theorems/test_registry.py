@@ -1,5 +1,7 @@
 """Every entry of the registry, in the short form of `dph verify`."""
 
+from graphlib import TopologicalSorter
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,15 @@ def test_an_entry_is_complete(theorem):
     assert (theorem.expected is Verdict.REFUTED) <= bool(theorem.note), (
         "a refuted claim says what holds instead"
     )
+
+
+def test_a_derivation_leans_on_entries_that_hold_and_never_on_itself():
+    # Each entry after all that it leans on; a circle has no such order.
+    order = list(TopologicalSorter({name: t.given for name, t in THEOREMS.items()}).static_order())
+    assert set(order) == set(THEOREMS)
+    leaning = {name: t for name, t in THEOREMS.items() if t.given}
+    assert all(t.expected is Verdict.PROVED for t in leaning.values())
+    assert all(THEOREMS[name].expected is not Verdict.REFUTED for t in leaning.values() for name in t.given)
 
 
 @every
