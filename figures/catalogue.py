@@ -1,6 +1,7 @@
 """Every figure by name; a module is imported when its figure is asked for."""
 
 import importlib
+from typing import Any
 
 from dph_theory.support.errors import argument_error
 
@@ -27,9 +28,9 @@ NAMES = (
 """In the order of the report."""
 
 
-def figure(name: str) -> Figure:
+def figure(name: str) -> Figure[Any, Any]:
     """The figure of that name; ValueError says which there are."""
     if name not in NAMES:
         raise argument_error("figure", name, f"one of {', '.join(NAMES)}")
-    found: Figure = importlib.import_module(f"figures.plates.{name}").FIGURE
+    found: Figure[Any, Any] = importlib.import_module(f"figures.plates.{name}").FIGURE
     return found

@@ -1,38 +1,55 @@
-"""What a figure is: numbers computed from a configuration, and a drawing of nothing but those numbers."""
+"""What a figure is: results computed from a configuration, and a drawing of nothing but those results."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.record import checked, record
 
-from .results import experiments, store
+from .look.tables import Table
+from .results import store
+from .results.records import Records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+DIGITS = 8
+"""Significant digits of the numbers that figures store, more than can be seen."""
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure by name: `compute(config, records)` makes its results, `draw(record)` its picture.
 
-    `config` is what the stored numbers are computed from, `quick` what differs in a reduced run; compute is
-    told `seed` and `quick` too. `needs` names the records (`figures.results.experiments`) that compute gets;
-    a figure that needs some keeps no numbers of its own.
-    `findings(results)` are sentences that follow from the numbers; `caption` says what to see and how it was
-    computed.
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What every figure is computed from; a figure adds fields of its own."""
+
+    seed: int = 0
+    quick: bool = False
+
+
+C = TypeVar("C", bound=Config)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Generic[C, R]):
+    """A figure by name: `compute(config, records)` makes its `results`, `draw(config, results)` its picture.
+
+    `config` is what the stored numbers are computed from, `quick` that of a reduced run. `needs` names the
+    records (`figures.results.records`) that compute reads; a figure that needs some keeps no numbers of its
+    own. `caption` says what to see and how it was computed, `table(results)` gives the numbers to quote.
     """
 
     name: str
     title: str
     caption: str
-    compute: Callable[[Mapping[str, Any], Mapping[str, experiments.Record]], dict[str, Any]]
-    draw: Callable[[Mapping[str, Any]], "Drawing"]
-    config: Mapping[str, Any] = field(default_factory=dict)
-    quick: Mapping[str, Any] = field(default_factory=dict)
+    results: type[R]
+    compute: Callable[[C, Records], R]
+    draw: Callable[[C, R], "Drawing"]
+    table: Callable[[R], Table]
+    config: C
+    quick: C
     needs: tuple[str, ...] = ()
-    findings: Callable[[Mapping[str, Any]], list[str]] = lambda results: []
     packages: tuple[str, ...] = ("numpy", "scipy")
 
     @property
@@ -42,21 +59,29 @@ class Figure:
 
     def numbers(self, *, seed: int = 0, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Any]:
         """The record that is stored and drawn, computed from the experiments' records in the folder."""
-        config = {**self.config, **(self.quick if quick else {}), "quick": quick}
-        read = experiments.records(self.needs, quick=quick, folder=folder)
-        results = self.compute({**config, "seed": seed}, read)
-        said = self.findings(results)
+        config = replace(self.quick if quick else self.config, seed=seed, quick=quick)
+        results = self.compute(config, Records.load(self.needs, quick=quick, folder=folder))
         return record(
-            self.kind, seed=seed, config=config, results=results, findings=said, packages=self.packages
+            self.kind,
+            seed=seed,
+            config=as_json(config),
+            results=as_json(results, DIGITS),
+            findings=(),
+            packages=self.packages,
         )
 
     def stored(self, folder: Path = store.NUMBERS) -> dict[str, Any]:
         """Its record as it is kept in the folder; of a figure that needs records, computed from these."""
         return self.numbers(folder=folder) if self.needs else store.load(self.name, self.kind, folder)
 
+    def read(self, numbers: Any) -> tuple[C, R]:
+        """The configuration and results of a record; ValueError if it is another figure's."""
+        found = checked(numbers, self.kind)
+        return from_json(type(self.config), found["config"]), from_json(self.results, found["results"])
+
     def drawing(self, numbers: Any) -> "Drawing":
-        """The picture of a stored record; ValueError if it is another figure's."""
+        """The picture of a stored record."""
         from .look.theme import look
 
         with look():
-            return self.draw(checked(numbers, self.kind))
+            return self.draw(*self.read(numbers))

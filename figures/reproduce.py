@@ -18,7 +18,8 @@ from .catalogue import NAMES, figure
 from .report import page, results
 from .report.contents import Contents, Outcome
 from .report.results import Plan
-from .results.experiments import EXPERIMENTS, RESUMABLE, stored_name
+from .results.experiments import RESUMABLE
+from .results.records import EXPERIMENTS, stored_name
 
 _JOURNAL = "finished.json"
 

@@ -57,14 +57,14 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write the value as JSON; the old file stays until the new one is whole.
 
-    Infinite numbers become the strings "inf" and "-inf", since JSON has none. Lists of numbers or words and
-    all that is short take one line each, so that files are small and their differences can be read.
+    Infinite numbers become the strings "inf" and "-inf", since JSON has none. Lists of numbers or words take
+    one line, short things share one, so that files are small and their differences can be read.
     """
     write_text(path, compact_json(_finite(value)) + "\n")
 
 
 def compact_json(value: Any, depth: int = 0) -> str:
-    """The value as JSON; what is short stands on one line, and so do numbers and words alone."""
+    """The value as JSON; what is short shares a line, and numbers and words alone have one."""
     line = json.dumps(value, allow_nan=False, separators=(",", ":"))
     entries = list(value.values()) if isinstance(value, dict) else value
     plain = isinstance(entries, list) and not any(isinstance(entry, dict | list) for entry in entries)
@@ -80,7 +80,16 @@ def compact_json(value: Any, depth: int = 0) -> str:
         parts = [compact_json(entry, depth + 1) for entry in value]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     margin = "\n" + " " * depth
-    return f"{opening}{margin} {f',{margin} '.join(parts)}{margin}{closing}"
+    return f"{opening}{margin} {f',{margin} '.join(_packed(parts))}{margin}{closing}"
+
+
+def _packed(parts: list[str]) -> list[str]:
+    """Neighbours on one line, as long as it stays short."""
+    lines: list[str] = []
+    for part in parts:
+        fits = lines and len(lines[-1]) + len(part) < SHORT and "\n" not in lines[-1] + part
+        lines[-1:] = [f"{lines[-1]}, {part}"] if fits else [*lines[-1:], part]
+    return lines
 
 
 def _finite(value: Any) -> Any:

@@ -4,13 +4,15 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .errors import argument_error
 
 T = TypeVar("T")
 
 
 def as_json(value: Any, digits: int | None = None) -> Any:
-    """Dataclasses as dictionaries, without fields that are None by default; sequences as lists.
+    """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
 
     With `digits`, floats are rounded to so many significant digits.
     """
@@ -22,6 +24,8 @@ def as_json(value: Any, digits: int | None = None) -> Any:
         return {key: as_json(entry, digits) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(entry, digits) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return as_json(value.tolist(), digits)
     if isinstance(value, float) and digits is not None:
         return float(f"{value:.{digits}g}")
     return value

@@ -1,12 +1,14 @@
 """Means over seeds with their intervals, as curves and as dots, and how each method is written and drawn."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dph_theory.intervals import Interval, mean_interval
 
+from ..results.arrays import Array
 from . import theme
 
 if TYPE_CHECKING:
@@ -31,24 +33,32 @@ _WORDS = {
 }
 
 
-def over_seeds(values: Any, interval: Callable[..., Interval] = mean_interval) -> dict[str, Any]:
-    """The mean over the first axis with its 95% interval, ready for JSON; None where there is one seed.
+@dataclass(frozen=True)
+class Means:
+    """A mean, or an array of them, with its 95% interval; None where there is one seed."""
+
+    mean: Array
+    low: Array | None = None
+    high: Array | None = None
+
+    @classmethod
+    def of(cls, found: Interval) -> "Means":
+        """An interval of `dph_theory.intervals`, whose bounds are infinite where they are not known."""
+        mean, low, high = (np.asarray(bound, dtype=float) for bound in found)
+        return cls(mean, low, high) if np.isfinite([low, high]).all() else cls(mean)
+
+    def scaled(self, factor: float) -> "Means":
+        """Means and bounds times a factor."""
+        known = None if self.low is None or self.high is None else (factor * self.low, factor * self.high)
+        return Means(factor * self.mean, *(known or ()))
+
+
+def over_seeds(values: Any, interval: Callable[..., Interval] = mean_interval) -> Means:
+    """The mean over the first axis with its 95% interval.
 
     `interval` is one of `dph_theory.intervals`: probabilities have their own.
     """
-    found = interval(np.asarray(values, dtype=float))
-    return {name: _known(bound.tolist()) for name, bound in found._asdict().items()}
-
-
-def interval(found: Interval | None) -> dict[str, Any] | None:
-    """A mean with its interval, ready for JSON, with None for bounds that are infinite; None stays None."""
-    return None if found is None else {name: _known(bound) for name, bound in found._asdict().items()}
-
-
-def _known(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_known(entry) for entry in value]
-    return float(value) if np.isfinite(float(value)) else None
+    return Means.of(interval(np.asarray(values, dtype=float)))
 
 
 def look(label: str) -> dict[str, Any]:
@@ -78,23 +88,23 @@ def legend(drawing: "Drawing", axes: Iterable["Axes"], columns: int) -> None:
     drawing.legend([entries[name] for name in names], names, loc="outside lower center", ncols=columns)
 
 
-def curve(axes: "Axes", x: Any, found: Mapping[str, Any], method: str, **more: Any) -> None:
+def curve(axes: "Axes", x: Any, found: Means, method: str, **more: Any) -> None:
     """A mean along x with its interval as a band, where there is one; `more` overrides the method's look."""
     how = {"label": written(method), **look(method), **more}
-    axes.plot(x, found["mean"], **how)
-    if found["low"] is not None and None not in found["low"]:
-        theme.band(axes, x, found["low"], found["high"], how["color"])
+    axes.plot(x, found.mean, **how)
+    if found.low is not None:
+        theme.band(axes, x, found.low, found.high, how["color"])
 
 
-def dot(axes: "Axes", found: Mapping[str, Any] | None, at: float, label: str, *, filled: bool = True) -> None:
+def dot(axes: "Axes", found: Means | None, at: float, label: str, *, filled: bool = True) -> None:
     """A mean across, with its interval as a bar; nothing for what is not known."""
     if found is None:
         return
     how = look(label)
-    if found["low"] is not None:
-        axes.plot([found["low"], found["high"]], [at, at], color=how["color"], linewidth=0.9)
+    if found.low is not None:
+        axes.plot([found.low, found.high], [at, at], color=how["color"], linewidth=0.9)
     axes.plot(
-        found["mean"],
+        found.mean,
         at,
         how["marker"],
         color=how["color"],

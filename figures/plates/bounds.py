@@ -1,6 +1,6 @@
 """Lower bounds on the return of a new policy against the truth: one is false, two are tight (C1-C4)."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,62 @@ from dph_theory import (
 )
 from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.records import Records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The bandit with its policies, and the four answers of the rehearsal guarantee."""
+
+    gamma: float = 0.9
+    old: float = 0.5
+    pef: float = 0.54
+    path: tuple[float, float] = (0.4, 0.6)
+    shown: tuple[float, float] = (4.4, 6.4)
+    points: int = 401
+    gammas: tuple[float, ...] = (0.5, 0.9, 0.99, 0.999)
+    steps: tuple[float, float] = (1e-5, 0.4)
+    base: tuple[float, ...] = (0.15, 0.1, 0.45, 0.3)
+    valid: tuple[bool, ...] = (True, True, False, False)
+    example: tuple[float, ...] = (0.3, 0.25, 0.25, 0.2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """The true return and its bounds along p, and where the stated bound crosses the truth."""
+
+    p: Array
+    truth: Array
+    trpo: Array
+    stated: Array
+    anchor: Array
+    crossings: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """Two ways to certain success at the same pass rates: guarantees to p_* and to its likeliest answer."""
+
+    rate: Array
+    filtered: Array
+    collapsed: Array
+    example_rate: float
+    example_guarantee: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The path; the overshoot at the old policy by divergence, and along steps by discount; rehearsal."""
+
+    path: Path
+    at_old: dict[str, float]
+    steps: Array
+    overshoot: Array
+    rehearsal: Rehearsal
 
 
 def bandit(gamma: Any) -> TabularMDP:
@@ -44,116 +97,98 @@ def overshoot(gamma: Any, p: Any, old: float, pef: Any, divergence: FDivergence 
     return np.asarray(stated - mdp.return_(pi))
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+def compute(config: Settings, records: Records) -> Results:
     """The bounds along a path of policies, the overshoot as the reference nears, and the guarantee."""
-    gamma, old, pef = config["gamma"], config["old"], config["pef"]
-    (first, last), (least, most) = config["path"], config["steps"]
-    p, steps = np.linspace(first, last, config["points"]), np.geomspace(least, most, config["points"])
+    gamma, old, pef = config.gamma, config.old, config.pef
+    p, steps = np.linspace(*config.path, config.points), np.geomspace(*config.steps, config.points)
     mdp, pi, near, anchor = bandit(gamma), policy(p), policy(old), policy(pef)
-    return {
-        "path": {
-            "p": p.tolist(),
-            "return": mdp.return_(pi).tolist(),
-            "trpo": trpo_bound(mdp, pi, near).tolist(),
-            "stated": stated_bound(mdp, pi, near, anchor, FORWARD_KL).tolist(),
-            "anchor": anchor_bound(mdp, pi, near, anchor).tolist(),
-            "crossings": _crossings(p, lambda q: float(overshoot(gamma, q, old, pef))),
-        },
-        "at_old": {
-            divergence.name: float(overshoot(gamma, old, old, pef, divergence))
-            for divergence in (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
-        },
-        "nearing": {
-            "steps": steps.tolist(),
-            "overshoot": [((1 - g) * overshoot(g, old, old, old + steps)).tolist() for g in config["gammas"]],
-        },
-        "rehearsal": _rehearsal(config),
-    }
+    divergences = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
+    return Results(
+        path=Path(
+            p=p,
+            truth=mdp.return_(pi),
+            trpo=trpo_bound(mdp, pi, near),
+            stated=stated_bound(mdp, pi, near, anchor, FORWARD_KL),
+            anchor=anchor_bound(mdp, pi, near, anchor),
+            crossings=_crossings(p, lambda q: float(overshoot(gamma, q, old, pef))),
+        ),
+        at_old={d.name: float(overshoot(gamma, old, old, pef, d)) for d in divergences},
+        steps=steps,
+        overshoot=np.array([(1 - g) * overshoot(g, old, old, old + steps) for g in config.gammas]),
+        rehearsal=_rehearsal(config),
+    )
 
 
-def _crossings(p: np.ndarray, above: Any) -> list[float]:
+def _crossings(p: np.ndarray, above: Any) -> tuple[float, ...]:
     """Where a function of one variable changes sign, between the points of a grid."""
     signs = [(point, above(point) > 0) for point in p]
     pairs = [(a, b) for (a, left), (b, right) in pairwise(signs) if left != right]
-    return [float(brentq(above, a, b, xtol=1e-13)) for a, b in pairs]
+    return tuple(float(brentq(above, a, b, xtol=1e-13)) for a, b in pairs)
 
 
-def _rehearsal(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Two ways from the base to certain success, at the same pass rates: to p_*, and to its likeliest."""
-    base, valid = np.asarray(config["base"]), np.asarray(config["valid"], dtype=bool)
+def _rehearsal(config: Settings) -> Rehearsal:
+    base, valid, example = np.array(config.base), np.array(config.valid), np.array(config.example)
     target = filtered(base, valid)
-    weight = np.linspace(0.0, 1.0, config["points"])[:, None]
+    weight = np.linspace(0.0, 1.0, config.points)[:, None]
     dirac = np.eye(base.size)[np.where(valid, base, 0).argmax()]
-    ways = {"filtered": target, "collapsed": dirac}
-    mixed = {name: (1 - weight) * base + weight * end for name, end in ways.items()}
-    floors = {name: rehearsal_guarantee(FORWARD_KL(pi, target)) for name, pi in mixed.items()}
-    example = np.asarray(config["example"])
-    return {
-        "return": valid_mass(mixed["filtered"], valid).tolist(),
-        **{name: floor.tolist() for name, floor in floors.items()},
-        "example": {
-            "return": float(valid_mass(example, valid)),
-            "guarantee": float(rehearsal_guarantee(FORWARD_KL(example, target))),
-        },
-    }
+    to_target, to_dirac = ((1 - weight) * base + weight * end for end in (target, dirac))
+    return Rehearsal(
+        rate=valid_mass(to_target, valid),
+        filtered=rehearsal_guarantee(FORWARD_KL(to_target, target)),
+        collapsed=rehearsal_guarantee(FORWARD_KL(to_dirac, target)),
+        example_rate=float(valid_mass(example, valid)),
+        example_guarantee=float(rehearsal_guarantee(FORWARD_KL(example, target))),
+    )
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Where the stated bound is false and by how much; how tight the others are."""
-    path, rehearsal = results["path"], results["rehearsal"]
-    truth = np.array(path["return"])
-    over = (np.array(path["stated"]) - truth).max()
-    below = {name: round((truth - np.array(path[name])).min(), 12) + 0.0 for name in ("trpo", "anchor")}
-    at_old = ", ".join(f"{value:.4f} ({name.replace('_', ' ')})" for name, value in results["at_old"].items())
-    return [
-        f"Along the path the stated bound exceeds the true return by up to {over:.4f}; where the policy is "
-        f"still the old one, by {at_old}.",
-        f"The smallest distance from a bound up to the true return is {below['trpo']:.2g} for TRPO's bound "
-        f"and {below['anchor']:.2g} for the bound C3.",
-        f"A policy that ends on one correct answer reaches the pass rate {rehearsal['return'][-1]:.2g} with "
-        f"a rehearsal guarantee of {rehearsal['collapsed'][-1]:.2g}.",
-    ]
+def table(results: Results) -> Table:
+    """How far each bound lies above the true return at most; at the old policy, by divergence."""
+    path = results.path
+    bounds = {"as stated (C2)": path.stated, "TRPO (C1)": path.trpo, "its replacement (C3)": path.anchor}
+    rows = [(name, "largest on the path", (bound - path.truth).max()) for name, bound in bounds.items()]
+    rows += [(f"as stated, {name.replace('_', ' ')}", "at pi_old", v) for name, v in results.at_old.items()]
+    return Table.of(("bound", "where", "bound minus J"), rows)
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Settings, results: Results) -> Drawing:
     """Bounds along a path, the overshoot against the reference's lead, and the rehearsal guarantee."""
-    results, config = record["results"], record["config"]
     drawing, (left, middle, right) = theme.new(ncols=3, height=2.5, width_ratios=(1.2, 1, 1))
-    _draw_path(left, results["path"], config)
+    _draw_path(left, results.path, config)
     lines = ("-", "--", "-.", ":")
-    steps, curves = results["nearing"]["steps"], np.array(results["nearing"]["overshoot"])
-    for gamma, over, line in zip(config["gammas"], curves, lines, strict=False):
-        middle.plot(steps, np.where(over > 0, over, np.nan), line, label=rf"$\gamma = {gamma:g}$")
+    for gamma, over, line in zip(config.gammas, results.overshoot, lines, strict=False):
+        middle.plot(results.steps, np.where(over > 0, over, np.nan), line, label=rf"$\gamma = {gamma:g}$")
     middle.set(xscale="log", yscale="log", xlabel=r"lead $t$ of $\pi_{pef}$ over $\pi = \pi_{old}$")
     middle.set(ylabel=r"$(1-\gamma)\,$(stated bound $-\,J$)", title="False for every discount")
     middle.set(ylim=(None, 3))
     middle.legend(loc="upper left")
-    rehearsal = results["rehearsal"]
-    rates, example = rehearsal["return"], rehearsal["example"]
+    rehearsal = results.rehearsal
+    rates = rehearsal.rate
     right.plot(rates, rates, "-", color=theme.GREY, linewidth=2.5, label="the truth")
-    right.plot(rates, rehearsal["filtered"], "--", color=theme.BLUE, label=r"to $p_*$")
-    right.plot(rates, rehearsal["collapsed"], "-.", color=theme.VERMILLION, label="to one answer")
-    right.plot(example["return"], example["guarantee"], "o", color=theme.BLACK, label="an example")
+    right.plot(rates, rehearsal.filtered, "--", color=theme.BLUE, label=r"to $p_*$")
+    right.plot(rates, rehearsal.collapsed, "-.", color=theme.VERMILLION, label="to one answer")
+    point = (rehearsal.example_rate, rehearsal.example_guarantee)
+    right.plot(*point, "o", color=theme.BLACK, label="an example")
     right.set(xlabel=r"pass rate $J(\pi)$", ylabel=r"guarantee $e^{-\mathrm{KL}(p_*\,\|\,\pi)}$")
     right.set(ylim=(0, 1.35), title="Rehearsal guarantee")
     right.legend(loc="upper left")
     return drawing
 
 
-def _draw_path(axes: Axes, path: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    p, truth, stated = (np.array(path[name]) for name in ("p", "return", "stated"))
-    axes.fill_between(p, truth, stated, where=stated > truth, color=theme.VERMILLION, alpha=0.3, linewidth=0)
+def _draw_path(axes: Axes, path: Path, config: Settings) -> None:
+    p, truth, stated = path.p, path.truth, path.stated
+    over = stated > truth
+    axes.fill_between(p, truth, stated, where=over.tolist(), color=theme.VERMILLION, alpha=0.3, linewidth=0)
     axes.plot(p, truth, color=theme.GREY, linewidth=2.5, label="true return $J$")
-    axes.plot(p, path["trpo"], "-.", color=theme.PURPLE, label="TRPO (C1)")
-    axes.plot(p, path["anchor"], "--", color=theme.BLUE, label="its replacement (C3)")
+    axes.plot(p, path.trpo, "-.", color=theme.PURPLE, label="TRPO (C1)")
+    axes.plot(p, path.anchor, "--", color=theme.BLUE, label="its replacement (C3)")
     axes.plot(p, stated, color=theme.VERMILLION, label="as stated (C2)")
-    for crossing in path["crossings"]:
+    for crossing in path.crossings:
         axes.plot(crossing, np.interp(crossing, p, truth), "o", color=theme.VERMILLION)
-    for name, place in ((r"$\pi_{old}$", config["old"]), (r"$\pi_{pef}$", config["pef"])):
-        axes.vlines(place, config["shown"][0], np.interp(place, p, truth), ls=":", lw=0.8, color=theme.BLACK)
+    for name, place in ((r"$\pi_{old}$", config.old), (r"$\pi_{pef}$", config.pef)):
+        axes.vlines(place, config.shown[0], np.interp(place, p, truth), ls=":", lw=0.8, color=theme.BLACK)
         axes.text(place, 0.01, f" {name}", transform=axes.get_xaxis_transform(), va="bottom")
     axes.set(xlabel="probability $p$ of the rewarded action", ylabel=r"return $J$ and its bounds")
-    axes.set(ylim=config["shown"], title="Along a path of policies")
+    axes.set(ylim=config.shown, title="Along a path of policies")
     axes.legend(loc="upper left")
 
 
@@ -171,21 +206,10 @@ FIGURE = Figure(
         "guarantee (C4) equals the pass rate on the way to the filtered model (the base restricted to its "
         "correct answers), and falls to zero on the way to a single answer. All values are exact."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={
-        "gamma": 0.9,
-        "old": 0.5,
-        "pef": 0.54,
-        "path": (0.4, 0.6),
-        "shown": (4.4, 6.4),
-        "points": 401,
-        "gammas": (0.5, 0.9, 0.99, 0.999),
-        "steps": (1e-5, 0.4),
-        "base": (0.15, 0.1, 0.45, 0.3),
-        "valid": (1, 1, 0, 0),
-        "example": (0.3, 0.25, 0.25, 0.2),
-    },
-    quick={"points": 41},
+    table=table,
+    config=Settings(),
+    quick=Settings(points=41),
 )

@@ -1,17 +1,20 @@
 """Collapse under misspecification: what each divergence fits in two families that are too small (A10)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from toy_lm.collapse.results import FAMILIES, Fit, Reference, read, select
+from toy_lm.collapse.results import FAMILIES, Fit, Reference, select
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.records import Records
 
 MEASURES = {
     "top_share": "share of the\ntop valid word",
@@ -26,62 +29,92 @@ _ASCENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The measures along a setting `at`; entropy in nats."""
+
+    at: Array
+    top_share: Array
+    entropy: Array
+    coverage: Array
+    validity: Array
+
+    @classmethod
+    def of(cls, fits: Mapping[float | None, Fit]) -> "Columns":
+        """The fits by their setting, in its order."""
+        known = {setting: fit for setting, fit in fits.items() if setting is not None}
+        rows = [known[setting] for setting in sorted(known)]
+        return cls(
+            at=np.array(sorted(known)),
+            top_share=np.array([fit.top_share for fit in rows]),
+            entropy=np.log([fit.effective for fit in rows]),
+            coverage=np.array([fit.coverage for fit in rows]),
+            validity=np.array([fit.validity for fit in rows]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """Along 1/beta of reverse KL the global optima and what ascent reached; along alpha; the jumps.
+
+    `missed` are the 1/beta at which ascent did not reach the optimum.
+    """
+
+    name: str
+    optima: Columns
+    ascent: Columns
+    missed: tuple[float, ...]
+    alpha: Columns
+    jumps: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The families, and by measure what p_* has."""
+
+    target: dict[str, float]
+    families: tuple[Family, ...]
+
+
+def compute(config: Config, records: Records) -> Results:
     """By family: the measures along 1/beta of reverse KL and along alpha, the jumps, and what p_* has."""
-    reference = read(records["collapse"]).reference
+    reference = records.collapse.reference
     target = reference.target
-    return {
-        "target": {
-            "top_share": target.top_share, "entropy": target.entropy, "coverage": 1.0, "validity": 1.0,
-        },
-        "families": [_family(reference, name) for name in FAMILIES],
-    }  # fmt: skip
+    measures = (target.top_share, target.entropy, 1.0, 1.0)
+    return Results(
+        target=dict(zip(MEASURES, measures, strict=True)),
+        families=tuple(_family(reference, name) for name in FAMILIES),
+    )
 
 
-def _family(reference: Reference, name: str) -> dict[str, Any]:
+def _family(reference: Reference, name: str) -> Family:
     ascent = select(reference.fits, family=name, method="ascent", objective="reverse_kl")
     # The forward KL is the alpha-divergence of alpha = 1.
     dial = [*select(reference.fits, family=name, objective="alpha"), reference.forward_kl(name)]
     leaps = select(reference.leaps, family=name)
-    return {
-        "name": name,
-        "global": _columns({fit.inverse_beta: fit for fit in reference.optima(name)}),
-        "ascent": _columns({fit.inverse_beta: fit for fit in ascent}),
-        "missed": [fit.inverse_beta for fit in ascent if not fit.is_global],
-        "alpha": _columns({fit.alpha or 1.0: fit for fit in dial}),
-        "jumps": [leap.jump for leap in leaps if leap.jump is not None],
-    }
+    return Family(
+        name=name,
+        optima=Columns.of({fit.inverse_beta: fit for fit in reference.optima(name)}),
+        ascent=Columns.of({fit.inverse_beta: fit for fit in ascent}),
+        missed=tuple(fit.inverse_beta for fit in ascent if not fit.is_global and fit.inverse_beta),
+        alpha=Columns.of({fit.alpha or 1.0: fit for fit in dial}),
+        jumps=tuple(leap.jump for leap in leaps if leap.jump is not None),
+    )
 
 
-def _columns(fits: Mapping[float | None, Fit]) -> dict[str, list[float]]:
-    """The measures along the setting, which is the column "at"."""
-    known = {setting: fit for setting, fit in fits.items() if setting is not None}
-    rows = [known[setting] for setting in sorted(known)]
-    return {
-        "at": sorted(known),
-        **{name: [getattr(fit, name) for fit in rows] for name in ("top_share", "coverage", "validity")},
-        "entropy": [float(np.log(fit.effective)) for fit in rows],
-    }
-
-
-def findings(results: Mapping[str, Any]) -> list[str]:
+def table(results: Results) -> Table:
     """Where the optimum of the reverse KL jumps, and where gradient ascent does not reach it."""
-    return [
-        f"{family['name'].capitalize()} bigrams: jumps of the reverse-KL optimum at 1/beta = "
-        f"{_listed(family['jumps'])}; ascent from the base misses the optimum at 1/beta = "
-        f"{_listed(family['missed'])}."
-        for family in results["families"]
-    ]
+    rows = [(f"{f.name} bigrams", _listed(f.jumps), _listed(f.missed)) for f in results.families]
+    return Table.of(("family", "the optimum jumps at 1/beta", "ascent misses it at 1/beta"), rows)
 
 
-def _listed(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.4g}" for value in values) or "(none)"
+def _listed(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.4g}" for value in values) or "none"
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Config, results: Results) -> Drawing:
     """A row a measure; for each family the reverse KL along 1/beta, and the dial from alpha to forward KL."""
-    results = record["results"]
-    families = results["families"]
+    families = results.families
     drawing, axes = theme.new(
         height=5.6,
         nrows=len(MEASURES),
@@ -94,49 +127,41 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     for row, (measure, words) in zip(axes, MEASURES.items(), strict=True):
         for index, family in enumerate(families):
             _along_strength(row[2 * index], family, measure)
-            _along_alpha(row[2 * index + 1], family, measure)
+            _along_alpha(row[2 * index + 1], family.alpha, measure)
         for ax in row:
-            ax.axhline(
-                results["target"][measure],
-                color=theme.GREY,
-                linewidth=0.8,
-                linestyle=(0, (1, 1)),
-                label=r"$p_*$ itself",
-            )
+            level = results.target[measure]
+            ax.axhline(level, color=theme.GREY, linewidth=0.8, linestyle=(0, (1, 1)), label=r"$p_*$ itself")
         row[0].set_ylabel(words)
     for index, family in enumerate(families):
         left, right = axes[-1][2 * index : 2 * index + 2]
         left.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL to $p_\beta$")
         left.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         left.minorticks_off()
-        left.set_xlim(family["global"]["at"][0] / 1.1, family["global"]["at"][-1] * 1.1)
-        right.set(
-            xlabel=r"$\alpha$ of $D_\alpha$ to $p_*$",
-            xlim=(-0.05, 1.08),
-            xticks=[0, 0.5, 1],
-            xticklabels=["0", ".5", "1"],
-        )
-        axes[0][2 * index].set_title(f"{family['name'].capitalize()} bigrams", loc="left")
+        left.set_xlim(family.optima.at[0] / 1.1, family.optima.at[-1] * 1.1)
+        right.set(xlabel=r"$\alpha$ of $D_\alpha$ to $p_*$", xlim=(-0.05, 1.08))
+        right.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        axes[0][2 * index].set_title(f"{family.name.capitalize()} bigrams", loc="left")
     seeds.legend(drawing, axes[0], 3)
     return drawing
 
 
-def _along_strength(ax: Axes, family: Mapping[str, Any], measure: str) -> None:
-    best, ascent = family["global"], family["ascent"]
+def _along_strength(ax: Axes, family: Family, measure: str) -> None:
+    best, values = family.optima, getattr(family.optima, measure)
     # No line is drawn through a jump.
-    cuts = np.searchsorted(best["at"], family["jumps"])
-    for number, part in enumerate(np.split(np.arange(len(best["at"])), cuts)):
-        x, y = np.array(best["at"])[part], np.array(best[measure])[part]
-        ax.plot(x, y, label="global optimum" if number == 0 else None, **_GLOBAL)
-    ax.plot(ascent["at"], ascent[measure], label="reached by ascent from the base", **_ASCENT)
-    for at in family["jumps"]:
+    cuts = np.searchsorted(best.at, family.jumps)
+    for number, part in enumerate(np.split(np.arange(len(best.at)), cuts)):
+        ax.plot(best.at[part], values[part], label="global optimum" if number == 0 else None, **_GLOBAL)
+    reached = getattr(family.ascent, measure)
+    ax.plot(family.ascent.at, reached, label="reached by ascent from the base", **_ASCENT)
+    for at in family.jumps:
         ax.axvline(at, color=theme.VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
 
 
-def _along_alpha(ax: Axes, family: Mapping[str, Any], measure: str) -> None:
-    alpha, values = family["alpha"]["at"], family["alpha"][measure]
-    ax.plot(alpha, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
-    ax.plot(alpha[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=r"forward KL ($\alpha = 1$)")
+def _along_alpha(ax: Axes, dial: Columns, measure: str) -> None:
+    values = getattr(dial, measure)
+    ax.plot(dial.at, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
+    words = r"forward KL ($\alpha = 1$)"
+    ax.plot(dial.at[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=words)
 
 
 FIGURE = Figure(
@@ -151,8 +176,11 @@ FIGURE = Figure(
         "the forward KL at alpha = 1. Dotted: p_* itself. Coverage is the mass of p_* on the words that the "
         "fit, among its valid words, says at least half as often as p_*. Every value is exact (A10)."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("collapse",),
 )

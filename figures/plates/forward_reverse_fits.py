@@ -1,23 +1,64 @@
 """Where a family that cannot hold a target's modes goes, by divergence (li2025choice, Fig. 1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from scipy.optimize import minimize
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.records import Records
 
 SAME = 1e-3
 """Optima whose mean and deviation both agree to this are one."""
 NARROWEST, WIDEST = 0.6, 8.0
 """Deviations of the family; the narrowest keeps every mass of these grids a positive float64."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The target's modes (weight, mean, deviation) on a grid, and the alphas of the fits."""
+
+    modes: tuple[tuple[float, float, float], ...] = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))
+    range: tuple[float, float] = (-10.0, 11.0)
+    points: int = 211
+    wide: float = 4.0
+    alpha: float = 0.5
+    alphas: tuple[float, float] = (0.05, 0.95)
+    alpha_points: int = 19
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """A normal law at a minimum of a divergence, and the mass that it gives each mode's region."""
+
+    value: float
+    mean: float
+    deviation: float
+    shares: Array
+    law: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The target on x; the best fit by divergence, all minima of reverse KL, and shares along alpha."""
+
+    x: Array
+    target: Array
+    target_shares: Array
+    fits: dict[str, Fit]
+    reverse_minima: tuple[Fit, ...]
+    alphas: Array
+    shares: Array
 
 
 def gaussian(x: np.ndarray, mean: Any, deviation: Any) -> np.ndarray:
@@ -62,43 +103,36 @@ def minima(
     return sorted(found)
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+def compute(config: Settings, records: Records) -> Results:
     """The best fits, the minima of reverse KL, and along alpha the mass that the fit leaves each mode."""
-    (left, right), (low, high) = config["range"], config["alphas"]
-    x = np.linspace(left, right, config["points"])
-    modes = sorted(config["modes"], key=lambda mode: mode[1])
+    x = np.linspace(*config.range, config.points)
+    modes = sorted(config.modes, key=lambda mode: mode[1])
+    means = [mean for _, mean, _ in modes]
     target = target_on(x, modes)
     # On every mode, and on all of them together.
-    starts = np.array([*((mean, deviation) for _, mean, deviation in modes), (target @ x, config["wide"])])
-    region = np.digitize(x, _valleys(x, target, [mean for _, mean, _ in modes]))
+    starts = np.array([*((mean, deviation) for _, mean, deviation in modes), (target @ x, config.wide)])
+    region = np.digitize(x, _valleys(x, target, means))
 
-    def fit(divergence: FDivergence) -> dict[str, Any]:
-        value, mean, deviation = minima(divergence, x, target, starts)[0]
-        law = gaussian(x, mean, deviation)
-        shares = np.bincount(region, weights=law, minlength=len(modes)).tolist()
-        return {"value": value, "mean": mean, "deviation": deviation, "shares": shares, "law": law.tolist()}
+    def fits(divergence: FDivergence) -> list[Fit]:
+        found = []
+        for value, mean, deviation in minima(divergence, x, target, starts):
+            law = gaussian(x, mean, deviation)
+            shares = np.bincount(region, weights=law, minlength=len(modes))
+            found.append(Fit(value=value, mean=mean, deviation=deviation, shares=shares, law=law))
+        return found
 
-    alphas = np.linspace(low, high, config["alpha_points"])
+    alphas = np.linspace(*config.alphas, config.alpha_points)
     family = (REVERSE_KL, *map(alpha_divergence, alphas), FORWARD_KL)
-    along = [fit(divergence) for divergence in family]
-    shown = {"reverse": REVERSE_KL, "alpha": alpha_divergence(config["alpha"]), "JS": JENSEN_SHANNON}
-    return {
-        "x": x.tolist(),
-        "target": target.tolist(),
-        "target_shares": np.bincount(region, weights=target).tolist(),
-        "fits": {name: fit(d) for name, d in {**shown, "forward": FORWARD_KL}.items()},
-        "reverse_minima": [
-            {
-                "value": value,
-                "mean": mean,
-                "deviation": deviation,
-                "law": gaussian(x, mean, deviation).tolist(),
-            }
-            for value, mean, deviation in minima(REVERSE_KL, x, target, starts)
-        ],
-        "alphas": [0.0, *alphas.tolist(), 1.0],
-        "along_alpha": [{key: line[key] for key in ("value", "deviation", "shares")} for line in along],
-    }
+    shown = {"reverse": REVERSE_KL, "alpha": alpha_divergence(config.alpha), "JS": JENSEN_SHANNON}
+    return Results(
+        x=x,
+        target=target,
+        target_shares=np.bincount(region, weights=target),
+        fits={name: fits(d)[0] for name, d in {**shown, "forward": FORWARD_KL}.items()},
+        reverse_minima=tuple(fits(REVERSE_KL)),
+        alphas=np.array([0.0, *alphas, 1.0]),
+        shares=np.array([fits(divergence)[0].shares for divergence in family]),
+    )
 
 
 def _valleys(x: np.ndarray, target: np.ndarray, means: Sequence[float]) -> list[float]:
@@ -107,56 +141,54 @@ def _valleys(x: np.ndarray, target: np.ndarray, means: Sequence[float]) -> list[
     return [float(x[part][target[part].argmin()]) for part in between]
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Which modes are kept by which divergence, and how many places ascent in reverse KL can end."""
-    kept = results["target_shares"]
-    words = ", ".join(
-        f"{min(np.divide(fit['shares'], kept)):.2g} ({name})" for name, fit in results["fits"].items()
-    )
-    shares = np.array([line["shares"] for line in results["along_alpha"]])
-    moved = np.abs(np.diff(shares, axis=0)).max(axis=1)
-    low, high = results["alphas"][moved.argmax() :][:2]
-    values = ", ".join(f"{line['value']:.3g}" for line in results["reverse_minima"])
-    return [
-        f"Of its mass, the mode that is kept worst retains this share: {words}.",
-        f"Along alpha the fit changes most between {low:.2g} and {high:.2g}, where a mode's mass moves by "
-        f"{moved.max():.2g}.",
-        f"The local minima of reverse KL have the values {values}.",
+def table(results: Results) -> Table:
+    """What the best fits leave to the mode that is kept worst; the other minima of reverse KL."""
+    head = ("divergence", "value at the best fit", "least share of a mode's mass kept")
+    best = [
+        (name, fit.value, float((fit.shares / results.target_shares).min()))
+        for name, fit in results.fits.items()
     ]
+    others = [
+        (f"reverse, minimum {number}", fit.value, float((fit.shares / results.target_shares).min()))
+        for number, fit in enumerate(results.reverse_minima[1:], 2)
+    ]
+    return Table.of(head, [*best, *others])
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Settings, results: Results) -> Drawing:
     """The target with the fits; then the mass on each mode along alpha, JS beside it."""
-    results = record["results"]
     drawing, (left, right) = theme.new(ncols=2, width_ratios=(1.25, 1), height=2.6)
-    x, alpha = results["x"], record["config"]["alpha"]
-    step = x[1] - x[0]
-    density = np.array(results["target"]) / step
-    left.fill_between(x, density, color=theme.GREY, alpha=0.3, linewidth=0, label="target")
-    words = {"reverse": "reverse KL", "alpha": rf"$\alpha = {alpha:g}$", "JS": "JS", "forward": "forward KL"}
-    for name, word in words.items():
-        look = {**theme.DIVERGENCES[name], "marker": ""}
-        left.plot(x, np.array(results["fits"][name]["law"]) / step, label=word, **look)
-    for number, line in enumerate(results["reverse_minima"][1:]):
-        label = "reverse KL, other minima" if number == 0 else None
-        left.plot(x, np.array(line["law"]) / step, ":", color=theme.PURPLE, linewidth=0.8, label=label)
-    highest = max(max(line["law"]) for line in results["reverse_minima"]) / step
-    left.set(xlabel="outcome $y$", ylabel="probability density", title="The best fits")
-    left.set(ylim=(0, 1.35 * highest))
-    left.legend(loc="upper center", ncol=3)
-    shares = np.array([line["shares"] for line in results["along_alpha"]])
+    _draw_fits(left, results, config.alpha)
     beside = 1.15
-    for index, (name, line) in enumerate(zip(_names(shares.shape[1]), ("-", "--", "-."), strict=False)):
-        color = (theme.BLUE, theme.ORANGE, theme.GREEN)[index]
-        (curve,) = right.plot(results["alphas"], shares[:, index], line, color=color, label=f"{name} mode")
-        right.axhline(results["target_shares"][index], linestyle=":", linewidth=0.8, color=curve.get_color())
-        right.plot(beside, results["fits"]["JS"]["shares"][index], "^", color=curve.get_color())
+    lines, colors = ("-", "--", "-."), (theme.BLUE, theme.ORANGE, theme.GREEN)
+    for index, name in enumerate(_names(len(results.target_shares))):
+        color = colors[index]
+        right.plot(results.alphas, results.shares[:, index], lines[index], color=color, label=f"{name} mode")
+        right.axhline(results.target_shares[index], linestyle=":", linewidth=0.8, color=color)
+        right.plot(beside, results.fits["JS"].shares[index], "^", color=color)
     ticks = (0, 0.25, 0.5, 0.75, 1, beside)
     right.set_xticks(ticks, ["0\nreverse", "0.25", "0.5", "0.75", "1\nforward", "JS"])
     right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
     right.set_title("Which modes are kept")
     right.legend(loc="upper right", bbox_to_anchor=(0.93, 1.0))
     return drawing
+
+
+def _draw_fits(axes: Axes, results: Results, alpha: float) -> None:
+    """Densities: the target, the best fit of each divergence, and the other minima of reverse KL."""
+    x, step = results.x, results.x[1] - results.x[0]
+    axes.fill_between(x, results.target / step, color=theme.GREY, alpha=0.3, linewidth=0, label="target")
+    words = {"reverse": "reverse KL", "alpha": rf"$\alpha = {alpha:g}$", "JS": "JS", "forward": "forward KL"}
+    for name, word in words.items():
+        look = {**theme.DIVERGENCES[name], "marker": ""}
+        axes.plot(x, results.fits[name].law / step, label=word, **look)
+    for number, fit in enumerate(results.reverse_minima[1:]):
+        label = "reverse KL, other minima" if number == 0 else None
+        axes.plot(x, fit.law / step, ":", color=theme.PURPLE, linewidth=0.8, label=label)
+    highest = max(fit.law.max() for fit in results.reverse_minima) / step
+    axes.set(xlabel="outcome $y$", ylabel="probability density", title="The best fits")
+    axes.set(ylim=(0, 1.35 * highest))
+    axes.legend(loc="upper center", ncol=3)
 
 
 def _names(count: int) -> tuple[str, ...]:
@@ -175,17 +207,10 @@ FIGURE = Figure(
         "are the target's own masses. All laws live on a grid; each fit is the best of descents from every "
         "mode and from all modes together."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={
-        "modes": ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8)),
-        "range": (-10.0, 11.0),
-        "points": 211,
-        "wide": 4.0,
-        "alpha": 0.5,
-        "alphas": (0.05, 0.95),
-        "alpha_points": 19,
-    },
-    quick={"points": 106, "alpha_points": 3},
+    table=table,
+    config=Settings(),
+    quick=Settings(points=106, alpha_points=3),
 )

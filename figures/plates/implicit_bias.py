@@ -1,7 +1,6 @@
 """What the gradient selects among valid outcomes: the plain one the richest, the natural one p_* (A2, A3)."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,120 +8,148 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from dph_theory import filtered, tilted, valid_mass
-from dph_theory.flows import integrate, orbit, plain_gradient, softmax, uniform_on_likeliest
+from dph_theory.flows import integrate, orbit, plain_gradient, softmax
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.records import Records
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 """Where the simplex has its corners: two valid outcomes below, the invalid one on top."""
-ROUNDING = 1e-12
-"""Below this, what a machine says of a difference is its own."""
-KINDS = {"plain": "-", "natural": "--"}
-"""The flows, and the lines that they are drawn with."""
+LINES = {"plain": "-", "natural": "--"}
+"""How the two flows are drawn."""
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The bases over three outcomes and how far their curves go; the base over four, and its times."""
+
+    bases: tuple[tuple[float, float, float], ...] = (
+        (0.06, 0.04, 0.9),
+        (0.12, 0.12, 0.76),
+        (0.1, 0.3, 0.6),
+        (0.4, 0.1, 0.5),
+        (0.03, 0.12, 0.85),
+    )
+    valid: tuple[bool, ...] = (True, True, False)
+    least_left: float = 1e-5
+    least_gain: float = 1e-6
+    most_gain: float = 14.0
+    long_base: tuple[float, ...] = (0.3, 0.2, 0.1, 0.4)
+    long_valid: tuple[bool, ...] = (True, True, True, False)
+    times: tuple[float, float] = (0.1, 1000.0)
+    points: int = 120
+    steps: int = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """From one base: the policies along both flows, (points, outcomes), and the filtered model."""
+
+    base: Array
+    plain: Array
+    natural: Array
+    filtered: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """Along a flow in time: the failure rate, and the shares of the valid mass, (valid outcomes, times)."""
+
+    failure: Array
+    shares: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The curves in the simplex, and both flows from the long base along times."""
+
+    simplex: tuple[Curves, ...]
+    times: Array
+    plain: Course
+    natural: Course
+
+    @property
+    def flows(self) -> dict[str, Course]:
+        """Both flows by name."""
+        return {"plain": self.plain, "natural": self.natural}
+
+
+def compute(config: Settings, records: Records) -> Results:
     """Both flows as curves in the simplex of three outcomes, and against time from a base of four."""
-    bases, valid = np.asarray(config["bases"]), np.asarray(config["valid"], dtype=bool)
-    left = np.geomspace(1.0, config["least_left"], config["points"])
-    gains = np.linspace(config["least_gain"], config["most_gain"], config["points"])
+    bases, valid = np.array(config.bases), np.array(config.valid)
+    left = np.geomspace(1.0, config.least_left, config.points)
+    gains = np.linspace(config.least_gain, config.most_gain, config.points)
     plain = orbit(bases[:, None, :], np.broadcast_to(valid, (len(bases), 1, 3)), left)
     natural = tilted(bases[:, None, :], valid, 1 / gains)
-    return {
-        "simplex": [
-            {"base": b.tolist(), "plain": p.T.tolist(), "natural": n.T.tolist(), "filtered": f.tolist()}
-            for b, p, n, f in zip(bases, plain, natural, filtered(bases, valid), strict=True)
-        ],
-        "in_time": _in_time(config),
-    }
-
-
-def _in_time(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Failure rates, and shares within the valid outcomes, along both flows."""
-    base, valid = np.asarray(config["long_base"]), np.asarray(config["long_valid"], dtype=bool)
-    start, end = config["times"]
-    times = np.geomspace(start, end, config["points"])
-    many, marks = (np.broadcast_to(row, (len(times), row.size)) for row in (base, valid))
-    flows = {
-        "plain": softmax(integrate(plain_gradient, many, marks, times, steps=config["steps"])),
+    ends = filtered(bases, valid)
+    base, marks = np.array(config.long_base), np.array(config.long_valid)
+    times = np.geomspace(*config.times, config.points)
+    many, flags = (np.broadcast_to(row, (len(times), row.size)) for row in (base, marks))
+    return Results(
+        simplex=tuple(
+            Curves(base=b, plain=p, natural=n, filtered=f)
+            for b, p, n, f in zip(bases, plain, natural, ends, strict=True)
+        ),
+        times=times,
+        plain=_course(softmax(integrate(plain_gradient, many, flags, times, steps=config.steps)), marks),
         # The natural gradient's policy at time t is the tilted model at beta = 1/t (theory A3).
-        "natural": tilted(base, valid, 1 / times),
-    }
-    return {
-        "times": times.tolist(),
-        "base": base.tolist(),
-        "valid": valid.tolist(),
-        "limit": uniform_on_likeliest(base[None], valid[None])[0].tolist(),
-        **{
-            name: {
-                # Summed on its own: 1 - q(Y1) would lose its digits.
-                "failure": valid_mass(policy, ~valid).tolist(),
-                "shares": filtered(policy, valid)[:, valid].T.tolist(),
-            }
-            for name, policy in flows.items()
-        },
-    }
+        natural=_course(tilted(base, marks, 1 / times), marks),
+    )
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Where both flows have come to at the last time."""
-    flows = results["in_time"]
-    plain, natural = (np.array(flows[name]["shares"]) for name in KINDS)
-    moved = max(np.ptp(natural, axis=1).max(), ROUNDING)
-    return [
-        f"At time {flows['times'][-1]:g} the plain gradient's failure rate is "
-        f"{flows['plain']['failure'][-1]:.2g}, and the likeliest valid answer's share of the valid mass has "
-        f"grown from {plain[:, 0].max():.0%} to {plain[:, -1].max():.0%}; the natural gradient moves no "
-        f"share by more than {moved:.1g}."
-    ]
+def _course(policy: np.ndarray, valid: np.ndarray) -> Course:
+    # The failure rate is summed on its own: 1 - q(Y1) would lose its digits.
+    return Course(failure=valid_mass(policy, ~valid), shares=filtered(policy, valid)[:, valid].T)
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def table(results: Results) -> Table:
+    """Where both flows have come to at the last time, from the base with three valid answers."""
+    head = ("gradient", "time", "failure rate", "share of the likeliest valid answer", "at the start")
+    rows = []
+    for name, flow in results.flows.items():
+        likeliest = flow.shares[flow.shares[:, 0].argmax()]
+        rows.append((name, results.times[-1], flow.failure[-1], likeliest[-1], likeliest[0]))
+    return Table.of(head, rows)
+
+
+def draw(config: Settings, results: Results) -> Drawing:
     """The simplex, then shares and failure rates against time."""
-    results = record["results"]
     drawing, (left, middle, right) = theme.new(ncols=3, width_ratios=(1.15, 1, 1))
-    _draw_simplex(left, results["simplex"])
-    flows = results["in_time"]
+    _draw_simplex(left, results.simplex)
     shades = (theme.BLUE, theme.GREEN, theme.ORANGE)
-    for kind, line in KINDS.items():
-        shares = flows[kind]["shares"]
-        for index, (share, shade) in enumerate(zip(shares, shades, strict=False)):
-            middle.plot(flows["times"], share, line, color=shade)
+    for kind, flow in results.flows.items():
+        for index, (share, shade) in enumerate(zip(flow.shares, shades, strict=False)):
+            middle.plot(results.times, share, LINES[kind], color=shade)
             if kind == "plain":
-                middle.annotate(
-                    rf"$y_{index + 1}$",
-                    (flows["times"][0], share[0]),
-                    xytext=(2, 3),
-                    textcoords="offset points",
-                    color=shade,
-                )
+                start = (results.times[0], share[0])
+                words = rf"$y_{index + 1}$"
+                middle.annotate(words, start, xytext=(2, 3), textcoords="offset points", color=shade)
         color = theme.VERMILLION if kind == "plain" else theme.BLACK
-        right.plot(flows["times"], flows[kind]["failure"], line, color=color, label=kind)
+        right.plot(results.times, flow.failure, LINES[kind], color=color, label=kind)
     middle.set(xscale="log", xlabel="time $t$", ylabel=r"share of valid mass $q(y\,|\,Y_1)$")
     middle.set(ylim=(0, 1), title="Shares of the valid answers")
-    middle.legend(handles=[Line2D([], [], ls=ls, color=theme.BLACK, label=n) for n, ls in KINDS.items()])
+    middle.legend(handles=[Line2D([], [], ls=ls, color=theme.BLACK, label=n) for n, ls in LINES.items()])
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"failure rate $1 - q(Y_1)$")
     right.set(ylim=(1e-6, 1.3), title="Failure rates")
     right.legend(loc="lower left")
     return drawing
 
 
-def _draw_simplex(axes: Axes, flows: list[Mapping[str, Any]]) -> None:
+def _draw_simplex(axes: Axes, flows: tuple[Curves, ...]) -> None:
     axes.fill(*CORNERS.T, facecolor="none", edgecolor=theme.GREY, linewidth=0.8)
     for index, flow in enumerate(flows):
-        plain, natural = (np.array(flow[kind]).T @ CORNERS for kind in KINDS)
-        first = index == 0
-        axes.plot(*plain.T, color=theme.VERMILLION, label="plain gradient" if first else None)
-        axes.plot(*natural.T, "--", color=theme.BLACK, label="natural gradient" if first else None)
-        axes.plot(
-            *np.array(flow["base"]) @ CORNERS, "o", color=theme.GREY, label="base $a$" if first else None
-        )
-        target = np.array(flow["filtered"]) @ CORNERS
-        axes.plot(*target, "D", color=theme.BLACK, label="filtered $p_*$" if first else None, clip_on=False)
-    words = (("$y_1$ valid", -0.06), ("$y_2$ valid", -0.06), ("invalid", 0.02))
-    for corner, (name, drop) in zip(CORNERS, words, strict=True):
+        # Each is explained once.
+        words = ("plain gradient", "natural gradient", "base $a$", "filtered $p_*$")
+        plain, natural, base, target = words if index == 0 else (None,) * 4
+        axes.plot(*(flow.plain @ CORNERS).T, color=theme.VERMILLION, label=plain)
+        axes.plot(*(flow.natural @ CORNERS).T, "--", color=theme.BLACK, label=natural)
+        axes.plot(*flow.base @ CORNERS, "o", color=theme.GREY, label=base)
+        axes.plot(*flow.filtered @ CORNERS, "D", color=theme.BLACK, label=target, clip_on=False)
+    places = (("$y_1$ valid", -0.06), ("$y_2$ valid", -0.06), ("invalid", 0.02))
+    for corner, (name, drop) in zip(CORNERS, places, strict=True):
         axes.text(corner[0], corner[1] + drop, name, ha="center", va="top" if drop < 0 else "bottom")
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -142,26 +169,10 @@ FIGURE = Figure(
         "failure rates of the same two runs. The left panel is exact; in the others the plain gradient's "
         "flow is integrated numerically (Runge-Kutta)."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={
-        "bases": (
-            (0.06, 0.04, 0.9),
-            (0.12, 0.12, 0.76),
-            (0.1, 0.3, 0.6),
-            (0.4, 0.1, 0.5),
-            (0.03, 0.12, 0.85),
-        ),
-        "valid": (1, 1, 0),
-        "least_left": 1e-5,
-        "least_gain": 1e-6,
-        "most_gain": 14.0,
-        "long_base": (0.3, 0.2, 0.1, 0.4),
-        "long_valid": (1, 1, 1, 0),
-        "times": (0.1, 1000.0),
-        "points": 120,
-        "steps": 4000,
-    },
-    quick={"points": 16, "steps": 1000},
+    table=table,
+    config=Settings(),
+    quick=Settings(points=16, steps=1000),
 )

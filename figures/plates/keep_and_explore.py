@@ -1,82 +1,101 @@
 """Keep and explore: what each method still solves of what the base solved, and what it solves anew."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure as Drawing
 
-from toy_lm.styles import read
 from toy_lm.styles.results import Split
 from toy_lm.styles.summary import scores
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.records import Records
 
-MEASURES = {"retention": "kept", "exploration": "newly solved"}
+WORDS = {"retention": "kept", "exploration": "newly solved"}
 SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Shares:
+    """Of the prompts that the base solves, the share kept; of the others, the share newly solved.
+
+    None where there are no such prompts.
+    """
+
+    retention: Means | None = None
+    exploration: Means | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many prompts the base solves and does not solve, averaged over seeds."""
+
+    retention: float
+    exploration: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """By split: how many prompts, and the shares by method."""
+
+    counts: dict[Split, Counts]
+    methods: dict[str, dict[Split, Shares]]
+
+
+def compute(config: Config, records: Records) -> Results:
     """The shares kept and newly solved by method and split, with intervals over seeds, and of how many."""
-    tiny = read(records["styles"])
+    tiny = records.styles
     score = {split: scores(tiny, split) for split in SPLITS}
     solved = {split: [base.on(split) for base in tiny.bases] for split in SPLITS}
-    return {
-        "seeds": len(tiny.bases),
-        "prompts": {
-            split: {
-                "retention": [end.base_solved for end in ends],
-                "exploration": [end.base_unsolved for end in ends],
-            }
+    labels = [label for label in tiny.ends("train") if label != "base"]
+    return Results(
+        counts={
+            split: Counts(
+                sum(end.base_solved for end in ends) / len(ends),
+                sum(end.base_unsolved for end in ends) / len(ends),
+            )
             for split, ends in solved.items()
         },
-        "methods": {
+        methods={
             label: {
-                split: {name: seeds.interval(getattr(score[split][label], name)) for name in MEASURES}
+                split: Shares(
+                    *(
+                        None if found is None else Means.of(found)
+                        for found in (score[split][label].retention, score[split][label].exploration)
+                    )
+                )
                 for split in SPLITS
             }
-            for label in tiny.ends("train")
-            if label != "base"
+            for label in labels
         },
-    }
+    )
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Who keeps and who explores the most, and whether one has to be traded for the other."""
-    said = []
-    for split, words in SPLITS.items():
-        shares = {
-            name: {
-                label: found[split][name]["mean"]
-                for label, found in results["methods"].items()
-                if found[split][name] is not None
-            }
-            for name in MEASURES
-        }
-        parts = []
-        for name, verb in MEASURES.items():
-            if shares[name]:
-                best = max(shares[name], key=shares[name].__getitem__)
-                least = min(shares[name], key=shares[name].__getitem__)
-                parts.append(
-                    f"{verb} most by {best} ({shares[name][best]:.3f}), least by {least} "
-                    f"({shares[name][least]:.3f})"
-                )
-        said.append(f"On {words}: {'; '.join(parts)}.")
-    return said
+def table(results: Results) -> Table:
+    """The shares of every method, means over seeds."""
+    head = ("method", *(f"{word}, {words}" for words in SPLITS.values() for word in WORDS.values()))
+    rows = [
+        (label, *(_mean(getattr(found[split], name)) for split in SPLITS for name in WORDS))
+        for label, found in results.methods.items()
+    ]
+    return Table.of(head, rows)
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def _mean(found: Means | None) -> float | None:
+    return None if found is None else float(found.mean)
+
+
+def draw(config: Config, results: Results) -> Drawing:
     """Left the share kept, right the share newly solved; a row a method."""
-    results = record["results"]
-    methods = results["methods"]
+    methods = results.methods
     drawing, axes = theme.new(height=1.2 + 0.21 * len(methods), ncols=2, sharey=True)
-    for ax, (measure, words) in zip(axes, MEASURES.items(), strict=True):
+    for ax, (measure, words) in zip(axes, WORDS.items(), strict=True):
         for row, (label, found) in enumerate(methods.items()):
-            for split, filled, shift in (("train", True, -0.16), ("held_out", False, 0.16)):
-                seeds.dot(ax, found[split][measure], row + shift, label, filled=filled)
-        counts = [sum(results["prompts"][split][measure]) / results["seeds"] for split in SPLITS]
+            for (split, shares), shift in zip(found.items(), (-0.16, 0.16), strict=True):
+                seeds.dot(ax, getattr(shares, measure), row + shift, label, filled=split == "train")
+        counts = [getattr(count, measure) for count in results.counts.values()]
         solved = "solved by the base" if measure == "retention" else "not solved by the base"
         ax.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
         ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts {solved}")
@@ -101,8 +120,11 @@ FIGURE = Figure(
         "open: held-out ones; means over seeds with 95% intervals. The titles count training and held-out "
         "prompts, averaged over seeds."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("styles",),
 )

@@ -1,19 +1,23 @@
 """Where training with a KL penalty ends: the three laws, and a real Llama trained by each form (E2, E3)."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
 
 from dph_theory import FORWARD_KL
 from dph_theory.laws import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
-from ..results.laws import FORMS, LAWS, runs
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.laws import FORMS, LAWS, LawRun
+from ..results.records import Records
 
 TASK = "selection-2"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -24,13 +28,83 @@ LOOKS: dict[str, dict[str, Any]] = {
 """The forms that are drawn, each with its law, which has its place in LAWS."""
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The base: the first token's probability, and that of ending valid after each; the betas."""
+
+    first: float = 0.5
+    valid_after: tuple[float, float] = (0.9, 0.1)
+    betas: tuple[float, float] = (0.015, 1.5)
+    points: int = 120
+    beta: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """A law with the form that obeys it: validity and P(first|valid) along betas, and the latter's limit."""
+
+    law: str
+    form: str
+    validity: Array
+    first_share: Array
+    limit: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A run at its end."""
+
+    form: str
+    beta: float
+    validity: float
+    first_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A form's runs at one beta: mean KL(run || law) by LAWS, in nats, and its own law's place there."""
+
+    form: str
+    runs: int
+    own: int
+    kl: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The laws along betas, the runs, and the matrix of their distances."""
+
+    betas: Array
+    laws: tuple[Law, ...]
+    points: tuple[Point, ...]
+    matrix: tuple[Row, ...]
+
+
+def compute(config: Settings, records: Records) -> Results:
     """The laws' validity and P(first|valid) by beta, the measured runs, and the mean KL(run || law)."""
-    first, then = config["first"], np.asarray(config["valid_after"])
+    betas = np.geomspace(*config.betas, config.points)
+    runs = records.laws.of("which_law", "limits", task=TASK)
+    at = [run for run in runs if run.experiment == "which_law" and run.beta == config.beta]
+    return Results(
+        betas=betas,
+        laws=_laws(config, betas),
+        points=tuple(
+            Point(form=run.form, beta=run.beta, validity=run.validity, first_share=run.first_share)
+            for run in runs
+            if run.form in LOOKS
+        ),
+        matrix=tuple(
+            _row([run for run in at if run.form == form])
+            for form in FORMS
+            if any(run.form == form for run in at)
+        ),
+    )
+
+
+def _laws(config: Settings, betas: np.ndarray) -> tuple[Law, ...]:
+    first, then = config.first, np.array(config.valid_after)
     base = [np.array([first, 1 - first]), np.stack([then, 1 - then], axis=-1)]
     valid = np.array([[1, 0], [1, 0]], dtype=bool)
-    low, high = config["betas"]
-    betas = np.geomspace(low, high, config["points"])
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in base]
     accepted = np.broadcast_to(valid, (betas.size, *valid.shape))
     curves = (
@@ -38,111 +112,78 @@ def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[st
         token_law(batch, accepted, betas),
         sequence_law(batch, accepted, betas),
     )
-    limits = (token_forward_limit, locally_filtered, filtered_law)
-    laws = [
-        {"law": law, "form": form, **_measured(curve), "limit": _measured(limit(base, valid))["first_share"]}
-        for law, form, curve, limit in zip(LAWS, LOOKS, curves, limits, strict=True)
+    limits = [
+        _measured(limit(base, valid)) for limit in (token_forward_limit, locally_filtered, filtered_law)
     ]
-    points = [
-        {name: run[name] for name in ("form", "beta", "seed", "validity", "first_share")}
-        for run in runs(records["laws"], "which_law", "limits", task=TASK)
-        if run["form"] in LOOKS
-    ]
-    at = runs(records["laws"], "which_law", task=TASK, beta=config["beta"])
-    rows = [(form, [run for run in at if run["form"] == form]) for form in FORMS]
-    matrix = [
-        {
-            "form": form,
-            "own": LAWS.index(found[0]["law"]),
-            "runs": len(found),
-            "kl": [float(np.mean([run[f"kl {law}"] for run in found])) for law in LAWS],
-        }
-        for form, found in rows
-        if found
-    ]
-    return {
-        "betas": betas.tolist(),
-        "laws": laws,
-        "points": points,
-        "matrix": {"beta": config["beta"], "rows": matrix},
-    }
+    found = []
+    for law, form, curve, (_, limit) in zip(LAWS, LOOKS, map(_measured, curves), limits, strict=True):
+        validity, share = curve
+        found.append(Law(law=law, form=form, validity=validity, first_share=share, limit=float(limit)))
+    return tuple(found)
 
 
-def _measured(law: list[np.ndarray]) -> dict[str, Any]:
+def _measured(law: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Validity and P(first|valid) of next-token tables."""
     mass = law[0] * law[1][..., 0]
     validity = mass.sum(axis=-1)
-    return {"validity": validity.tolist(), "first_share": (mass[..., 0] / validity).tolist()}
+    return validity, mass[..., 0] / validity
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """How often the nearest law is the one predicted, and how near it is."""
-    rows = results["matrix"]["rows"]
-    own = [row["kl"][row["own"]] for row in rows]
-    rivals = [min(kl for law, kl in enumerate(row["kl"]) if law != row["own"]) for row in rows]
-    nearest = sum(mine < other for mine, other in zip(own, rivals, strict=True))
-    return [
-        f"At beta {results['matrix']['beta']:g} the law predicted is the nearest for {nearest} of "
-        f"{len(rows)} forms: KL(run || law) is at most {max(own):.2g} nats, and at least "
-        f"{min(rivals):.2g} to a rival.",
+def _row(runs: Sequence[LawRun]) -> Row:
+    kl = np.mean([[run.kl[law] for law in LAWS] for run in runs], axis=0)
+    return Row(form=runs[0].form, runs=len(runs), own=LAWS.index(runs[0].law or ""), kl=kl)
+
+
+def table(results: Results) -> Table:
+    """Mean KL(run || law) by form, and whether the law predicted is the nearest."""
+    rows = [
+        (FORMS[row.form], float(row.runs), LAWS[row.own], LAWS[int(row.kl.argmin())], *map(float, row.kl))
+        for row in results.matrix
     ]
+    return Table.of(("form", "runs", "law predicted", "nearest", *(f"KL to {law}" for law in LAWS)), rows)
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Settings, results: Results) -> Drawing:
     """Validity against 1/beta; P(first|valid) against beta, with its limits; the matrix of KL(run || law)."""
-    results = record["results"]
     drawing, (left, middle, right) = theme.new(height=2.7, ncols=3, width_ratios=(1, 1, 1.1))
-    betas = np.asarray(results["betas"])
-    for law in results["laws"]:
-        how = LOOKS[law["form"]]
-        line = {"color": how["color"], "linestyle": how["linestyle"]}
-        left.plot(1 / betas, law["validity"], **line, label=f"{law['law']} (law)")
-        middle.plot(betas, law["first_share"], **line)
-        middle.plot(betas[0], law["limit"], marker=4, color=how["color"], markersize=5, clip_on=False)
+    betas = results.betas
+    for law in results.laws:
+        how = LOOKS[law.form]
+        color = how["color"]
+        line = {"color": color, "linestyle": how["linestyle"]}
+        left.plot(1 / betas, law.validity, **line, label=f"{law.law} (law)")
+        middle.plot(betas, law.first_share, **line)
+        end, below = (betas[0], law.limit), law.form == "k3"
+        middle.plot(*end, marker=4, color=color, markersize=5, clip_on=False)
         middle.annotate(
-            f"{law['limit']:.3g}",
-            (betas[0], law["limit"]),
-            (4, -11 if law["form"] == "k3" else 4),
-            textcoords="offset points",
-            color=how["color"],
+            f"{law.limit:.3g}", end, (4, -11 if below else 4), textcoords="offset points", color=color
         )
-        of = [point for point in results["points"] if point["form"] == law["form"]]
-        dots = {
-            "marker": how["marker"],
-            "color": how["color"],
-            "linestyle": "none",
-            "markerfacecolor": "white",
-        }
-        left.plot([1 / p["beta"] for p in of], [p["validity"] for p in of], label=FORMS[law["form"]], **dots)
-        middle.plot([p["beta"] for p in of], [p["first_share"] for p in of], **dots)
+        of = [point for point in results.points if point.form == law.form]
+        beta = np.array([point.beta for point in of])
+        dots = {"marker": how["marker"], "color": color, "linestyle": "none", "markerfacecolor": "white"}
+        left.plot(1 / beta, [point.validity for point in of], label=FORMS[law.form], **dots)
+        middle.plot(beta, [point.first_share for point in of], **dots)
     left.set(xscale="log", xlabel=r"$1/\beta$", ylabel="validity", title="Pass rate")
     middle.set(xscale="log", xlabel=r"$\beta$", ylabel="P(first | valid)", title="What is selected")
-    _matrix(right, results["matrix"])
+    _matrix(right, results.matrix)
+    right.set_title(rf"KL(run || law), $\beta = {config.beta:g}$")
     drawing.legend(loc="outside lower center", ncols=3)
     return drawing
 
 
-def _matrix(axes: Axes, matrix: Mapping[str, Any]) -> None:
+def _matrix(axes: Axes, rows: Sequence[Row]) -> None:
     """KL(run || law), darker where nearer; the law predicted in a frame."""
-    kl = np.array([row["kl"] for row in matrix["rows"]])
+    kl = np.array([row.kl for row in rows])
     axes.pcolormesh(np.log10(kl), cmap="Blues_r", vmin=-5, vmax=0.5)
     axes.invert_yaxis()
     for (row, law), value in np.ndenumerate(kl):
         color = "white" if value < 10**-2.5 else theme.BLACK
         axes.text(law + 0.5, row + 0.5, f"{value:.1g}", ha="center", va="center", fontsize=7, color=color)
-    for row, entry in enumerate(matrix["rows"]):
-        axes.add_patch(_frame(entry["own"], row))
+    frame = {"fill": False, "edgecolor": theme.VERMILLION, "linewidth": 1.4}
+    for number, row in enumerate(rows):
+        axes.add_patch(Rectangle((row.own + 0.03, number + 0.03), 0.94, 0.94, **frame))
     axes.set_xticks(np.arange(len(LAWS)) + 0.5, [law.replace(" ", "\n", 2) for law in LAWS])
-    axes.set_yticks(np.arange(len(kl)) + 0.5, [_lines(FORMS[row["form"]]) for row in matrix["rows"]])
-    axes.set_title(rf"KL(run || law), $\beta = {matrix['beta']:g}$")
-
-
-def _frame(law: int, row: int) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(
-        (law + 0.03, row + 0.03), 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4
-    )
+    axes.set_yticks(np.arange(len(kl)) + 0.5, [_lines(FORMS[row.form]) for row in rows])
 
 
 def _lines(words: str) -> str:
@@ -164,10 +205,11 @@ FIGURE = Figure(
         "the locally filtered model, the filtered model. Right: mean KL(run || law) in nats over the seeds; "
         "the framed law is the one predicted of the form."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={"first": 0.5, "valid_after": (0.9, 0.1), "betas": (0.015, 1.5), "points": 120, "beta": 0.2},
-    quick={"points": 20},
+    table=table,
+    config=Settings(),
+    quick=Settings(points=20),
     needs=("laws",),
 )

@@ -1,89 +1,122 @@
 """KL control: its pass rate by beta, the least KL that a pass rate costs, and policies above it (A5, A8)."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory import excess_kl, kappa, mu_from_beta, valid_mass
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.records import Records
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """Base rates of the curves; the base of the random policies, which a Dirichlet law draws."""
+
+    betas: tuple[float, float] = (0.05, 10.0)
+    points: int = 200
+    base_rates: tuple[float, ...] = (0.01, 0.1, 0.25, 0.5)
+    highest_mu: float = 0.999
+    base: tuple[float, ...] = (0.05, 0.1, 0.1, 0.05, 0.2, 0.15, 0.25, 0.1)
+    valid: tuple[bool, ...] = (True, True, True, False, False, False, False, False)
+    policies: int = 400
+    concentration: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Of one base rate: the pass rate by beta, and the least KL along a grid of pass rates."""
+
+    base_rate: float
+    mu: Array
+    grid: Array
+    kappa: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policies:
+    """Pass rate, KL to the base and excess KL of each policy."""
+
+    mu: Array
+    kl: Array
+    excess: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The curves along betas; the frontier at the base rate of the random policies, and these."""
+
+    betas: Array
+    curves: tuple[Curve, ...]
+    base_rate: float
+    frontier_mu: Array
+    frontier_kl: Array
+    policies: Policies
+
+
+def compute(config: Settings, records: Records) -> Results:
     """mu(beta) and kappa(mu) by base rate, and random policies against the frontier of theory A8."""
-    low, high = config["betas"]
-    betas = np.geomspace(low, high, config["points"])
-    rates = np.asarray(config["base_rates"])
+    betas, rates = np.geomspace(*config.betas, config.points), np.array(config.base_rates)
     mu = mu_from_beta(rates[:, None], betas)
-    grid = [np.linspace(rate, config["highest_mu"], config["points"]) for rate in rates]
-    base, valid = np.asarray(config["base"]), np.asarray(config["valid"], dtype=bool)
-    rng = np.random.default_rng(config["seed"])
-    policies = rng.dirichlet(np.full(base.size, config["concentration"]), size=config["policies"])
+    grids = [np.linspace(rate, config.highest_mu, config.points) for rate in rates]
+    base, valid = np.array(config.base), np.array(config.valid)
+    rng = np.random.default_rng(config.seed)
+    policies = rng.dirichlet(np.full(base.size, config.concentration), size=config.policies)
     parts = excess_kl(policies, base, valid)
     rate = float(valid_mass(base, valid))
-    frontier = np.linspace(1 - config["highest_mu"], config["highest_mu"], config["points"])
-    return {
-        "betas": betas.tolist(),
-        "curves": [
-            {"base_rate": float(r), "mu": m.tolist(), "grid": g.tolist(), "kappa": kappa(g, r).tolist()}
-            for r, m, g in zip(rates, mu, grid, strict=True)
-        ],
-        "frontier": {"base_rate": rate, "mu": frontier.tolist(), "kl": kappa(frontier, rate).tolist()},
-        "policies": {
-            "mu": valid_mass(policies, valid).tolist(),
-            "kl": parts.total.tolist(),
-            "excess": parts.excess.tolist(),
-        },
-    }
+    frontier = np.linspace(1 - config.highest_mu, config.highest_mu, config.points)
+    return Results(
+        betas=betas,
+        curves=tuple(
+            Curve(base_rate=float(r), mu=m, grid=g, kappa=kappa(g, r))
+            for r, m, g in zip(rates, mu, grids, strict=True)
+        ),
+        base_rate=rate,
+        frontier_mu=frontier,
+        frontier_kl=kappa(frontier, rate),
+        policies=Policies(mu=valid_mass(policies, valid), kl=parts.total, excess=parts.excess),
+    )
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
+def table(results: Results) -> Table:
     """How far the random policies stay above the frontier."""
-    excess = np.asarray(results["policies"]["excess"])
-    return [
-        f"The excess KL of {excess.size} random policies is at least {excess.min():.2g} nats, "
-        f"{np.median(excess):.2g} in the median."
-    ]
+    excess = results.policies.excess
+    row = (float(excess.size), excess.min(), float(np.median(excess)))
+    return Table.of(("random policies", "least excess KL", "median excess KL"), [row])
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Settings, results: Results) -> Drawing:
     """Three panels: mu against beta, kappa against mu, random policies above the frontier."""
-    results = record["results"]
     drawing, (left, middle, right) = theme.new(ncols=3)
     lines = ("-", "--", "-.", ":")
-    for curve, line in zip(results["curves"], lines, strict=False):
-        name = f"$A_1 = {curve['base_rate']:g}$"
-        (drawn,) = left.plot(results["betas"], curve["mu"], line)
-        end, color = (results["betas"][-1], curve["mu"][-1]), drawn.get_color()
+    for curve, line in zip(results.curves, lines, strict=False):
+        name = f"$A_1 = {curve.base_rate:g}$"
+        (drawn,) = left.plot(results.betas, curve.mu, line)
+        end, color = (results.betas[-1], curve.mu[-1]), drawn.get_color()
         left.annotate(name, end, (0, -3), textcoords="offset points", ha="right", va="top", color=color)
-        middle.plot(curve["grid"], curve["kappa"], line, color=color)
-        end = (curve["grid"][-1], curve["kappa"][-1])
+        middle.plot(curve.grid, curve.kappa, line, color=color)
+        end = (curve.grid[-1], curve.kappa[-1])
         middle.annotate(name, end, (3, 0), textcoords="offset points", va="center", color=color)
     left.set(xscale="log", xlabel=r"$\beta$", ylabel=r"pass rate $\mu(\beta)$", title=r"Pass rate by $\beta$")
     left.set(ylim=(-0.1, 1.05))
     middle.set(xlabel=r"pass rate $\mu$", ylabel=r"$\kappa(\mu) = \mathrm{kl}(\mu\,\|\,A_1)$ in nats")
     middle.set_title("What a pass rate costs at least")
-    policies, frontier = results["policies"], results["frontier"]
-    right.scatter(policies["mu"], policies["kl"], s=3, color=theme.GREY, alpha=0.5)
-    for line, part in (("-", 1), ("--", -1)):
-        kept = [(m, kl) for m, kl in _pairs(frontier) if part * (m - frontier["base_rate"]) >= 0]
-        right.plot(*zip(*kept, strict=True), line, color=theme.BLUE)
-    top = 1.2 * max(policies["kl"])
+    policies, mu = results.policies, results.frontier_mu
+    right.scatter(policies.mu, policies.kl, s=3, color=theme.GREY, alpha=0.5)
+    for line, part in (("-", mu >= results.base_rate), ("--", mu <= results.base_rate)):
+        right.plot(mu[part], results.frontier_kl[part], line, color=theme.BLUE)
     right.text(0.02, 0.99, r"random policies $\pi$", transform=right.transAxes, va="top", color=theme.GREY)
     right.text(
         0.99, 0.16, "tilted\nmodels $p_\\beta$", transform=right.transAxes, ha="right", color=theme.BLUE
     )
-    right.set(xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats", ylim=(0, top))
-    right.set_title("The frontier")
+    right.set(xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats")
+    right.set(ylim=(0, 1.2 * policies.kl.max()), title="The frontier")
     return drawing
-
-
-def _pairs(frontier: Mapping[str, Any]) -> list[tuple[float, float]]:
-    return list(zip(frontier["mu"], frontier["kl"], strict=True))
 
 
 FIGURE = Figure(
@@ -98,18 +131,10 @@ FIGURE = Figure(
         "the curve is its excess KL: the diversity it lost beyond what its pass rate had to cost (A8). All "
         "values are exact."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={
-        "betas": (0.05, 10.0),
-        "points": 200,
-        "base_rates": (0.01, 0.1, 0.25, 0.5),
-        "highest_mu": 0.999,
-        "base": (0.05, 0.1, 0.1, 0.05, 0.2, 0.15, 0.25, 0.1),
-        "valid": (1, 1, 1, 0, 0, 0, 0, 0),
-        "policies": 400,
-        "concentration": 1.0,
-    },
-    quick={"points": 20, "policies": 20},
+    table=table,
+    config=Settings(),
+    quick=Settings(points=20, policies=20),
 )

@@ -1,19 +1,20 @@
 """Pass@k against k: strategies that prompt types share, exactly, and the tiny transformer over seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
-from toy_lm import strategies, styles
-from toy_lm.strategies.config import Config
-from toy_lm.strategies.results import Results
+from toy_lm.strategies.results import Results as Exact
 from toy_lm.styles.results import Split
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.records import Records
 
 ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
 RKL = "reverse KL on all prompts"
@@ -22,73 +23,93 @@ TICKS = (1, 4, 16, 64, 256)
 SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Strategies:
+    """Exact Pass@k by method, anchors having one strength."""
+
+    strength: float
+    k: tuple[int, ...]
+    curves: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer:
+    """Pass@k over seeds by split and method."""
+
+    k: tuple[int, ...]
+    curves: dict[Split, dict[str, Means]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """Strategies at the comparison's strength and where the direction matters most; the transformer."""
+
+    strategies: tuple[Strategies, ...]
+    styles: Transformer
+
+
+def compute(config: Config, records: Records) -> Results:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
-    tiny = styles.read(records["styles"])
+    tiny, (run, exact) = records.styles, records.strategies
     named = {run.label: run.name for run in tiny.of_group("main") if run.name in STYLES} | {"base": "base"}
-    return {
-        "strategies": list(_strategies(*strategies.read(records["strategies"]))),
-        "styles": {
-            "k": tiny.k,
-            "seeds": len(tiny.bases),
-            "curves": {
-                split: {
-                    named[label]: seeds.over_seeds([end.pass_at_k for end in ends], probability_interval)
-                    for label, ends in tiny.ends(split).items()
-                    if label in named
-                }
-                for split in SPLITS
-            },
-        },
+    curves = {
+        split: {
+            named[label]: seeds.over_seeds([end.pass_at_k for end in ends], probability_interval)
+            for label, ends in tiny.ends(split).items()
+            if label in named
+        }
+        for split in SPLITS
     }
+    return Results(
+        strategies=tuple(_strategies(run.strength, exact)),
+        styles=Transformer(k=tiny.k, curves=curves),
+    )
 
 
-def _strategies(config: Config, exact: Results) -> Iterator[dict[str, Any]]:
+def _strategies(strength: float, exact: Exact) -> Iterator[Strategies]:
     """The strategies model's curves at the comparison's strength, and where the direction matters most."""
     named = {method.name: method.pass_at_draws for method in exact.methods}
     alone = {"base": exact.base.pass_at_draws, "GRPO": named["GRPO"]}
     weak = exact.weak
-    for strength, found in ((config.strength, named), (weak.strength, weak.pass_at_draws)):
+    for at, found in ((strength, named), (weak.strength, weak.pass_at_draws)):
         anchored = {name: found[name] for name in ON_D_PEF}
         # RKL is the reverse KL on all prompts, which is recorded at the comparison's strength only.
         everywhere = {"RKL": found[RKL]} if RKL in found else {}
-        yield {"strength": strength, "k": exact.draws, "curves": {**alone, **everywhere, **anchored}}
+        yield Strategies(strength=at, k=exact.draws, curves={**alone, **everywhere, **anchored})
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
+def table(results: Results) -> Table:
     """From which k on the base solves more than a method that it was trained into."""
-    tiny, exact = results["styles"], results["strategies"][0]
-    curves = {split: {n: f["mean"] for n, f in tiny["curves"][split].items()} for split in SPLITS}
-    crossings = {
-        f"Strategies, strength {exact['strength']:g}": _crossings(exact["k"], exact["curves"]),
-        **{f"Tiny transformer, {SPLITS[split]}": _crossings(tiny["k"], curves[split]) for split in SPLITS},
+    exact, tiny = results.strategies[0], results.styles
+    found = {f"strategies, strength {exact.strength:g}": _crossings(exact.k, exact.curves)}
+    for split, words in SPLITS.items():
+        means = {name: curve.mean for name, curve in tiny.curves[split].items()}
+        found[f"tiny transformer, {words}"] = _crossings(tiny.k, means)
+    rows = [(where, name, float(k) if k else None) for where, of in found.items() for name, k in of.items()]
+    return Table.of(("model", "method", "Pass@k is below the base's from k on"), rows)
+
+
+def _crossings(
+    ks: Sequence[int], curves: Mapping[str, Sequence[float] | np.ndarray]
+) -> dict[str, int | None]:
+    base = curves["base"]
+    return {
+        name: next((k for k, value, bar in zip(ks, values, base, strict=True) if value < bar), None)
+        for name, values in curves.items()
+        if name != "base"
     }
-    return [
-        *(f"{where}: Pass@k is below the base's with {who}." for where, who in crossings.items()),
-    ]
 
 
-def _crossings(ks: Sequence[int], curves: Mapping[str, Sequence[float]]) -> str:
-    base, parts = curves["base"], []
-    for name, values in curves.items():
-        below = [k for k, value, bar in zip(ks, values, base, strict=True) if value < bar]
-        if name != "base":
-            parts.append(f"{name} {f'from k = {below[0]}' if below else 'at no k'}")
-    return ", ".join(parts)
-
-
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Config, results: Results) -> Drawing:
     """Four panels with one legend: strategies at two strengths, training prompts, held-out prompts."""
-    results = record["results"]
-    tiny = results["styles"]
     drawing, axes = theme.new(height=4.9, nrows=2, ncols=2)
-    for ax, exact in zip(axes[0], results["strategies"], strict=True):
-        for name, values in exact["curves"].items():
-            seeds.curve(ax, exact["k"], {"mean": values, "low": None}, name)
-        ax.set_title(rf"Strategies, $\eta f''(1) = {exact['strength']:.3g}$")
+    for ax, exact in zip(axes[0], results.strategies, strict=True):
+        for name, values in exact.curves.items():
+            seeds.curve(ax, exact.k, Means(np.array(values)), name)
+        ax.set_title(rf"Strategies, $\eta f''(1) = {exact.strength:.3g}$")
     for ax, (split, words) in zip(axes[1], SPLITS.items(), strict=True):
-        for name, found in tiny["curves"][split].items():
-            seeds.curve(ax, tiny["k"], found, name)
+        for name, found in results.styles.curves[split].items():
+            seeds.curve(ax, results.styles.k, found, name)
         ax.set_title(f"Tiny transformer, {words}")
     for ax in axes.flat:
         ax.set_xscale("log", base=2)
@@ -112,8 +133,11 @@ FIGURE = Figure(
         "enumeration, on its training prompts and on others; anchors of strength 0.3, GRPO's as published, "
         "DAPO none; means over seeds with 95% intervals."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("strategies", "styles"),
 )

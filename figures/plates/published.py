@@ -1,9 +1,8 @@
 """The published numbers beside those of the tiny transformer: other models, perhaps the same pattern."""
 
 import csv
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,12 +10,14 @@ from matplotlib.figure import Figure as Drawing
 from scipy.stats import spearmanr
 
 from dph_theory.intervals import probability_interval
-from toy_lm.styles import read
-from toy_lm.styles.results import Results, Split
+from toy_lm.styles.results import Results as Tiny
+from toy_lm.styles.results import Split
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.records import Records
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "published.csv"
 """benchmark, measure, method, percent, source (a paper key)."""
@@ -31,40 +32,58 @@ SHADE = "#f0f0f0"
 """Behind what is published, so that nobody takes it for ours."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """In percent, by method: what is published, what was measured at ks, and the changes against the base.
+
+    The changes stand under benchmark and measure, and under the splits of the tiny transformer.
+    """
+
+    published: dict[str, dict[str, dict[str, float]]]
+    k: tuple[int, ...]
+    curves: dict[str, Means]
+    published_changes: dict[str, dict[str, Means]]
+    changes: dict[Split, dict[str, Means]]
+
+
 def published() -> dict[str, dict[str, dict[str, float]]]:
     """The published percentages by benchmark, measure and method."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     with PUBLISHED.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            measures = found.setdefault(row["benchmark"], {})
-            measures.setdefault(row["measure"], {})[row["method"]] = float(row["percent"])
+        for benchmark, measure, method, percent, _ in list(csv.reader(file))[1:]:
+            found.setdefault(benchmark, {}).setdefault(measure, {})[method] = float(percent)
     return found
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+def compute(config: Config, records: Records) -> Results:
     """Both sets of numbers in percent, and by how much training changed them."""
-    table, tiny = published(), read(records["styles"])
+    tables, tiny = published(), records.styles
     ks = [k for k in KS if k in tiny.k]
     solved = {split: _solved(tiny, split, ks) for split in SPLITS}
-    changes: dict[str, dict[str, Any]] = {}
-    for benchmark, measure in LAST.items():
-        row = table[benchmark][measure]
-        changes[f"{benchmark}, {measure}"] = {name: row[name] - row["base"] for name in METHODS}
-    for split, percents in solved.items():
-        gains = {name: (values - percents["base"])[:, -1] for name, values in percents.items()}
-        changes[split] = {name: seeds.over_seeds(gain) for name, gain in gains.items() if name != "base"}
-    curves = {name: _percent(values) for name, values in solved["train"].items()}
-    measured = {"k": ks, "seeds": len(tiny.bases), "curves": curves}
-    return {"published": table, "measured": measured, "changes": changes}
+    last = {f"{name}, {measure}": tables[name][measure] for name, measure in LAST.items()}
+    return Results(
+        published=tables,
+        k=tuple(ks),
+        curves={
+            name: seeds.over_seeds(values / 100, probability_interval).scaled(100)
+            for name, values in solved["train"].items()
+        },
+        published_changes={
+            words: {name: Means(np.array(row[name] - row["base"])) for name in METHODS}
+            for words, row in last.items()
+        },
+        changes={
+            split: {
+                name: seeds.over_seeds((values - percents["base"])[:, -1])
+                for name, values in percents.items()
+                if name != "base"
+            }
+            for split, percents in solved.items()
+        },
+    )
 
 
-def _percent(values: np.ndarray) -> dict[str, Any]:
-    """Means of percentages over seeds, with intervals inside [0, 100]."""
-    found = seeds.over_seeds(values / 100, probability_interval)
-    return {name: [None if p is None else 100 * p for p in bound] for name, bound in found.items()}
-
-
-def _solved(tiny: Results, split: Split, ks: list[int]) -> dict[str, np.ndarray]:
+def _solved(tiny: Tiny, split: Split, ks: list[int]) -> dict[str, np.ndarray]:
     """Pass@k in percent by method, (seeds, ks), every seed after its own base's."""
     ends = {"base": {base.seed: base.on(split) for base in tiny.bases}}
     for run in tiny.of_group("main"):
@@ -76,60 +95,49 @@ def _solved(tiny: Results, split: Split, ks: list[int]) -> dict[str, np.ndarray]
     }
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Whether the methods come in the same order there and here."""
-    bird = results["changes"][f"Bird, {LAST['Bird']}"]
-    said = []
+def table(results: Results) -> Table:
+    """Whether the methods come in the same order on Bird and here: rank correlations of the changes."""
+    bird = next(iter(results.published_changes.values()))
+    rows = []
     for split, words in SPLITS.items():
-        change = {name: _mean(found) for name, found in results["changes"][split].items()}
+        change = {name: float(found.mean) for name, found in results.changes[split].items()}
         if len(change) > 2:
-            rank = spearmanr([bird[name] for name in change], list(change.values()))
-            said.append(
-                f"Over {len(change)} methods the rank correlation of the changes of Pass@16 between Bird and "
-                f"the tiny transformer's {words} is {rank.statistic:.2f} (p = {rank.pvalue:.2f})."
-            )
-    return said
+            rank = spearmanr([bird[name].mean for name in change], list(change.values()))
+            rows.append((words, float(len(change)), float(rank.statistic), float(rank.pvalue)))
+    return Table.of(("prompts", "methods", "rank correlation with Bird", "p"), rows)
 
 
-def _mean(change: Any) -> float:
-    return float(change["mean"] if isinstance(change, Mapping) else change)
-
-
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Config, results: Results) -> Drawing:
     """Published curves, our curves, and the changes of both, what is published on a shaded ground."""
-    results = record["results"]
     drawing, (left, middle, right) = theme.new(height=3.1, ncols=3, width_ratios=(1, 1, 1.3))
-    bird, measured = results["published"]["Bird"], results["measured"]
+    bird = results.published["Bird"]
     for name in ("base", *METHODS):
-        known = {"mean": [bird[measure][name] for measure in ON_BIRD], "low": None}
+        known = Means(np.array([bird[measure][name] for measure in ON_BIRD]))
         seeds.curve(left, range(len(ON_BIRD)), known, name)
-    for name, found in measured["curves"].items():
-        seeds.curve(middle, range(len(measured["k"])), found, name)
+    for name, found in results.curves.items():
+        seeds.curve(middle, range(len(results.k)), found, name)
     left.set_xticks(range(len(ON_BIRD)), ON_BIRD)
-    middle.set_xticks(range(len(measured["k"])), [f"Pass@{k}" for k in measured["k"]])
+    middle.set_xticks(range(len(results.k)), [f"Pass@{k}" for k in results.k])
     left.set(facecolor=SHADE, ylabel="solved, in %", title="Published:\nlarge model, Bird")
     middle.set(ylabel="solved, in %", title="Measured here:\ntiny transformer")
     for axes in (left, middle):
         axes.margins(x=0.12)
-    _draw_changes(right, results["changes"])
+    _draw_changes(right, results)
     seeds.legend(drawing, (left, middle), 6)
     return drawing
 
 
-def _draw_changes(axes: Axes, changes: Mapping[str, Mapping[str, Any]]) -> None:
-    """A row for each benchmark, its methods below one another."""
-    words = []
-    ours_in_words = {f"{split}": f"tiny transformer,\n{name}" for split, name in SPLITS.items()}
-    for row, (where, of) in enumerate(changes.items()):
-        ours = where in ours_in_words
-        words.append(ours_in_words.get(where, where.replace(", ", ",\n")))
-        if not ours:
+def _draw_changes(axes: Axes, results: Results) -> None:
+    """A row for each benchmark, its methods below one another; what is published on a shaded ground."""
+    theirs = {where.replace(", ", ",\n"): of for where, of in results.published_changes.items()}
+    ours = {f"tiny transformer,\n{SPLITS[split]}": of for split, of in results.changes.items()}
+    for row, of in enumerate((theirs | ours).values()):
+        if row < len(theirs):
             axes.axhspan(row - 0.5, row + 0.5, color=SHADE, linewidth=0, zorder=0)
         for name, change in of.items():
-            at = row + (METHODS.index(name) - (len(METHODS) - 1) / 2) * 0.16
-            known = change if ours else {"mean": change, "low": None, "high": None}
-            seeds.dot(axes, known, at, name)
+            seeds.dot(axes, change, row + (METHODS.index(name) - (len(METHODS) - 1) / 2) * 0.16, name)
     axes.axvline(0, color=theme.GREY, linewidth=0.8, linestyle=":")
+    words = [*theirs, *ours]
     axes.set_yticks(range(len(words)), words, fontsize=6.5)
     axes.set(ylim=(len(words) - 0.5, -0.5), xlabel="points against the base")
     axes.set_title("Change by training:\nPass@16, or average")
@@ -147,8 +155,11 @@ FIGURE = Figure(
         " ours Pass@1. The paper's divergences to the base have its published coefficients; ours have eta "
         "f''(1) = 0.3, eta the coefficient and f the divergence's generator."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("styles",),
 )

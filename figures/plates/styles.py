@@ -1,59 +1,66 @@
 """Styles over 32 samples: which of the base's five ways to answer each method keeps."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from toy_lm.styles import read
 from toy_lm.styles.results import Split
 from toy_lm.styles.summary import scores
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.records import Records
 
 COLUMNS = 5
 SPLIT: Split = "train"
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Styles:
+    """How many of 32 samples have each style, from the most used on; how many styles they have."""
+
+    histogram: Means
+    distinct: Means
+
+
+@dataclass(frozen=True)
+class Results:
+    """The styles by method, the base's among them."""
+
+    methods: dict[str, Styles]
+
+
+def compute(config: Config, records: Records) -> Results:
     """By method: how many of 32 samples have each style, and how many styles a prompt's samples have."""
-    tiny = read(records["styles"])
+    tiny = records.styles
     score = scores(tiny, SPLIT)
-    return {
-        "seeds": len(tiny.bases),
-        "methods": {
-            label: {
-                "histogram": seeds.over_seeds([_ranked(end.style_histogram) for end in ends]),
-                "distinct": seeds.interval(score[label].distinct_styles),
-            }
-            for label, ends in tiny.ends(SPLIT).items()
-        },
+    # By rank: training may favour another style from every base.
+    ranked = {
+        label: [sorted(end.style_histogram, reverse=True) for end in ends]
+        for label, ends in tiny.ends(SPLIT).items()
     }
+    return Results(
+        {
+            label: Styles(histogram=seeds.over_seeds(rows), distinct=Means.of(score[label].distinct_styles))
+            for label, rows in ranked.items()
+        }
+    )
 
 
-def _ranked(histogram: Sequence[float]) -> list[float]:
-    """From the most to the least used: training may favour another style from every base."""
-    return sorted(histogram, reverse=True)
+def table(results: Results) -> Table:
+    """Distinct styles in 32 samples by method, means over seeds."""
+    rows = [(label, float(found.distinct.mean)) for label, found in results.methods.items()]
+    return Table.of(("method", "distinct styles in 32 samples"), rows)
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Who keeps the most and the fewest styles on a prompt."""
-    kept = {label: found["distinct"]["mean"] for label, found in results["methods"].items()}
-    base = kept.pop("base")
-    most, fewest = (choose(kept, key=kept.__getitem__) for choose in (max, min))
-    return [
-        f"32 samples on a training prompt have {base:.2f} distinct styles with the base; after training from "
-        f"{kept[fewest]:.2f} ({fewest}) to {kept[most]:.2f} ({most})."
-    ]
-
-
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Config, results: Results) -> Drawing:
     """Left: a histogram a method, the base's outlined over it; right: distinct styles."""
-    methods: Mapping[str, Any] = record["results"]["methods"]
+    methods = results.methods
     trained = [label for label in methods if label != "base"]
     columns = min(COLUMNS, len(trained))
     rows = -(-len(trained) // columns)
@@ -74,39 +81,38 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     return drawing
 
 
-def _histograms(panels: Sequence[Axes], methods: Mapping[str, Any], columns: int) -> None:
-    top = max(_top(found["histogram"]) for found in methods.values())
+def _histograms(panels: Sequence[Axes], methods: Mapping[str, Styles], columns: int) -> None:
+    top = max(_top(found.histogram) for found in methods.values())
     trained = [label for label in methods if label != "base"]
     for number, (ax, label) in enumerate(zip(panels, trained, strict=True)):
         if number:
             ax.sharex(panels[0])
             ax.sharey(panels[0])
-        _histogram(ax, methods["base"]["histogram"]["mean"], methods[label]["histogram"], label)
+        _histogram(ax, methods["base"].histogram.mean, methods[label].histogram, label)
         ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= len(panels))
     panels[0].set(ylim=(0, 1.05 * top), ylabel="of 32 samples")
     panels[-1 - (len(panels) - 1) % columns].set_xlabel("style by rank")
 
 
-def _top(histogram: Mapping[str, Any]) -> float:
-    return max(h for name in ("mean", "high") for h in histogram[name] if h is not None)
+def _top(histogram: Means) -> float:
+    return float(np.max(histogram.mean if histogram.high is None else histogram.high))
 
 
-def _histogram(ax: Axes, base: Sequence[float], found: Mapping[str, Any], label: str) -> None:
+def _histogram(ax: Axes, base: np.ndarray, found: Means, label: str) -> None:
     number = np.arange(1, len(base) + 1)
-    ax.bar(number, found["mean"], 0.75, color=seeds.look(label)["color"], alpha=0.6, label="after training")
+    ax.bar(number, found.mean, 0.75, color=seeds.look(label)["color"], alpha=0.6, label="after training")
     ax.bar(number, base, 0.75, fill=False, edgecolor=theme.BLACK, linestyle=":", linewidth=0.9, label="base")
-    if None not in found["low"]:
-        mean = np.array(found["mean"])
-        reach = np.abs(np.array([found["low"], found["high"]]) - mean)
-        ax.errorbar(number, mean, reach, fmt="none", ecolor=theme.BLACK, elinewidth=0.8)
+    if found.low is not None and found.high is not None:
+        reach = np.abs(np.array([found.low, found.high]) - found.mean)
+        ax.errorbar(number, found.mean, reach, fmt="none", ecolor=theme.BLACK, elinewidth=0.8)
     ax.set_xticks(number)
     ax.set_title(seeds.written(label).replace(", ", ",\n").replace(" on ", "\non "), fontsize=7.5)
 
 
-def _distinct(ax: Axes, methods: Mapping[str, Any]) -> None:
+def _distinct(ax: Axes, methods: Mapping[str, Styles]) -> None:
     for row, (label, found) in enumerate(methods.items()):
-        seeds.dot(ax, found["distinct"], row, label)
-    ax.axvline(methods["base"]["distinct"]["mean"], color=theme.GREY, linewidth=0.8, linestyle=":")
+        seeds.dot(ax, found.distinct, row, label)
+    ax.axvline(float(methods["base"].distinct.mean), color=theme.GREY, linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(methods)), [seeds.written(label) for label in methods])
     ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="distinct styles\nin 32 samples")
 
@@ -123,8 +129,11 @@ FIGURE = Figure(
         "expected number of distinct styles among a prompt's 32 samples. Exact for each model; means over "
         "seeds with 95% intervals."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("styles",),
 )

@@ -1,6 +1,7 @@
 """Theory against training: checks and predictions for trained language models, and what they learnt."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from scipy import stats
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.demo import Difference, Spread, Statement
+from ..results.records import Records
 
-PANELS = {"checks": "Instrument checks", "predictions": "Predictions"}
 VERDICTS: dict[str, dict[str, Any]] = {
     "consistent": {"color": theme.BLUE, "marker": "o"},
     "not enough samples": {"color": theme.GREY, "marker": "D", "markerfacecolor": "white"},
@@ -23,115 +26,145 @@ EDGE = 4.0
 """Gaps beyond so many margins are drawn at the edge."""
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Point:
+    """How far a measurement is from theory, in margins, and what that means."""
+
+    margins: float
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Everything measured of one statement, which stands in these relations to what theory says."""
+
+    name: str
+    theory: str
+    relations: tuple[str, ...]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassAtK:
+    """Pass@k of a method, with t-intervals over seeds."""
+
+    k: tuple[int, ...]
+    means: Means
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What holds for every policy, what training could have missed, the differences, and Pass@k."""
+
+    prompts: int
+    checks: tuple[Block, ...]
+    predictions: tuple[Block, ...]
+    differences: tuple[Difference, ...]
+    methods: dict[str, PassAtK]
+
+
+def compute(config: Config, records: Records) -> Results:
     """The gaps between measurement and theory in margins, statement by statement; Pass@k over seeds."""
-    demo = records["demo"]
-    results, runs = demo["results"], len(demo["config"]["seeds"])
-    return {
-        "set": results["set"],
-        "prompts": results["prompts"],
-        "seeds": runs,
-        **{panel: _by_name(results[panel]) for panel in PANELS},
-        "differences": results["differences"],
-        "methods": {name: _passes(columns, runs) for name, columns in results["methods"].items()},
-    }
+    demo = records.demo
+    return Results(
+        prompts=demo.prompts,
+        checks=_blocks(demo.checks),
+        predictions=_blocks(demo.predictions),
+        differences=demo.differences,
+        methods={name: _passes(columns, len(demo.seeds)) for name, columns in demo.methods.items()},
+    )
 
 
-def _by_name(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for line in lines:
-        entry = found.setdefault(line["name"], {"theory": line["theory"], "relations": [], "lines": []})
-        if line["relation"] not in entry["relations"]:
-            entry["relations"].append(line["relation"])
-        entry["lines"].append({"margins": _in_margins(line), "verdict": line["verdict"]})
-    return found
+def _blocks(lines: Sequence[Statement]) -> tuple[Block, ...]:
+    found = []
+    for name in dict.fromkeys(line.name for line in lines):
+        of = [line for line in lines if line.name == name]
+        found.append(
+            Block(
+                name=name,
+                theory=of[0].theory,
+                relations=tuple(dict.fromkeys(line.relation for line in of)),
+                points=tuple(Point(_in_margins(line), line.verdict) for line in of),
+            )
+        )
+    return tuple(found)
 
 
-def _in_margins(line: Mapping[str, Any]) -> float:
-    gap, margin = float(line["estimate"]) - float(line["prediction"]), float(line["margin"])
-    if gap == 0 or np.isinf(margin):
+def _in_margins(line: Statement) -> float:
+    gap = line.estimate - line.prediction
+    if gap == 0 or np.isinf(line.margin):
         return 0.0
-    return gap / margin if margin else float(np.copysign(2 * EDGE, gap))
+    return gap / line.margin if line.margin else float(np.copysign(2 * EDGE, gap))
 
 
-def _passes(columns: Mapping[str, Any], runs: int) -> dict[str, Any]:
+def _passes(columns: Mapping[str, Spread], runs: int) -> PassAtK:
     """Pass@k with t-intervals over seeds, which the base, evaluated once, has not."""
     found = {int(name.removeprefix("Pass@")): v for name, v in columns.items() if name.startswith("Pass@")}
-    mean = np.array([value["mean"] for value in found.values()])
-    spread = [value["deviation"] for value in found.values()]
-    if None in spread:
-        return {"k": list(found), "mean": mean.tolist(), "low": None, "high": None}
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1) * np.array(spread, dtype=float) / np.sqrt(runs)
-    return {
-        "k": list(found),
-        "mean": mean.tolist(),
-        "low": (mean - reach).tolist(),
-        "high": (mean + reach).tolist(),
+    mean = np.array([value.mean for value in found.values()], dtype=float)
+    spread = np.array([value.deviation for value in found.values()], dtype=float)
+    reach = stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1) * spread / np.sqrt(runs)
+    known = np.isfinite(reach).all()
+    return PassAtK(k=tuple(found), means=Means(mean, mean - reach, mean + reach) if known else Means(mean))
+
+
+def table(results: Results) -> Table:
+    """How many checks hold, how many predictions, how many of the expected differences were found."""
+    rows: list[tuple[str, int, int, int]] = []
+    panels = {
+        "instrument checks, which hold for every policy": results.checks,
+        "predictions, which training could have missed": results.predictions,
     }
+    for words, blocks in panels.items():
+        verdicts = [point.verdict for block in blocks for point in block.points]
+        rows.append((words, *(verdicts.count(verdict) for verdict in VERDICTS)))
+    expected = [gap for gap in results.differences if gap.expected]
+    signs = [gap.expected * gap.found for gap in expected]
+    rows.append(("differences that the literature reports", *(signs.count(sign) for sign in (1, 0, -1))))
+    return Table.of(("statements", "consistent or found", "not enough samples", "inconsistent"), rows)
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """How many checks hold, how many predictions, how many differences are told apart."""
-    checks, predicted = (_verdicts(results[panel]) for panel in PANELS)
-    expected = [gap for gap in results["differences"] if gap["expected"]]
-    told = sum(gap["found"] == gap["expected"] for gap in expected)
-    return [
-        f"Of {len(checks)} instrument checks, which hold for every policy, {checks.count('inconsistent')} "
-        "are violated.",
-        f"Of {len(predicted)} predictions, which training could have missed, "
-        f"{predicted.count('consistent')} are consistent with what was measured, "
-        f"{predicted.count('inconsistent')} are not, and {predicted.count('not enough samples')} had not "
-        "enough samples.",
-        f"Of {len(expected)} differences between methods that the literature reports, {told} were found.",
-    ]
-
-
-def _verdicts(statements: Mapping[str, Any]) -> list[str]:
-    return [line["verdict"] for entry in statements.values() for line in entry["lines"]]
-
-
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Config, results: Results) -> Drawing:
     """Left: the checks; in the middle the predictions; right: what was trained, as Pass@k."""
-    results = record["results"]
-    drawing, axes = theme.new(height=3.6, ncols=3, width_ratios=(1.2, 1.2, 1))
-    for ax, (panel, title) in zip(axes, PANELS.items(), strict=False):
-        _gaps(ax, results[panel])
-        ax.set(xlabel="measured minus theory, in margins", title=title)
-    for name, found in results["methods"].items():
-        seeds.curve(axes[2], found["k"], found, name)
-    axes[2].set_xscale("log", base=2)
-    axes[2].set_xticks(found["k"], [str(k) for k in found["k"]])
-    axes[2].set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results['prompts']} new prompts")
+    drawing, (left, middle, right) = theme.new(height=3.6, ncols=3, width_ratios=(1.2, 1.2, 1))
+    _gaps(left, results.checks)
+    _gaps(middle, results.predictions)
+    left.set_title("Instrument checks")
+    middle.set_title("Predictions")
+    for name, found in results.methods.items():
+        seeds.curve(right, found.k, found.means, name)
+        right.set_xscale("log", base=2)
+        right.set_xticks(found.k, [str(k) for k in found.k])
+    right.set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results.prompts} new prompts")
     for verdict, how in VERDICTS.items():
-        axes[0].plot([], [], linestyle="none", label=verdict, **how)
-    seeds.legend(drawing, axes, 4)
+        left.plot([], [], linestyle="none", label=verdict, **how)
+    seeds.legend(drawing, (left, middle, right), 4)
     return drawing
 
 
-def _gaps(ax: Axes, statements: Mapping[str, Any]) -> None:
+def _gaps(ax: Axes, blocks: Sequence[Block]) -> None:
     """A block a statement; in it a point for each run and set of prompts."""
     top, ticks = 0.0, []
-    least = sum(len(entry["lines"]) for entry in statements.values()) / 8
-    for number, entry in enumerate(statements.values()):
-        height = max(len(entry["lines"]), least)
+    least = sum(len(block.points) for block in blocks) / 8
+    for number, block in enumerate(blocks):
+        height = max(len(block.points), least)
         ticks.append(top + height / 2)
-        for row, line in enumerate(entry["lines"]):
-            at = top + height * (row + 0.5) / len(entry["lines"])
-            how = {"markersize": 2.2, "markeredgewidth": 0.6} | VERDICTS[line["verdict"]]
-            ax.plot(np.clip(line["margins"], -EDGE, EDGE), at, linestyle="none", **how)
+        for row, point in enumerate(block.points):
+            at = top + height * (row + 0.5) / len(block.points)
+            how = {"markersize": 2.2, "markeredgewidth": 0.6} | VERDICTS[point.verdict]
+            ax.plot(np.clip(point.margins, -EDGE, EDGE), at, linestyle="none", **how)
         ax.axhspan(top, top + height, color=theme.GREY, alpha=0.1 * (number % 2), linewidth=0)
         top += height
     ax.axvline(0, color=theme.BLACK, linewidth=0.7)
     for bound in (-1, 1):
         ax.axvline(bound, color=theme.BLACK, linewidth=0.5, linestyle=":")
-    labels = [f"{name}\n${_sign(entry)}$ ({entry['theory']})" for name, entry in statements.items()]
-    ax.set_yticks(ticks, labels)
+    ax.set_yticks(ticks, [f"{block.name}\n${_sign(block)}$ ({block.theory})" for block in blocks])
     ax.set(ylim=(max(top, 1.0), 0), xlim=(-1.1 * EDGE, 1.1 * EDGE))
+    ax.set_xlabel("measured minus theory, in margins")
 
 
-def _sign(entry: Mapping[str, Any]) -> str:
+def _sign(block: Block) -> str:
     signs = {">=": r"\geq 0", "==": "= 0"}
-    return r"\,/\,".join(signs[relation] for relation in sorted(entry["relations"]))
+    return r"\,/\,".join(signs[relation] for relation in sorted(block.relations))
 
 
 FIGURE = Figure(
@@ -146,8 +179,11 @@ FIGURE = Figure(
         "more than four margins stand at the edge. Right: Pass@k on held-out questions, means over seeds "
         "with 95% t-intervals."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("demo",),
 )

@@ -1,112 +1,135 @@
 """Along training: what Pass@k loses, and the excess KL that tells it, in both models."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import probability_interval
-from toy_lm import strategies, styles
+from toy_lm.strategies.results import Lead
 from toy_lm.styles.results import Curve
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..results.experiments import Record
+from ..look.seeds import Means
+from ..look.tables import Table
+from ..results.records import Records
 
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """Along training, at these steps."""
+
+    pass_at_k: Means
+    excess_kl: Means
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The curves of a model by method, after these steps; k is that of Pass@k."""
+
+    k: int
+    step: tuple[int, ...]
+    curves: dict[str, Curves]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """Both models; of strategies, what counts as a fall of Pass@k, and the meter's warnings under GRPO."""
+
+    strategies: Model
+    styles: Model
+    fall: float
+    leads: tuple[Lead, ...]
+
+
+def compute(config: Config, records: Records) -> Results:
     """Pass@k and excess KL along training, exact for strategies, over seeds for the tiny transformer."""
-    run_config, exact = strategies.read(records["strategies"])
-    tiny = styles.read(records["styles"])
+    run_config, exact = records.strategies
     named = {name: exact.method(name) for name in STRATEGIES}
     curves: dict[str, list[Curve]] = {}
-    for run in tiny.of_group("main"):
+    for run in records.styles.of_group("main"):
         if run.name in STYLES:
             curves.setdefault(run.name, []).append(run.curve)
-    return {
-        "strategies": {
-            "k": run_config.coverage_draws,
-            "fall": run_config.fall,
-            "step": named["GRPO"].step,
-            "curves": {
-                name: {"pass_at_k": method.pass_at_k_curve, "excess_kl": method.excess_kl_curve}
+    return Results(
+        strategies=Model(
+            k=run_config.coverage_draws,
+            step=named["GRPO"].step,
+            curves={
+                name: Curves(
+                    pass_at_k=Means(np.array(method.pass_at_k_curve)),
+                    excess_kl=Means(np.array(method.excess_kl_curve)),
+                )
                 for name, method in named.items()
             },
-            "leads": [asdict(lead) | {"lead": lead.lead} for lead in named["GRPO"].leads],
-        },
-        "styles": {
-            "k": 8,
-            "update": next(iter(curves.values()))[0].update,
-            "seeds": len(tiny.bases),
-            "curves": {name: _over_seeds(of) for name, of in curves.items()},
-        },
-    }
-
-
-def _over_seeds(curves: Sequence[Curve]) -> dict[str, Any]:
-    return {
-        "pass_at_k": seeds.over_seeds([curve.pass_at_8 for curve in curves], probability_interval),
-        "excess_kl": seeds.over_seeds([curve.excess for curve in curves]),
-    }
-
-
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """Where the curves end, and how early the meter warned."""
-    exact, tiny = results["strategies"], results["styles"]
-    early = [lead for lead in exact["leads"] if lead["lead"] is not None and lead["lead"] > 0]
-    ends = (
-        f"{name} {found['pass_at_k']['mean'][0]:.3f} to {found['pass_at_k']['mean'][-1]:.3f} (excess KL "
-        f"{found['excess_kl']['mean'][-1]:.3f})"
-        for name, found in tiny["curves"].items()
+        ),
+        styles=Model(
+            k=8,
+            step=next(iter(curves.values()))[0].update,
+            curves={name: _over_seeds(of) for name, of in curves.items()},
+        ),
+        fall=run_config.fall,
+        leads=named["GRPO"].leads,
     )
-    said = [f"Tiny transformer, Pass@{tiny['k']} on training prompts: {', '.join(ends)}."]
-    if early:
-        warnings = ", ".join(f"{lead['rise']:g} nats by {lead['lead']}" for lead in early)
-        said.append(
-            f"Under GRPO on strategies the rise of the excess KL comes before the fall of Pass@{exact['k']} "
-            f"by {exact['fall']:g}, at a threshold of {warnings} steps."
-        )
-    return said
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def _over_seeds(curves: Sequence[Curve]) -> Curves:
+    return Curves(
+        pass_at_k=seeds.over_seeds([curve.pass_at_8 for curve in curves], probability_interval),
+        excess_kl=seeds.over_seeds([curve.excess for curve in curves]),
+    )
+
+
+def table(results: Results) -> Table:
+    """Where the curves begin and end."""
+    head = ("model", "method", "Pass@k at the start", "Pass@k at the end", "excess KL at the end")
+    models = {
+        f"strategies, k = {results.strategies.k}": results.strategies,
+        f"tiny transformer, k = {results.styles.k}": results.styles,
+    }
+    rows = [
+        (model, name, *map(float, (of.pass_at_k.mean[0], of.pass_at_k.mean[-1], of.excess_kl.mean[-1])))
+        for model, curves in models.items()
+        for name, of in curves.curves.items()
+    ]
+    return Table.of(head, rows)
+
+
+def draw(config: Config, results: Results) -> Drawing:
     """Columns: the two models; rows: Pass@k and excess KL."""
-    results = record["results"]
-    exact, tiny = results["strategies"], results["styles"]
+    exact, tiny = results.strategies, results.styles
     drawing, axes = theme.new(height=4.2, nrows=2, ncols=2, sharex="col")
-    for row, key in enumerate(("pass_at_k", "excess_kl")):
-        for name, found in exact["curves"].items():
-            known = {"mean": found[key], "low": None}
-            seeds.curve(axes[row, 0], exact["step"], known, name, marker="none")
-        for name, found in tiny["curves"].items():
-            seeds.curve(axes[row, 1], tiny["update"], found[key], name, markevery=2)
-    axes[0, 0].set(title="Strategies (exact)", ylabel=f"Pass@{exact['k']}")
-    axes[0, 1].set(title="Tiny transformer", ylabel=f"Pass@{tiny['k']}")
+    for row, measure in zip(axes, ("pass_at_k", "excess_kl"), strict=True):
+        for name, found in exact.curves.items():
+            seeds.curve(row[0], exact.step, getattr(found, measure), name, marker="none")
+        for name, found in tiny.curves.items():
+            seeds.curve(row[1], tiny.step, getattr(found, measure), name, markevery=2)
+    axes[0, 0].set(title="Strategies (exact)", ylabel=f"Pass@{exact.k}")
+    axes[0, 1].set(title="Tiny transformer", ylabel=f"Pass@{tiny.k}")
     for ax in axes[1]:
         ax.set_ylabel("excess KL in nats")
-    axes[1, 0].set(xscale="symlog", xlabel="gradient step", xlim=(0, exact["step"][-1]))
+    axes[1, 0].set(xscale="symlog", xlabel="gradient step", xlim=(0, exact.step[-1]))
     axes[1, 1].set_xlabel("update")
-    _warnings(axes[:, 0], exact)
+    _warnings(axes[:, 0], results)
     seeds.legend(drawing, axes.ravel(), 4)
     return drawing
 
 
-def _warnings(axes: Sequence[Axes], exact: Mapping[str, Any]) -> None:
+def _warnings(axes: Sequence[Axes], results: Results) -> None:
     """Under GRPO: when coverage has fallen, and when the meter rose by each threshold."""
     coverage, meter = axes
-    leads = exact["leads"]
-    color = theme.METHODS["GRPO"]["color"]
-    if leads[0]["coverage_step"] is not None:
+    fallen, color = results.leads[0].coverage_step, theme.METHODS["GRPO"]["color"]
+    if fallen is not None:
         for ax in axes:
-            ax.axvline(leads[0]["coverage_step"], color=color, linewidth=0.7, linestyle=":")
+            ax.axvline(fallen, color=color, linewidth=0.7, linestyle=":")
         coverage.annotate(
-            f"GRPO has lost\n{exact['fall']:g} of Pass@{exact['k']}",
-            (leads[0]["coverage_step"], 0.06),
+            f"GRPO has lost\n{results.fall:g} of Pass@{results.strategies.k}",
+            (fallen, 0.06),
             (-4, 0),
             xycoords=coverage.get_xaxis_transform(),
             textcoords="offset points",
@@ -114,16 +137,11 @@ def _warnings(axes: Sequence[Axes], exact: Mapping[str, Any]) -> None:
             fontsize=6.5,
             color=color,
         )
-    warned = [lead for lead in leads if lead["meter_step"] is not None]
-    meter.plot(
-        [lead["meter_step"] for lead in warned], [lead["rise"] for lead in warned], "s", color=color,
-        markerfacecolor="white", linestyle="none",
-    )  # fmt: skip
+    warned = [(lead.meter_step, lead.rise) for lead in results.leads if lead.meter_step is not None]
     if warned:
-        meter.annotate(
-            "warnings", (warned[-1]["meter_step"], warned[-1]["rise"]), (-8, 8), ha="right", fontsize=6.5,
-            textcoords="offset points", color=color,
-        )  # fmt: skip
+        meter.plot(*zip(*warned, strict=True), "s", color=color, markerfacecolor="white")
+        how = {"ha": "right", "fontsize": 6.5, "textcoords": "offset points", "color": color}
+        meter.annotate("warnings", warned[-1], (-8, 8), **how)
 
 
 FIGURE = Figure(
@@ -136,8 +154,11 @@ FIGURE = Figure(
         "by the meter's thresholds (open squares). Right: the tiny transformer on its training prompts, "
         "means over seeds with 95% intervals."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
+    table=table,
+    config=Config(),
+    quick=Config(),
     needs=("strategies", "styles"),
 )

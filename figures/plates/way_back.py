@@ -1,6 +1,7 @@
 """How fast lost answers come back: a real Llama against the flow of its expected update (E7)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ from matplotlib.figure import Figure as Drawing
 
 from dph_theory.support.errors import argument_error
 
-from ..figure import Figure
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
-from ..results.laws import runs
+from ..look.tables import Table
+from ..results.arrays import Array
+from ..results.laws import Course, LawRun
+from ..results.laws import Way as Recorded
+from ..results.records import Records
 
 EXPERIMENT = "way_back"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -23,84 +27,115 @@ LOOKS: dict[str, dict[str, Any]] = {
 REHEARSED = ("rehearsal", "alpha_dpg")
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The answers' length in tokens, by which a run's time is divided."""
+
+    length: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The lost answers' share along a run and along its flow, in strength times time; None: never half."""
+
+    form: str
+    seed: int
+    times: Array
+    shares: Array
+    flow_times: Array
+    flow_shares: Array
+    run_half: float | None = None
+    flow_half: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """The ways back from a share at the start."""
+
+    lost: float
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """A panel a share, and the factor that brings the runs' time to the flow's."""
+
+    factor: float
+    panels: tuple[Panel, ...]
+
+
+def compute(config: Settings, records: Records) -> Results:
     """The lost answers' share among the valid ones along runs and flows, by their share at the start.
 
     Time is the penalty's strength times the flow's time; that of the runs, in steps times learning rate, is
     brought to it by one factor for all of them, the median of what their half-way times ask for.
     """
-    record = records["laws"]
-    rows = {run["digest"]: run for run in runs(record, EXPERIMENT)}
-    ways = [way for way in record["results"].get("ways_back", []) if way["digest"] in rows]
+    laws = records.laws
+    runs = {run.digest: run for run in laws.of(EXPERIMENT)}
+    courses = laws.courses_of(list(runs.values()))
+    ways = [way for way in laws.ways_back if way.digest in runs]
     if not ways:
         raise argument_error(
             "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
         )
-    courses = {course["digest"]: course for course in record["results"]["courses"]}
-    back = [way for way in ways if way["run_time"] and way["flow_time"]]
-    factor = float(np.median([way["flow_time"] / way["run_time"] for way in back])) if back else 1.0
-    panels: dict[float, list[dict[str, Any]]] = {}
+    back = [way.flow_time / way.run_time for way in ways if way.run_time and way.flow_time]
+    factor = float(np.median(back)) if back else 1.0
+    panels: dict[float, list[Way]] = {}
     for way in ways:
-        run, course = rows[way["digest"]], courses[way["digest"]]
-        strength = 1.0 if way["form"] == "alpha_dpg" else run["beta"]
-        pace = strength * factor * way["learning_rate"] / config["length"]
-        entry = {
-            "form": way["form"],
-            "seed": way["seed"],
-            "times": [pace * step for step in course["step"]],
-            "shares": [1 - share for share in course["first_share"]],
-            "flow_times": [strength * time for time in way["times"]],
-            "flow_shares": way["shares"],
-            "run_half": None if way["run_time"] is None else strength * factor * way["run_time"],
-            "flow_half": None if way["flow_time"] is None else strength * way["flow_time"],
-        }
-        panels.setdefault(way["lost"], []).append(entry)
-    return {
-        "factor": factor,
-        "panels": [{"lost": lost, "ways": panels[lost]} for lost in sorted(panels, reverse=True)],
-    }
+        made = _way(way, runs[way.digest], courses[way.digest], factor, config.length)
+        panels.setdefault(way.lost, []).append(made)
+    return Results(
+        factor=factor,
+        panels=tuple(Panel(lost=lost, ways=tuple(panels[lost])) for lost in sorted(panels, reverse=True)),
+    )
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """How much later the answers come back on policy than rehearsed: runs, and the flow."""
-    return [
-        f"Lost answers of share {panel['lost']:g} come back to half the base's share "
-        f"{_later(panel['ways'], 'run_half')} on policy than rehearsed; "
-        f"by the flow, {_later(panel['ways'], 'flow_half')}."
-        for panel in results["panels"]
-    ]
+def _way(way: Recorded, run: LawRun, course: Course, factor: float, length: int) -> Way:
+    strength = 1.0 if way.form == "alpha_dpg" else run.beta
+    pace = strength * factor * way.learning_rate / length
+    return Way(
+        form=way.form,
+        seed=way.seed,
+        times=pace * np.array(course.step),
+        shares=1 - np.array(course.first_share),
+        flow_times=strength * np.array(way.times),
+        flow_shares=np.array(way.shares),
+        run_half=None if way.run_time is None else strength * factor * way.run_time,
+        flow_half=None if way.flow_time is None else strength * way.flow_time,
+    )
 
 
-def _later(ways: Sequence[Mapping[str, Any]], what: str) -> str:
-    """How many times later, by medians over the runs that came back."""
-    rehearsed = [way[what] for way in ways if way["form"] in REHEARSED and way[what]]
-    others = [way for way in ways if way["form"] not in REHEARSED]
-    policy = [way[what] for way in others if way[what]]
-    if not rehearsed or not policy:
-        return "not in time"
-    missed = len(others) - len(policy)
-    more = f" ({missed} of {len(others)} runs not in time)" if missed else ""
-    return f"{np.median(policy) / np.median(rehearsed):.2g} times later{more}"
+def table(results: Results) -> Table:
+    """How many times later half the share is back on policy than rehearsed: medians over what came back."""
+    rows = []
+    for panel in results.panels:
+        policy = [way for way in panel.ways if way.form not in REHEARSED]
+        rehearsed = [way for way in panel.ways if way.form in REHEARSED]
+        late = _ratio([way.run_half for way in policy], [way.run_half for way in rehearsed])
+        flow = _ratio([way.flow_half for way in policy], [way.flow_half for way in rehearsed])
+        missed = sum(way.run_half is None for way in policy)
+        rows.append((panel.lost, late, flow, f"{missed} of {len(policy)}"))
+    head = ("share at the start", "times later, runs", "times later, flow", "runs on policy not back in time")
+    return Table.of(head, rows)
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def _ratio(policy: Sequence[float | None], rehearsed: Sequence[float | None]) -> float | None:
+    late, soon = ([half for half in halves if half] for halves in (policy, rehearsed))
+    return float(np.median(late) / np.median(soon)) if late and soon else None
+
+
+def draw(config: Settings, results: Results) -> Drawing:
     """A panel for each share at the start: runs as thin lines, the flow's prediction as thick ones."""
-    panels = record["results"]["panels"]
-    drawing, axes = theme.new(height=2.8, ncols=len(panels), sharey=True, squeeze=False)
-    for ax, panel in zip(axes[0], panels, strict=True):
+    drawing, axes = theme.new(height=2.8, ncols=len(results.panels), sharey=True, squeeze=False)
+    for ax, panel in zip(axes[0], results.panels, strict=True):
         for form, how in LOOKS.items():
-            ways = [way for way in panel["ways"] if way["form"] == form]
+            ways = [way for way in panel.ways if way.form == form]
             for way in ways:
-                ax.plot(way["times"], way["shares"], color=how["color"], linewidth=0.5, alpha=0.6)
+                ax.plot(way.times, way.shares, color=how["color"], linewidth=0.5, alpha=0.6)
             if ways:
-                ax.plot(ways[0]["flow_times"], ways[0]["flow_shares"], linewidth=1.8, **how)
-        longest = max(way["times"][-1] for way in panel["ways"])
-        ax.set(
-            xlim=(0, longest),
-            yscale="log",
-            xlabel=r"strength $\times$ time",
-            title=f"{panel['lost']:g} at the start",
-        )
+                ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
+        ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
+        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start")
     axes[0][0].set_ylabel("share of the lost answers")
     handles, labels = axes[0][0].get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=2)
@@ -119,9 +154,11 @@ FIGURE = Figure(
         "the flow; the runs' time, steps times learning rate, is brought to that by one factor for all "
         "runs of the figure."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={"length": 2},
+    table=table,
+    config=Settings(),
+    quick=Settings(),
     needs=("laws",),
 )

@@ -1,8 +1,8 @@
 """What each KL term in circulation estimates, what it descends, how noisily, and where it stops (B6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,9 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullFormatter
 
-from ..figure import Figure
+from dph_theory.support.frozen import from_json
+
+from ..figure import Config, Figure
 from ..look import theme
-from ..results.experiments import Record
+from ..look.tables import Table
+from ..results.records import Records
 
 COLUMNS = {
     "value\nestimates": 0.95,
@@ -54,56 +57,120 @@ MINIMISERS = {
 }
 
 
-def compute(config: Mapping[str, Any], records: Mapping[str, Record]) -> dict[str, Any]:
-    """The audit of the catalogue, or of the forms (name, samples) that the configuration names."""
+QUICK = (
+    ("k1", "policy"),
+    ("k2", "policy"),
+    ("k3", "policy"),
+    ("corrected k3", "old_policy"),
+    ("clamped k3", "policy"),
+    ("forward KL, printed", "filtered"),
+    ("forward KL, normalised", "filtered"),
+)
+"""The forms of a reduced run, each on its samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The forms (name, samples) that are audited; None for the whole catalogue."""
+
+    forms: tuple[tuple[str, str], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """What a quantity is found to be, or nearest to at an angle in degrees; as `dph_theory.audit` says."""
+
+    name: str
+    exact: bool
+    constant: float | None = None
+    per_token: bool = False
+    angle: float | None = None
+    bias: tuple[float, float] | None = None
+    terms: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimiser:
+    """Where the loss on correct samples is least; as `dph_theory.audit` says."""
+
+    target: str
+    masses: tuple[tuple[float, float], ...]
+    within_valid: float
+    ratio: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A form on its samples: what its value and its gradients are, and where it fails, by log ratio."""
+
+    loss: str
+    samples: str
+    verdict: str
+    value: Match
+    gradient: Match
+    sequence_gradient: Match
+    minimiser: Minimiser | None = None
+    variance: float | None = None
+    dead_zones: tuple[tuple[float, float], ...]
+    nan: dict[str, tuple[float, ...]]
+    source: str
+    formula: str
+
+    @property
+    def descends_another(self) -> bool:
+        """Whether it estimates one divergence exactly, and descends another."""
+        said, done = self.value, self.gradient
+        both = said.exact and done.exact and done.name != "zero"
+        return both and done.name != said.name.removesuffix(" + log A1")
+
+
+@dataclass(frozen=True)
+class Results:
+    """A row a form."""
+
+    rows: tuple[Row, ...]
+
+
+def compute(config: Settings, records: Records) -> Results:
+    """The audit of the catalogue, or of the forms that the configuration names."""
     # Here, so that drawing stored numbers needs no torch.
     from dph_theory.audit.catalogue import CATALOGUE, audit_form, form_of
 
-    wanted = None if config["forms"] is None else {tuple(form) for form in config["forms"]}
+    wanted = config.forms
     places = [i for i, f in enumerate(CATALOGUE) if wanted is None or (f.name, f.samples) in wanted]
-    reports = [audit_form(place, config["seed"]) for place in places]
-    kept = ("loss", "samples", "verdict", "value", "gradient", "sequence_gradient", "minimiser")
     rows = []
-    for report in reports:
-        form, found = form_of(report), report.as_json()
-        row = {key: found[key] for key in (*kept, "variance", "dead_zones")}
-        nan = {extremes.dtype: list(extremes.nan) for extremes in report.extremes}
-        rows.append({**row, "nan": nan, "source": form.source, "formula": form.formula})
-    return {"rows": rows}
+    for report in (audit_form(place, config.seed) for place in places):
+        form = form_of(report)
+        nan = {extremes.dtype: extremes.nan for extremes in report.extremes}
+        rows.append(report.as_json() | {"nan": nan, "source": form.source, "formula": form.formula})
+    return from_json(Results, {"rows": rows})
 
 
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """How many forms descend what they estimate."""
-    rows = results["rows"]
-    zero = [row["loss"] for row in rows if row["gradient"]["name"] == "zero"]
-    other = [
-        row["loss"]
-        for row in rows
-        if row["value"]["exact"]
-        and row["gradient"]["exact"]
-        and row["gradient"]["name"] not in ("zero", row["value"]["name"].removesuffix(" + log A1"))
-    ]
-    return [
-        f"Of {len(rows)} forms, these have no gradient in expectation: {', '.join(zero) or 'none'}.",
-        f"These estimate one divergence and descend another: {', '.join(other) or 'none'}.",
-        "Forms that give a sampled token no gradient at some log ratios: "
-        f"{sum(bool(row['dead_zones']) for row in rows)}.",
-    ]
+def table(results: Results) -> Table:
+    """How many forms have no gradient in expectation, descend another divergence, or have dead zones."""
+    counts = {
+        "audited": [row.loss for row in results.rows],
+        "no gradient in expectation": [row.loss for row in results.rows if row.gradient.name == "zero"],
+        "estimates one divergence, descends another": [r.loss for r in results.rows if r.descends_another],
+        "no gradient at some log ratios": [row.loss for row in results.rows if row.dead_zones],
+    }
+    few = [(what, float(len(of)), ", ".join(dict.fromkeys(of))) for what, of in list(counts.items())[1:]]
+    return Table.of(("forms", "number", "which"), [("audited", float(len(results.rows)), ""), *few])
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(config: Settings, results: Results) -> Drawing:
     """A matrix of the matches, the relative variances, and the dead zones, a row a form."""
-    rows = record["results"]["rows"]
+    rows = results.rows
     drawing, (matrix, variance, zones) = theme.new(
         ncols=3, height=1.1 + 0.17 * len(rows), width_ratios=(5.4, 0.8, 1.3), sharey=True
     )
     _draw_matrix(matrix, rows)
     places = np.arange(len(rows))
-    known = [(i, row["variance"]) for i, row in zip(places, rows, strict=True) if row["variance"] is not None]
+    known = [(row.variance, i) for i, row in enumerate(rows) if row.variance is not None]
     for axes in (variance, zones):
         axes.hlines(places, 0, 1, transform=axes.get_yaxis_transform(), color=theme.GREY, lw=0.2, zorder=0)
         axes.tick_params(axis="y", length=0)
-    variance.plot([v for _, v in known], [i for i, _ in known], "o", color=theme.BLACK)
+    variance.plot(*zip(*known, strict=True), "o", color=theme.BLACK)
     variance.margins(x=0.12)
     variance.set(xscale="log", xlabel="variance")
     variance.xaxis.set_minor_formatter(NullFormatter())
@@ -111,12 +178,12 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     return drawing
 
 
-def _draw_matrix(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_matrix(axes: Axes, rows: Sequence[Row]) -> None:
     edges = np.concatenate([[0], np.cumsum(list(COLUMNS.values()))])
     for place, row in enumerate(rows):
-        cells = [_cell(row[key]) for key in ("value", "gradient", "sequence_gradient")]
-        if row["minimiser"] is not None:
-            word, color = MINIMISERS[row["minimiser"]["target"]]
+        cells = [_cell(match) for match in (row.value, row.gradient, row.sequence_gradient)]
+        if row.minimiser is not None:
+            word, color = MINIMISERS[row.minimiser.target]
             cells.append((word, color, True))
         for (start, end), (word, color, exact) in zip(pairwise(edges), cells, strict=False):
             corner, width = (start + 0.02, place - 0.42), end - start - 0.04
@@ -128,32 +195,32 @@ def _draw_matrix(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     axes.set(xlim=(0, edges[-1]), ylim=(len(rows) - 0.4, -0.6))
     axes.set_xticks((edges[:-1] + edges[1:]) / 2, COLUMNS)
     axes.xaxis.tick_top()
-    names = [f"{row['loss']}, on {SAMPLES[row['samples']]}" for row in rows]
+    names = [f"{row.loss}, on {SAMPLES[row.samples]}" for row in rows]
     axes.set_yticks(range(len(rows)), names, fontsize=6)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
 
-def _cell(match: Mapping[str, Any]) -> tuple[str, str, bool]:
+def _cell(match: Match) -> tuple[str, str, bool]:
     """What a cell says of a match, its colour, and whether the match is exact."""
-    per_token = match["name"].startswith("token sum of ")
-    name = match["name"].removeprefix("token sum of ")
+    per_token = match.name.startswith("token sum of ")
+    name = match.name.removeprefix("token sum of ")
     word, color = next(((word, color) for start, word, color in SHORT if name.startswith(start)), ("", ""))
     if not word:
         return ("none", theme.GREY, False)
     word = rf"$\Sigma_t$ {word}" if per_token else word
-    if match["exact"] or word == "zero":
+    if match.exact or word == "zero":
         return (word, color, True)
-    if match["angle"] is not None:
-        word += rf", ${match['angle']:.0f}^\circ$" if match["angle"] >= 1 else r", $<1^\circ$"
+    if match.angle is not None:
+        word += rf", ${match.angle:.0f}^\circ$" if match.angle >= 1 else r", $<1^\circ$"
     return (rf"$\approx$ {word}", color, False)
 
 
-def _draw_zones(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_zones(axes: Axes, rows: Sequence[Row]) -> None:
     for place, row in enumerate(rows):
-        for low, high in row["dead_zones"]:
+        for low, high in row.dead_zones:
             axes.barh(place, high - low, left=low, height=0.5, color=theme.VERMILLION)
-        nan = [x for x in row["nan"].get("float32", []) if abs(x) <= 1000]
+        nan = [x for x in row.nan.get("float32", ()) if abs(x) <= 1000]
         axes.plot(nan, [place] * len(nan), "x", color=theme.BLACK)
     axes.set_xscale("symlog", linthresh=1, linscale=0.6)
     axes.set(xlim=(-1500, 1500), xlabel=r"$\log\,\pi/\pi_{ref}$")
@@ -179,20 +246,11 @@ FIGURE = Figure(
         "token gets no gradient, or nan in float32. All by listing every answer of small problems; nothing "
         "is sampled."
     ),
+    results=Results,
     compute=compute,
     draw=draw,
-    findings=findings,
-    config={"forms": None},
-    quick={
-        "forms": (
-            ("k1", "policy"),
-            ("k2", "policy"),
-            ("k3", "policy"),
-            ("corrected k3", "old_policy"),
-            ("clamped k3", "policy"),
-            ("forward KL, printed", "filtered"),
-            ("forward KL, normalised", "filtered"),
-        )
-    },
+    table=table,
+    config=Settings(),
+    quick=Settings(forms=QUICK),
     packages=("numpy", "scipy", "torch"),
 )

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..catalogue import NAMES, figure
 from ..figure import Figure
+from ..look.tables import Table
 from ..results import store
-from ..results.experiments import EXPERIMENTS, stored_name
-from ..results.laws import runs
+from ..results.laws import LawRun, Laws
+from ..results.records import EXPERIMENTS, stored_name
 from .environment import environment
 from .results import AUDIT, LAWS, VERDICTS, Plan
 
@@ -49,9 +50,17 @@ class Plate:
     """A figure by name, with its record and its drawing as SVG; what there is not is None."""
 
     name: str
-    figure: Figure | None
+    figure: Figure[Any, Any] | None
     record: Record | None
     svg: bytes | None
+
+    @property
+    def table(self) -> Table | None:
+        """The numbers of its record to quote."""
+        if self.figure is None or self.record is None:
+            return None
+        _, results = self.figure.read(self.record)
+        return self.figure.table(results)
 
 
 @dataclass(frozen=True)
@@ -79,9 +88,9 @@ class Contents:
         return [outcome for outcome in self.outcomes if outcome.failed]
 
     @property
-    def law_runs(self) -> list[dict[str, Any]]:
+    def law_runs(self) -> tuple[LawRun, ...]:
         """The runs held to the laws of training."""
-        return runs(self.laws) if self.laws else []
+        return Laws.read(self.laws).runs if self.laws else ()
 
     def words(self, stage: str) -> str:
         """What a stage said as it ended."""

@@ -163,7 +163,9 @@ def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
 
 def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
-    made = store.rounded(figure(name).numbers(seed=plan.seed, quick=plan.quick, folder=plan.results))
+    drawn = figure(name)
+    made = drawn.numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
     store.save(name, made, plan.results)
-    drawings.save(name, figure(name).drawing(made), ("svg",), plan.results)
-    return count(len(made["findings"]), "finding")
+    drawings.save(name, drawn.drawing(made), ("svg",), plan.results)
+    _, found = drawn.read(made)
+    return count(len(drawn.table(found).rows), "row")

@@ -14,6 +14,7 @@ from dph_theory.support.progress import Progress, silent
 from ..catalogue import figure
 from ..look.theme import FORMATS, look
 from . import experiments, store
+from .records import EXPERIMENTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -65,7 +66,7 @@ def recompute(
     Returns what went wrong, by name; what failed leaves the numbers that were there, and the others go on.
     """
     failed: dict[str, str] = {}
-    for needed in experiments.EXPERIMENTS:
+    for needed in EXPERIMENTS:
         if any(needed in figure(name).needs for name in names):
             try:
                 experiments.run(needed, seed=seed, folder=folder, progress=partial(_staged, progress, needed))
@@ -80,7 +81,7 @@ def recompute(
         try:
             made = figure(name).numbers(seed=seed, folder=folder)
             if not figure(name).needs:
-                store.save(name, store.rounded(made), folder)
+                store.save(name, made, folder)
         except Exception as error:
             failed[name] = f"{type(error).__name__}: {error}"
     progress("numbers", len(names), len(names))

@@ -1,9 +1,11 @@
-"""The record of the laws of training: its runs as rows."""
+"""The record of the laws of training: its runs, and what was measured along them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.frozen import from_json
 
 FORMS = {
     "k3": "k3 in the loss",
@@ -14,21 +16,111 @@ FORMS = {
 }
 """The penalties of which theory E predicts a law, in words."""
 LAWS = ("token forward KL", "token reverse KL", "sequence reverse KL")
+TO_THE_END = ("which_law", "normalisation", "limits", "iteration")
+"""Experiments whose runs are meant to reach their law, where the record does not say."""
 
 
-def runs(record: Mapping[str, Any], *experiments: str, **fields: Any) -> list[dict[str, Any]]:
-    """The runs of those experiments with those values of their fields, a mapping of all facts for each.
+@dataclass(frozen=True, kw_only=True)
+class LawRun:
+    """A run: how it was trained, the law predicted, and exact measures at its end (law_: at its law).
 
-    Raises ValueError that says which command makes them, where the record has none.
+    `kl` holds KL(run || law) by law, in nats. What was not asked or not predicted is None.
     """
-    columns = record["results"]["runs"]
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    wanted = [row for row in rows if not experiments or row["experiment"] in experiments]
-    found = [row for row in wanted if all(row[name] == value for name, value in fields.items())]
-    if not found:
-        asked = [*experiments, *(f"{name}={value}" for name, value in fields.items())]
-        makes = " and ".join(f"dph laws --only {name}" for name in experiments) or "dph laws"
-        raise argument_error(
-            "laws", f"no run of {', '.join(asked)}", f"a record of such runs; {makes} makes them"
-        )
-    return found
+
+    experiment: str
+    task: str
+    form: str
+    seed: int
+    digest: str
+    verdict: str
+    validity: float
+    first_share: float
+    kl: dict[str, float]
+    beta: float = 0.0
+    steps: int = 0
+    rank: int | None = None
+    learning_rate: float | None = None
+    law: str | None = None
+    nearest: str | None = None
+    gap: float | None = None
+    effective_answers: float | None = None
+    law_validity: float | None = None
+    law_first_share: float | None = None
+    law_effective_answers: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """Exact measures along a run, after so many steps."""
+
+    digest: str
+    step: tuple[int, ...]
+    validity: tuple[float, ...]
+    first_share: tuple[float, ...]
+    effective_answers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A run that starts with answers lost, and the flow of its expected update: `shares` of them, by time.
+
+    The times are those at which half the base's share has come back; None where it never did.
+    """
+
+    digest: str
+    form: str
+    seed: int
+    lost: float
+    learning_rate: float
+    run_time: float | None
+    flow_time: float | None
+    times: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laws:
+    """The record: its runs, their courses, the ways back, and the experiments meant to reach their law."""
+
+    runs: tuple[LawRun, ...]
+    courses: tuple[Course, ...]
+    ways_back: tuple[Way, ...] = ()
+    to_the_end: tuple[str, ...] = TO_THE_END
+    findings: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> "Laws":
+        """The laws of a record, which keeps its runs as columns; ValueError names what it lacks."""
+        columns = record["results"]["runs"]
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        runs = [row | {"kl": _by_law(row)} for row in rows]
+        return from_json(cls, {**record["results"], "runs": runs, "findings": record["findings"]})
+
+    def of(self, *experiments: str, **fields: Any) -> list[LawRun]:
+        """The runs of those experiments, or of all, with those values of their fields.
+
+        Raises ValueError that says which command makes them, where there are none.
+        """
+        wanted = [run for run in self.runs if not experiments or run.experiment in experiments]
+        found = [run for run in wanted if all(getattr(run, name) == value for name, value in fields.items())]
+        if not found:
+            asked = [*experiments, *(f"{name}={value}" for name, value in fields.items())]
+            makes = " and ".join(f"dph laws --only {name}" for name in experiments) or "dph laws"
+            raise argument_error(
+                "laws", f"no run of {', '.join(asked)}", f"a record of such runs; {makes} makes them"
+            )
+        return found
+
+    def judged(self) -> list[LawRun]:
+        """The runs that are meant to reach a law, and so held to it."""
+        return [run for run in self.runs if run.experiment in self.to_the_end and run.law]
+
+    def courses_of(self, runs: Sequence[LawRun]) -> dict[str, Course]:
+        """What was measured along these runs, by their digest."""
+        wanted = {run.digest for run in runs}
+        return {course.digest: course for course in self.courses if course.digest in wanted}
+
+
+def _by_law(row: Mapping[str, Any]) -> dict[str, float]:
+    known = {name: kl for name, kl in row.items() if name.startswith("kl ") and kl is not None}
+    return {name.removeprefix("kl "): kl for name, kl in known.items()}

@@ -10,8 +10,6 @@ from dph_theory.support.record import checked
 
 NUMBERS = Path(__file__).parents[1] / "numbers"
 """The committed numbers; drawings are made from these."""
-DIGITS = 8
-"""Significant digits of the numbers that figures store, more than can be seen."""
 
 
 def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
@@ -25,15 +23,6 @@ def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
         raise argument_error(
             "numbers", str(path), f"valid JSON ({error}); --recompute makes it anew"
         ) from error
-
-
-def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """Nested lists and mappings with every float to so many significant digits."""
-    if isinstance(value, dict):
-        return {key: rounded(entry, digits) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(entry, digits) for entry in value]
-    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def save(name: str, numbers: dict[str, Any], folder: Path = NUMBERS) -> Path:

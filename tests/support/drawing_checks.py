@@ -36,22 +36,28 @@ def assert_drawn(drawing: Drawing) -> None:
             assert apart(first, second), f"overlapping: {one!r} and {other!r}"
 
 
-def assert_figure_draws(name: str, numbers: dict | None = None) -> None:
-    """The figure of that name draws its stored numbers, or those given, well."""
+def assert_figure_draws(name: str, results=None) -> None:
+    """The figure of that name draws its stored results, or those given, well."""
     figure = figures.figure(name)
     with theme.look():
-        assert_drawn(figure.drawing(stored(name) if numbers is None else numbers))
+        if results is None:
+            assert_drawn(figure.drawing(figure.stored()))
+        else:
+            assert_drawn(figure.draw(figure.quick, results))
 
 
-def stored(name: str) -> dict:
-    """The committed numbers of a figure."""
-    return figures.figure(name).stored()
+def stored(name: str):
+    """The committed results of a figure."""
+    figure = figures.figure(name)
+    return figure.read(figure.stored())[1]
 
 
 def assert_recomputed(name: str, tolerance: float = 1e-7) -> None:
     """The committed numbers, which are rounded, are those that the figure computes today."""
-    old, new = stored(name), figures.figure(name).numbers(seed=stored(name)["seed"])
-    for part in ("config", "results", "findings"):
+    figure = figures.figure(name)
+    old = figure.stored()
+    new = figure.numbers(seed=old["seed"])
+    for part in ("config", "results"):
         assert_close(old[part], new[part], tolerance, part)
 
 

@@ -69,10 +69,10 @@ def _run(name, seed, groups, place="rehearsed", strength=0.3) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def quick_numbers(name: str, folder: Path) -> dict[str, Any]:
-    """The figure's record, computed from the small records, stored and read again, as a drawing sees it."""
+def quick_results(name: str, folder: Path) -> Any:
+    """The figure's results, computed from the small records, stored and read again as for a drawing."""
     figure = figures.figure(name)
     store.save("toy_strategies_quick", small_record(), folder)
     store.save("toy_styles_quick", styles_record(), folder)
     store.save(name, figure.numbers(quick=True, folder=folder), folder)
-    return store.load(name, figure.kind, folder)
+    return figure.read(store.load(name, figure.kind, folder))[1]

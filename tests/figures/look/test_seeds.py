@@ -4,27 +4,32 @@ import pytest
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.intervals import Interval
+from dph_theory.support.frozen import as_json, from_json
 from figures.look import seeds, theme
 
 
 def test_two_seeds_have_the_interval_of_one_degree_of_freedom():
     found = seeds.over_seeds([[0.5, 1.0], [0.7, 1.0]])
-    assert found["mean"] == pytest.approx([0.6, 1.0])
+    assert found.mean == pytest.approx([0.6, 1.0])
     # t with one degree of freedom is 12.706 at 95%; the standard error is 0.1.
-    assert found["high"][0] - 0.6 == pytest.approx(12.7062047 * 0.1, rel=1e-7)
-    assert found["low"][1] == found["high"][1] == 1.0
+    assert found.high[0] - 0.6 == pytest.approx(12.7062047 * 0.1, rel=1e-7)
+    assert found.low[1] == found.high[1] == 1.0
+    assert found.scaled(100).high[1] == 100
 
 
-def test_one_seed_has_no_interval():
-    assert seeds.over_seeds([0.5]) == {"mean": 0.5, "low": None, "high": None}
-    assert seeds.over_seeds([[0.5, 0.6]]) == {"mean": [0.5, 0.6], "low": [None, None], "high": [None, None]}
+@pytest.mark.parametrize("values", [[0.5], [[0.5, 0.6]]])
+def test_one_seed_has_no_interval(values):
+    found = seeds.over_seeds(values)
+    assert found.mean.tolist() == values[0]
+    assert found.low is found.high is found.scaled(2).low is None
 
 
 @pytest.mark.parametrize("infinite", [("-inf", "inf"), (-math.inf, math.inf)])
 def test_stored_infinities_are_no_interval(infinite):
-    assert seeds.interval(Interval(0.5, *infinite)) == {"mean": 0.5, "low": None, "high": None}
-    assert seeds.interval(Interval(0.5, 0.4, 0.6)) == {"mean": 0.5, "low": 0.4, "high": 0.6}
-    assert seeds.interval(None) is None
+    assert seeds.Means.of(Interval(0.5, *infinite)).low is None
+    known = seeds.Means.of(Interval(0.5, 0.4, 0.6))
+    assert (known.mean, known.low, known.high) == (0.5, 0.4, 0.6)
+    assert from_json(seeds.Means, as_json(known)).high == 0.6
 
 
 def test_a_label_looks_like_the_method_it_begins_with():
@@ -74,9 +79,9 @@ def test_a_dot_has_a_bar_where_there_is_an_interval_and_the_unknown_is_not_drawn
     axes = drawing.subplots()
     seeds.dot(axes, None, 0, "GRPO")
     assert not axes.get_lines()
-    seeds.dot(axes, {"mean": 0.5, "low": None, "high": None}, 0, "GRPO")
+    seeds.dot(axes, seeds.over_seeds([0.5]), 0, "GRPO")
     assert len(axes.get_lines()) == 1
-    seeds.dot(axes, {"mean": 0.5, "low": 0.4, "high": 0.6}, 1, "GRPO", filled=False)
+    seeds.dot(axes, seeds.Means.of(Interval(0.5, 0.4, 0.6)), 1, "GRPO", filled=False)
     bar, point = axes.get_lines()[1:]
     assert (list(bar.get_xdata()), list(bar.get_ydata())) == ([0.4, 0.6], [1, 1])
     assert point.get_markerfacecolor() == "white"

@@ -3,44 +3,43 @@ import pytest
 from support.drawing_checks import assert_figure_draws, assert_recomputed, stored
 
 from figures.plates.forward_reverse_fits import FIGURE, gaussian, minima, target_on
+from figures.results.records import Records
 
 
 @pytest.fixture(scope="module")
 def results():
-    return FIGURE.numbers(quick=True)["results"]
+    return FIGURE.compute(FIGURE.quick, Records({}))
 
 
 def test_forward_kl_matches_the_moments(results):
-    x = np.array(results["x"])
-    target, fit = np.array(results["target"]), np.array(results["fits"]["forward"]["law"])
+    x, target, fit = results.x, results.target, results.fits["forward"].law
     for moment in (x, x**2):
         assert moment @ fit == pytest.approx(moment @ target, abs=1e-5)
 
 
 def test_reverse_kl_takes_one_mode_at_the_price_of_the_others(results):
-    fit = results["fits"]["reverse"]
-    assert fit["mean"] == pytest.approx(-5, abs=0.02)
-    assert fit["shares"][0] > 0.998
+    fit = results.fits["reverse"]
+    assert fit.mean == pytest.approx(-5, abs=0.02)
+    assert fit.shares[0] > 0.998
     # All but the mode of weight w given up, KL(pi || target) is about -log w.
-    prices = [line["value"] for line in results["reverse_minima"] if line["deviation"] < 1]
+    prices = [fit.value for fit in results.reverse_minima if fit.deviation < 1]
     assert prices == pytest.approx(-np.log([0.5, 0.3, 0.2]), abs=0.01)
 
 
 def test_the_ends_of_the_alpha_family_are_the_two_kls(results):
-    first, last = results["along_alpha"][0], results["along_alpha"][-1]
-    assert (results["alphas"][0], results["alphas"][-1]) == (0, 1)
-    assert first["shares"] == results["fits"]["reverse"]["shares"]
-    assert last["shares"] == results["fits"]["forward"]["shares"]
+    assert (results.alphas[0], results.alphas[-1]) == (0, 1)
+    assert (results.shares[0] == results.fits["reverse"].shares).all()
+    assert (results.shares[-1] == results.fits["forward"].shares).all()
 
 
 def test_no_law_of_the_family_beats_a_fit(results):
     from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
 
-    x, target = np.array(results["x"]), np.array(results["target"])
+    x, target = results.x, results.target
     means, deviations = np.meshgrid(np.linspace(-8, 8, 33), np.linspace(0.7, 6, 20))
     rivals = gaussian(x, means.ravel(), deviations.ravel())
     for name, divergence in (("forward", FORWARD_KL), ("JS", JENSEN_SHANNON), ("reverse", REVERSE_KL)):
-        assert (divergence(rivals, target) >= results["fits"][name]["value"] - 1e-12).all()
+        assert (divergence(rivals, target) >= results.fits[name].value - 1e-12).all()
 
 
 def test_a_target_within_the_family_is_found_by_all():
@@ -54,14 +53,14 @@ def test_a_target_within_the_family_is_found_by_all():
         assert (mean, deviation) == pytest.approx((1.5, 1.2), abs=1e-4)
 
 
-def test_the_findings_follow_the_numbers(results):
-    assert len(results["reverse_minima"]) == 4
-    value = results["reverse_minima"][0]["value"]
-    one = {**results, "reverse_minima": results["reverse_minima"][:1]}
-    assert FIGURE.findings(one)[2].endswith(f"values {value:.3g}.")
+def test_the_table_has_every_fit_and_the_other_minima_of_reverse_kl(results):
+    rows = FIGURE.table(results).rows
+    assert [row[0] for row in rows[-3:]] == [f"reverse, minimum {number}" for number in (2, 3, 4)]
+    assert rows[0][1] == results.reverse_minima[0].value
+    assert rows[0][2] < 1e-10 < 0.5 < rows[3][2]
 
 
 def test_the_committed_numbers():
     assert_recomputed("forward_reverse_fits", tolerance=1e-6)
-    assert len(stored("forward_reverse_fits")["results"]["alphas"]) == 21
+    assert len(stored("forward_reverse_fits").alphas) == 21
     assert_figure_draws("forward_reverse_fits")

@@ -1,35 +1,38 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 from figures.plates.implicit_bias import FIGURE
+from figures.results.records import Records
 
 
 @pytest.fixture(scope="module")
 def results():
-    return FIGURE.numbers(quick=True)["results"]
+    return FIGURE.compute(FIGURE.quick, Records({}))
 
 
 def test_the_plain_flow_at_a_known_time():
-    config = {**FIGURE.config, "seed": 0, "points": 2, "times": (10.0, 20.0), "steps": 400}
-    flow = FIGURE.compute(config, {})["in_time"]["plain"]
-    passed = np.array(flow["shares"])[:, 0] * (1 - flow["failure"][0])
+    config = replace(FIGURE.config, points=2, times=(10.0, 20.0), steps=400)
+    flow = FIGURE.compute(config, Records({})).plain
+    passed = flow.shares[:, 0] * (1 - flow.failure[0])
     assert passed == pytest.approx([0.550324414695, 0.264193832982, 0.103209092539], abs=1e-9)
-    assert flow["failure"][0] == pytest.approx(0.082272659784, abs=1e-9)
+    assert flow.failure[0] == pytest.approx(0.082272659784, abs=1e-9)
 
 
 def test_the_plain_curves_conserve_what_the_flow_conserves(results):
-    for flow in results["simplex"]:
-        log_q = np.log(flow["plain"]).T
-        theta = log_q - log_q.mean(axis=1, keepdims=True) + np.log(flow["base"]).mean()
+    for flow in results.simplex:
+        log_q = np.log(flow.plain)
+        theta = log_q - log_q.mean(axis=1, keepdims=True) + np.log(flow.base).mean()
         weights = np.exp(-theta)
         difference = weights[:, 0] - weights[:, 1]
         assert difference == pytest.approx(np.full(16, difference[0]), abs=1e-9)
 
 
 def test_the_ends_of_both_flows(results):
-    for flow in results["simplex"]:
-        base, plain, natural = (np.array(flow[name]).T for name in ("base", "plain", "natural"))
+    for flow in results.simplex:
+        base, plain, natural = flow.base, flow.plain, flow.natural
         assert plain[0] == pytest.approx(base, abs=1e-12)
         assert natural[0] == pytest.approx(base, abs=1e-5)
         richest = base[:2] == base[:2].max()
@@ -39,14 +42,17 @@ def test_the_ends_of_both_flows(results):
 
 
 def test_a_tie_stays_a_tie(results):
-    ties = [flow for flow in results["simplex"] if flow["base"][0] == flow["base"][1]]
+    ties = [flow for flow in results.simplex if flow.base[0] == flow.base[1]]
     assert ties
     for flow in ties:
-        assert np.diff(flow["plain"][:2], axis=0) == pytest.approx(0, abs=1e-12)
+        assert flow.plain[:, 0] == pytest.approx(flow.plain[:, 1], abs=1e-12)
 
 
-def test_the_finding_follows_the_numbers(results):
-    assert "grown from 50%" in FIGURE.findings(results)[0]
+def test_the_table_has_the_share_at_both_ends(results):
+    plain, natural = FIGURE.table(results).rows
+    assert plain[4] == pytest.approx(0.5, abs=0.005)
+    assert plain[3] == results.plain.shares[0, -1] > 0.9
+    assert natural[3:] == pytest.approx((0.5, 0.5), abs=1e-12)
 
 
 def test_the_committed_numbers():

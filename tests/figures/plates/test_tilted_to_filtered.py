@@ -1,38 +1,40 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 from figures.plates.tilted_to_filtered import FIGURE
+from figures.results.records import Records
 
 
 @pytest.fixture(scope="module")
 def results():
-    return FIGURE.numbers(quick=True)["results"]
+    return FIGURE.compute(FIGURE.quick, Records({}))
 
 
 def test_the_distances_are_those_of_the_pass_rate(results):
-    rate = np.dot(results["base"], results["valid"])
-    mu = 1 / (1 + (1 - rate) / rate * np.exp(-1 / np.array(results["betas"])))
-    assert results["total_variation"] == pytest.approx(1 - mu, abs=1e-12)
-    assert results["forward"] == pytest.approx(-np.log(mu), abs=1e-12)
-    assert set(results["reverse"]) == {"inf"}
+    rate = np.dot(FIGURE.quick.base, FIGURE.quick.valid)
+    mu = 1 / (1 + (1 - rate) / rate * np.exp(-1 / results.betas))
+    assert results.total_variation == pytest.approx(1 - mu, abs=1e-12)
+    assert results.forward == pytest.approx(-np.log(mu), abs=1e-12)
+    assert np.isinf(results.reverse).all()
 
 
 def test_the_shown_laws_are_mixtures_of_the_two_conditionals(results):
-    base, valid = np.array(results["base"]), np.array(results["valid"])
-    for shown in results["shown"]:
-        law = np.array(shown["p"])
+    base, valid = np.array(FIGURE.quick.base), np.array(FIGURE.quick.valid)
+    for beta, law in zip(FIGURE.quick.shown, results.tilted, strict=True):
         mu = law[valid].sum()
         parts = np.where(valid, mu * base / base[valid].sum(), (1 - mu) * base / base[~valid].sum())
         assert law == pytest.approx(parts, abs=1e-12)
         odds = mu / (1 - mu) * base[~valid].sum() / base[valid].sum()
-        assert np.log(odds) == pytest.approx(1 / shown["beta"])
+        assert np.log(odds) == pytest.approx(1 / beta)
 
 
-def test_the_finding_counts_what_is_infinite(results):
-    some = {**results, "reverse": [0.1, *results["reverse"][1:]]}
-    assert "infinite at 12 of 12" in FIGURE.findings(results)[0]
-    assert "infinite at 11 of 12" in FIGURE.findings(some)[0]
+def test_the_table_has_what_is_infinite(results):
+    assert [row[3] for row in FIGURE.table(results).rows] == [np.inf, np.inf]
+    changed = replace(results, reverse=np.array([0.1, *results.reverse[1:]]))
+    assert [row[3] for row in FIGURE.table(changed).rows] == [0.1, np.inf]
 
 
 def test_the_committed_numbers():

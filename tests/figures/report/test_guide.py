@@ -5,7 +5,7 @@ from support.law_record import law_record, run
 
 from figures.report import guide
 from figures.results import store
-from toy_lm import collapse, strategies, styles
+from figures.results.records import Records
 from toy_lm.collapse.results import FAMILIES
 from toy_lm.strategies.summary import directions
 from toy_lm.styles.summary import scores
@@ -23,16 +23,16 @@ def cells(text, start):
 
 
 def on_d_pef(stored):
-    config, results = strategies.read(stored["strategies"])
+    config, results = stored.strategies
     return [row for row in directions(config, results.sweep) if row.place == "D_pef"]
 
 
 def test_a_folder_without_records_gives_none(tmp_path):
-    assert guide.records(tmp_path) == {}
+    assert guide.records(tmp_path).stored == {}
 
 
 def test_another_kind_of_record_is_refused(tmp_path, stored):
-    store.save("toy_collapse", stored["strategies"], tmp_path)
+    store.save("toy_collapse", stored.of("strategies"), tmp_path)
     with pytest.raises(ValueError, match=r"record\.kind"):
         guide.records(tmp_path)
 
@@ -42,18 +42,18 @@ def test_the_tables_have_the_numbers_of_the_records(stored):
     for row in on_d_pef(stored):
         shown = [f"{value:.3f}" for value in row.pass_at_k.values()]
         assert cells(page, f"{row.strength:g}") == [*shown, f"{row.gap:+.3f}"]
-    for name, found in scores(styles.read(stored["styles"]), "train").items():
+    for name, found in scores(stored.styles, "train").items():
         many = found.pass_at_16
         assert cells(page, name)[1:3] == [f"{many.mean:.3f}", f"{many.low:.3f} to {many.high:.3f}"]
 
 
 def test_the_summary_has_the_numbers_of_the_records(stored):
-    page, (_, results) = guide.in_short(stored), strategies.read(stored["strategies"])
+    page, (_, results) = guide.in_short(stored), stored.strategies
     grpo = results.method("GRPO")
     row = cells(page, "`dph toy strategies`")
     assert row[1] == f"{results.base.pass_at_1:.3f} / {results.base.pass_at_k:.3f}"
     assert row[2] == f"{grpo.pass_at_1:.3f} / {grpo.pass_at_k:.3f}"
-    fits = collapse.read(stored["collapse"]).reference
+    fits = stored.collapse.reference
     forward = fits.forward_kl("homogeneous")
     assert cells(page, "`dph toy collapse`")[-1] == f"{forward.coverage:.3f} / {forward.validity:.3f}"
 
@@ -74,14 +74,17 @@ def test_the_strengths_that_are_named_follow_the_numbers(stored, monkeypatch):
 
 
 def test_the_demo_is_summed_up_once_it_is_there(stored):
-    found = {"findings": ["one difference", "Of 3 expected differences 1 was found.", "4 consistent."]}
-    assert "Of 3 expected differences 1 was found. 4 consistent." in guide.in_short({**stored, "demo": found})
-    toys = {name: record for name, record in stored.items() if name != "demo"}
+    found = stored.of("demo") | {
+        "findings": ["one", "Of 3 expected differences 1 was found.", "4 consistent."]
+    }
+    changed = Records({**stored.stored, "demo": found})
+    assert "Of 3 expected differences 1 was found. 4 consistent." in guide.in_short(changed)
+    toys = Records({name: record for name, record in stored.stored.items() if name != "demo"})
     assert "dph demo" not in guide.in_short(toys)
 
 
 def test_what_is_said_of_shared_strategies_holds_for_the_stored_numbers(stored):
-    _, results = strategies.read(stored["strategies"])
+    _, results = stored.strategies
     base = results.base
     assert results.method("GRPO").pass_at_1 > base.pass_at_1
     assert results.method("GRPO").pass_at_k < base.pass_at_k
@@ -92,7 +95,7 @@ def test_what_is_said_of_shared_strategies_holds_for_the_stored_numbers(stored):
 
 
 def test_what_is_said_of_the_transformer_holds_for_the_stored_numbers(stored):
-    tiny = styles.read(stored["styles"])
+    tiny = stored.styles
     methods = scores(tiny, "train")
     for name in ("GRPO", "DAPO"):
         assert methods[name].pass_at_16.mean < methods["base"].pass_at_16.low
@@ -104,7 +107,7 @@ def test_what_is_said_of_the_transformer_holds_for_the_stored_numbers(stored):
 
 
 def test_what_is_said_of_models_too_small_holds_for_the_stored_numbers(stored):
-    results = collapse.read(stored["collapse"])
+    results = stored.collapse
     reverse, forward = results.reference.optima(FAMILIES[0])[-1], results.reference.forward_kl(FAMILIES[0])
     assert reverse.collapsed
     assert forward.coverage > reverse.coverage
@@ -120,7 +123,7 @@ def test_what_is_said_of_models_too_small_holds_for_the_stored_numbers(stored):
 
 def test_the_laws_are_told_with_the_runs_that_missed(stored):
     rows = [run("k3"), run("k3", 1.0, verdict="missed: law"), run("none", experiment="degeneracy")]
-    text = guide.in_short({**stored, "laws": law_record(rows)})
+    text = guide.in_short(Records({**stored.stored, "laws": law_record(rows)}))
     assert (
         "| k3 in the loss | token forward KL | 0.900 / 0.910 | 0.600 / 0.620 | token forward KL | 1 of 2 |"
         in text

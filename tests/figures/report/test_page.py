@@ -137,10 +137,10 @@ def test_differences_bear_the_registrys_note():
     assert "C2.old REFUTED" in shown
 
 
-def test_a_figure_has_its_drawing_caption_findings_and_origin():
+def test_a_figure_has_its_drawing_caption_numbers_and_origin():
     drawn = plate("mu_beta")
     found = section("figures", plates=[drawn])
-    assert drawn.record["findings"][0] in text(found)
+    assert "random policies least excess KL median excess KL 400 0.03532" in text(found)
     assert "Computed with seed 0" in found
     named = re.search(r'<svg[^>]* aria-labelledby="([\w-]+)" aria-describedby="([\w-]+)"', found)
     title, caption = (text(re.search(rf'<\w+ id="{key}">(.*?)</', found, re.S)[1]) for key in named.groups())

@@ -86,7 +86,7 @@ def test_an_experiment_keeps_its_own_runs_until_it_is_done(tmp_path, monkeypatch
 
 def test_a_drawing_leaves_numbers_and_svg(tmp_path):
     plan = Plan(seed=1, quick=True, folder=tmp_path)
-    assert results.drawing("mu_beta", plan, nothing) == "1 finding"
+    assert results.drawing("mu_beta", plan, nothing) == "1 row"
     assert store.load("mu_beta", "figure.mu_beta", plan.results)["seed"] == 1
     assert (plan.results / "mu_beta.svg").read_bytes().startswith(b"<?xml")
 

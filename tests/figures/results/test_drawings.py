@@ -5,6 +5,7 @@ import pytest
 
 from figures.catalogue import figure
 from figures.results import drawings, experiments, store
+from figures.results.records import Records
 
 
 def read(path):
@@ -64,7 +65,7 @@ class Needy:
     kind = "figure.needy"
 
     def numbers(self, *, seed, folder):
-        return experiments.records(self.needs, folder=folder)["styles"]
+        return Records.load(self.needs, folder=folder).of("styles")
 
 
 def test_experiments_run_once_and_figures_read_what_they_left(tmp_path, monkeypatch):

@@ -4,7 +4,8 @@ import pytest
 
 from dph_theory.support.record import record
 from figures.results import experiments
-from figures.results.experiments import records, run, stored_name
+from figures.results.experiments import run
+from figures.results.records import EXPERIMENTS, Records, stored_name
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def packages(monkeypatch):
 
         def made(config, *, seed, progress, **options):
             asked.append(options)
-            results = {"size": config.size}
+            results = {"size": config.size, "third": 1 / 3}
             return record(name.replace("_lm", ""), seed=seed, config={}, results=results, findings=[])
 
         return SimpleNamespace(Config=Config, run=made)
@@ -33,8 +34,8 @@ def packages(monkeypatch):
 
 def test_a_run_is_stored_and_read(packages, tmp_path):
     run("collapse", seed=5, folder=tmp_path)
-    found = records(["collapse"], folder=tmp_path)["collapse"]
-    assert (found["seed"], found["results"]) == (5, {"size": "full"})
+    found = Records.load(["collapse"], folder=tmp_path).of("collapse")
+    assert (found["seed"], found["results"]) == (5, {"size": "full", "third": 0.3333333333})
     assert (tmp_path / "toy_collapse.json").is_file()
 
 
@@ -42,19 +43,17 @@ def test_quick_and_full_runs_are_kept_apart(packages, tmp_path):
     run("collapse", folder=tmp_path)
     run("collapse", folder=tmp_path, quick=True)
     for quick, size in ((True, "quick"), (False, "full")):
-        assert records(["collapse"], quick=quick, folder=tmp_path)["collapse"]["results"] == {"size": size}
+        assert (
+            Records.load(["collapse"], quick=quick, folder=tmp_path).of("collapse")["results"]["size"] == size
+        )
     assert stored_name("collapse", True) != stored_name("collapse", False)
 
 
 def test_a_new_run_is_what_is_read_next(packages, tmp_path):
     run("collapse", seed=1, folder=tmp_path)
-    assert records(["collapse"], folder=tmp_path)["collapse"]["seed"] == 1
+    assert Records.load(["collapse"], folder=tmp_path).of("collapse")["seed"] == 1
     run("collapse", seed=2, folder=tmp_path)
-    assert records(["collapse"], folder=tmp_path)["collapse"]["seed"] == 2
-
-
-def test_runs_of_full_scale_are_read_as_committed(tmp_path):
-    assert records(["demo"], quick=True, folder=tmp_path)["demo"]["kind"] == "full_scale.demo"
+    assert Records.load(["collapse"], folder=tmp_path).of("collapse")["seed"] == 2
 
 
 def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
@@ -66,12 +65,12 @@ def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
 
 def test_what_was_not_run_or_is_unknown_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"toy_styles\.json.*--recompute"):
-        records(["styles"], folder=tmp_path)
+        Records.load(["styles"], folder=tmp_path)
     with pytest.raises(ValueError, match="one of collapse, strategies, styles"):
         run("alchemy", folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_a_package_of_the_toy(name):
     import importlib
 

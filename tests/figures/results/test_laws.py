@@ -1,15 +1,24 @@
 import pytest
 from support.law_record import law_record, run
 
-from figures.results.laws import runs
+from figures.results.laws import LAWS, Laws
 
 
 def test_runs_are_chosen_by_experiment_and_fields():
-    found = law_record([run("k3"), run("k2"), run("k3", experiment="limits", beta=0.02)])
-    assert len(runs(found)) == 3
-    assert [row["beta"] for row in runs(found, "which_law", "limits", form="k3")] == [0.2, 0.02]
+    found = Laws.read(law_record([run("k3"), run("k2"), run("k3", experiment="limits", beta=0.02)]))
+    assert len(found.of()) == 3
+    assert [row.beta for row in found.of("which_law", "limits", form="k3")] == [0.2, 0.02]
+    assert found.of(form="k3")[0].kl == {law: 0.001 if law == "token forward KL" else 0.3 for law in LAWS}
+
+
+def test_runs_are_held_to_a_law_if_they_are_meant_to_reach_one():
+    runs = [run("k3"), run("k3", experiment="budget_and_family"), run("none")]
+    assert [row.experiment for row in Laws.read(law_record(runs)).judged()] == ["which_law"]
+    record = law_record(runs)
+    record["results"]["to_the_end"] = ["budget_and_family"]
+    assert [row.experiment for row in Laws.read(record).judged()] == ["budget_and_family"]
 
 
 def test_a_record_without_such_runs_names_the_command_that_makes_them():
     with pytest.raises(ValueError, match=r"no run of limits, beta=0.1.*dph laws --only limits makes them"):
-        runs(law_record([run("k3")]), "limits", beta=0.1)
+        Laws.read(law_record([run("k3")])).of("limits", beta=0.1)
