@@ -101,7 +101,7 @@ def dot(axes: "Axes", found: Means | None, at: float, label: str, *, filled: boo
     if found is None:
         return
     how = look(label)
-    if found.low is not None:
+    if found.low is not None and found.high is not None:
         axes.plot([found.low, found.high], [at, at], color=how["color"], linewidth=0.9)
     axes.plot(
         found.mean,

@@ -136,10 +136,10 @@ def _row(runs: Sequence[LawRun]) -> Row:
 
 def table(results: Results) -> Table:
     """Mean KL(run || law) by form, and whether the law predicted is the nearest."""
-    rows = [
-        (FORMS[row.form], float(row.runs), LAWS[row.own], LAWS[int(row.kl.argmin())], *map(float, row.kl))
-        for row in results.matrix
-    ]
+    rows = []
+    for row in results.matrix:
+        words = (FORMS[row.form], float(row.runs), LAWS[row.own], LAWS[int(row.kl.argmin())])
+        rows.append([*words, *row.kl.tolist()])
     return Table.of(("form", "runs", "law predicted", "nearest", *(f"KL to {law}" for law in LAWS)), rows)
 
 
@@ -179,9 +179,9 @@ def _matrix(axes: Axes, rows: Sequence[Row]) -> None:
     for (row, law), value in np.ndenumerate(kl):
         color = "white" if value < 10**-2.5 else theme.BLACK
         axes.text(law + 0.5, row + 0.5, f"{value:.1g}", ha="center", va="center", fontsize=7, color=color)
-    frame = {"fill": False, "edgecolor": theme.VERMILLION, "linewidth": 1.4}
     for number, row in enumerate(rows):
-        axes.add_patch(Rectangle((row.own + 0.03, number + 0.03), 0.94, 0.94, **frame))
+        corner = (row.own + 0.03, number + 0.03)
+        axes.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4))
     axes.set_xticks(np.arange(len(LAWS)) + 0.5, [law.replace(" ", "\n", 2) for law in LAWS])
     axes.set_yticks(np.arange(len(kl)) + 0.5, [_lines(FORMS[row.form]) for row in rows])
 

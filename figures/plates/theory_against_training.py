@@ -12,7 +12,7 @@ from scipy import stats
 from ..figure import Config, Figure
 from ..look import seeds, theme
 from ..look.seeds import Means
-from ..look.tables import Table
+from ..look.tables import Cell, Table
 from ..results.demo import Difference, Spread, Statement
 from ..results.records import Records
 
@@ -109,17 +109,17 @@ def _passes(columns: Mapping[str, Spread], runs: int) -> PassAtK:
 
 def table(results: Results) -> Table:
     """How many checks hold, how many predictions, how many of the expected differences were found."""
-    rows: list[tuple[str, int, int, int]] = []
+    rows: list[list[Cell]] = []
     panels = {
         "instrument checks, which hold for every policy": results.checks,
         "predictions, which training could have missed": results.predictions,
     }
     for words, blocks in panels.items():
         verdicts = [point.verdict for block in blocks for point in block.points]
-        rows.append((words, *(verdicts.count(verdict) for verdict in VERDICTS)))
+        rows.append([words, *(verdicts.count(verdict) for verdict in VERDICTS)])
     expected = [gap for gap in results.differences if gap.expected]
     signs = [gap.expected * gap.found for gap in expected]
-    rows.append(("differences that the literature reports", *(signs.count(sign) for sign in (1, 0, -1))))
+    rows.append(["differences that the literature reports", *(signs.count(sign) for sign in (1, 0, -1))])
     return Table.of(("statements", "consistent or found", "not enough samples", "inconsistent"), rows)
 
 

@@ -92,11 +92,11 @@ def table(results: Results) -> Table:
         f"strategies, k = {results.strategies.k}": results.strategies,
         f"tiny transformer, k = {results.styles.k}": results.styles,
     }
-    rows = [
-        (model, name, *map(float, (of.pass_at_k.mean[0], of.pass_at_k.mean[-1], of.excess_kl.mean[-1])))
-        for model, curves in models.items()
-        for name, of in curves.curves.items()
-    ]
+    rows = []
+    for model, of in models.items():
+        for name, curves in of.curves.items():
+            start, end = curves.pass_at_k.mean[[0, -1]].tolist()
+            rows.append((model, name, start, end, float(curves.excess_kl.mean[-1])))
     return Table.of(head, rows)
 
 

@@ -76,13 +76,14 @@ def _laws(stored: Records) -> dict[str, Any]:
     return {
         "beta": SHOWN_BETA,
         "rows": [_row(of, judged) for of in by_form.values() if of],
-        "held": sum(run.verdict == "held" for run in judged),
+        "held": sum(run.held for run in judged),
         "all": len(judged),
+        "by_kl": any(run.full_verdict for run in judged),
     }
 
 
 def _row(of: Sequence[LawRun], judged: Sequence[LawRun]) -> FormRow:
-    verdicts = [run.verdict for run in judged if run.form == of[0].form]
+    verdicts = [run.held for run in judged if run.form == of[0].form]
     return FormRow(
         form=FORMS[of[0].form],
         law=of[0].law or "",
@@ -91,7 +92,7 @@ def _row(of: Sequence[LawRun], judged: Sequence[LawRun]) -> FormRow:
         law_validity=_mean(of, "law_validity"),
         first_share=_mean(of, "first_share"),
         law_first_share=_mean(of, "law_first_share"),
-        held=verdicts.count("held"),
+        held=sum(verdicts),
         all=len(verdicts),
     )
 

@@ -1,6 +1,7 @@
 """Numbers computed anew, and drawings as files: the same numbers give the same bytes, whatever the day."""
 
 import logging
+import re
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
@@ -26,6 +27,12 @@ OUT = Path(__file__).parents[1] / "out"
 _UNDATED = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
 
 
+_PLACES = re.compile(rb'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
+_DECIMALS = re.compile(rb"-?\d+\.\d{3,}")
+_BETWEEN = re.compile(rb">\s+<(?!g id)")
+"""Where an SVG has coordinates, those with more decimals than can be seen, and space between its tags."""
+
+
 def formats(text: str) -> tuple[str, ...]:
     """The formats of a comma-separated list; ValueError says which there are."""
     chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
@@ -42,7 +49,14 @@ def rendered(drawing: "Drawing", form: str) -> bytes:
     # Fonts, resolution and the ids of an SVG are settled as it is written, not as it is drawn.
     with look():
         drawing.savefig(buffer, format=form, metadata=_UNDATED[form])
-    return buffer.getvalue()
+    made = buffer.getvalue()
+    return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, made)) if form == "svg" else made
+
+
+def _shorter(place: re.Match[bytes]) -> bytes:
+    """Coordinates to a hundredth of a point, on one line."""
+    rounded = _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".encode(), place.group())
+    return b" ".join(rounded.split())
 
 
 def save(name: str, drawing: "Drawing", chosen: tuple[str, ...], folder: Path = OUT) -> list[Path]:

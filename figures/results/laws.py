@@ -17,14 +17,15 @@ FORMS = {
 """The penalties of which theory E predicts a law, in words."""
 LAWS = ("token forward KL", "token reverse KL", "sequence reverse KL")
 TO_THE_END = ("which_law", "normalisation", "limits", "iteration")
-"""Experiments whose runs are meant to reach their law, where the record does not say."""
+"""Experiments whose runs are meant to reach their law, for records that do not say which runs are judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LawRun:
     """A run: how it was trained, the law predicted, and exact measures at its end (law_: at its law).
 
-    `kl` holds KL(run || law) by law, in nats. What was not asked or not predicted is None.
+    `verdict` looks at the nearest law and the validity, `full_verdict` at KL(run || law) too. `kl` holds
+    KL(run || law) by law, in nats. What was not asked or not predicted is None.
     """
 
     experiment: str
@@ -36,6 +37,8 @@ class LawRun:
     validity: float
     first_share: float
     kl: dict[str, float]
+    judged: bool | None = None
+    full_verdict: str | None = None
     beta: float = 0.0
     steps: int = 0
     rank: int | None = None
@@ -47,6 +50,17 @@ class LawRun:
     law_validity: float | None = None
     law_first_share: float | None = None
     law_effective_answers: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether it held to its law by every bar that the record has."""
+        return (self.full_verdict or self.verdict) == "held"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a law and was meant to reach it."""
+        meant = self.experiment in TO_THE_END and self.law is not None
+        return meant if self.judged is None else self.judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +94,11 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Laws:
-    """The record: its runs, their courses, the ways back, and the experiments meant to reach their law."""
+    """The record: its runs, their courses and the ways back."""
 
     runs: tuple[LawRun, ...]
     courses: tuple[Course, ...]
     ways_back: tuple[Way, ...] = ()
-    to_the_end: tuple[str, ...] = TO_THE_END
     findings: tuple[str, ...] = ()
 
     @classmethod
@@ -113,7 +126,7 @@ class Laws:
 
     def judged(self) -> list[LawRun]:
         """The runs that are meant to reach a law, and so held to it."""
-        return [run for run in self.runs if run.experiment in self.to_the_end and run.law]
+        return [run for run in self.runs if run.is_judged]
 
     def courses_of(self, runs: Sequence[LawRun]) -> dict[str, Course]:
         """What was measured along these runs, by their digest."""

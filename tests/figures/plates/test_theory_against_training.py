@@ -56,7 +56,7 @@ def test_pass_at_k_has_intervals_over_seeds(results):
 
 
 def test_the_table_counts_the_verdicts(results):
-    assert [row[1:] for row in FIGURE.table(results).rows] == [(2, 0, 1), (0, 2, 0), (1, 1, 0)]
+    assert [list(row[1:]) for row in FIGURE.table(results).rows] == [[2, 0, 1], [0, 2, 0], [1, 1, 0]]
 
 
 def test_it_draws_even_an_unbounded_margin(results):

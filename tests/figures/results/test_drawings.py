@@ -1,5 +1,7 @@
 import json
 import logging
+import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -28,6 +30,13 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path, record):
     assert starts == [b"%PDF-", b"\x89PNG\r", b"<?xml"]
     # Fonts are embedded as TrueType, which editors and printers take.
     assert b"/FontFile2" in first[0].read_bytes()
+
+
+def test_an_svg_is_as_short_as_it_can_be(record):
+    root = ElementTree.fromstring(drawings.rendered(figure("mu_beta").drawing(record), "svg"))
+    data = [node.attrib["d"] for node in root.iter() if "d" in node.attrib]
+    assert len(data) > 20
+    assert not [path for path in data if "\n" in path or re.search(r"\.\d{3}", path)]
 
 
 def test_saving_says_nothing(tmp_path, record, caplog):

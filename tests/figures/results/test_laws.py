@@ -14,9 +14,9 @@ def test_runs_are_chosen_by_experiment_and_fields():
 def test_runs_are_held_to_a_law_if_they_are_meant_to_reach_one():
     runs = [run("k3"), run("k3", experiment="budget_and_family"), run("none")]
     assert [row.experiment for row in Laws.read(law_record(runs)).judged()] == ["which_law"]
-    record = law_record(runs)
-    record["results"]["to_the_end"] = ["budget_and_family"]
-    assert [row.experiment for row in Laws.read(record).judged()] == ["budget_and_family"]
+    runs = [run("k3", judged=False), run("k2", judged=True, full_verdict="missed: KL")]
+    (judged,) = Laws.read(law_record(runs)).judged()
+    assert (judged.form, judged.verdict, judged.held) == ("k2", "held", False)
 
 
 def test_a_record_without_such_runs_names_the_command_that_makes_them():
