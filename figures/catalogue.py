@@ -10,6 +10,8 @@ from .figure import Figure
 NAMES = (
     "laws",
     "way_back",
+    "budget_and_family",
+    "filtering",
     "mu_beta",
     "tilted_to_filtered",
     "implicit_bias",

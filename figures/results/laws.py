@@ -71,7 +71,7 @@ class Course:
     step: tuple[int, ...]
     validity: tuple[float, ...]
     first_share: tuple[float, ...]
-    effective_answers: tuple[float, ...] = ()
+    excess_kl: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +92,22 @@ class Way:
     shares: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """How many runs of an experiment are planned, over all its seeds; None if the record does not say."""
+
+    experiment: str
+    planned: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Laws:
-    """The record: its runs, their courses and the ways back."""
+    """The record: its runs, their courses, the ways back, and what is planned."""
 
     runs: tuple[LawRun, ...]
     courses: tuple[Course, ...]
     ways_back: tuple[Way, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
     findings: tuple[str, ...] = ()
 
     @classmethod
@@ -123,6 +132,10 @@ class Laws:
                 "laws", f"no run of {', '.join(asked)}", f"a record of such runs; {makes} makes them"
             )
         return found
+
+    def planned(self, experiment: str) -> int | None:
+        """How many runs the experiment is to have, if the record says so."""
+        return next((e.planned for e in self.experiments if e.experiment == experiment), None)
 
     def judged(self) -> list[LawRun]:
         """The runs that are meant to reach a law, and so held to it."""

@@ -19,6 +19,8 @@ class Tally:
     question: str
     to_the_end: bool
     """Whether its runs are meant to reach their law: only these are judged."""
+    planned: int
+    """Runs that it is to have, over all its seeds."""
     runs: int
     judged: int
     held: int
@@ -48,6 +50,7 @@ def _tally(name: str, outcomes: Sequence[Outcome]) -> Tally:
         experiment=name,
         question=known.question if known else "",
         to_the_end=known.to_the_end if known else True,
+        planned=sum(len(known.runs(seed)) for seed in range(known.seeds)) if known else len(outcomes),
         runs=len(outcomes),
         judged=len(judged),
         held=sum(outcome.full_verdict == "held" for outcome in judged),

@@ -56,7 +56,7 @@ def test_recompute_makes_the_numbers(tmp_path, monkeypatch):
 def test_wrong_usage():
     unknown = run(figures_command, "mu_bet")
     assert unknown.exit_code == 2
-    assert "one of laws, way_back, mu_beta" in unknown.output
+    assert "one of laws, way_back, budget_and_family" in unknown.output
     assert run(figures_command, "--format", "gif").exit_code == 2
     assert run(reproduce_command, "--folder", "/no/such/place").exit_code == 2
 

@@ -1,7 +1,7 @@
 import pytest
 from support.law_outcomes import FOUND, TASK, outcome
 
-from full_scale.laws.experiments import EXPERIMENTS
+from full_scale.laws.experiments import EXPERIMENTS, record_runs
 from full_scale.laws.record import HEADERS, Tally, summary, table_rows, tallies
 from full_scale.laws.run import TOKEN_FORWARD, TOKEN_REVERSE, Run
 
@@ -12,7 +12,16 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
     runs = [outcome(), outcome(kl=(0.071, 0.2, 0.1)), outcome(ended_at=1), free, short]
     which, budget = tallies(runs)
     question = EXPERIMENTS["which_law"].question
-    assert which == Tally("which_law", question, True, runs=4, judged=3, held=1, held_but_for_answers=2)
+    assert which == Tally(
+        "which_law",
+        question,
+        True,
+        planned=len(record_runs("which_law")),
+        runs=4,
+        judged=3,
+        held=1,
+        held_but_for_answers=2,
+    )
     assert (budget.to_the_end, budget.runs, budget.judged) == (False, 1, 0)
 
 
