@@ -4,12 +4,19 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
 from dph_theory.support import terminal
+from dph_theory.support.files import write_text
+
+from .look.venues import VENUES
+
+if TYPE_CHECKING:
+    from .results.paper import Wanted
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -28,25 +35,37 @@ def _bars() -> terminal.Bars:
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
-@click.option("--format", "form", default="pdf,png,svg", show_default=True, help="Comma-separated formats.")
+@click.option(
+    "--format", "form", default="pdf,png,svg", show_default=True, help="Comma-separated formats; also pgf."
+)
+@click.option(
+    "--venue", type=click.Choice(tuple(VENUES)), help="Widths and fonts for a paper or slides there."
+)
 @click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
 @click.option("--numbers", type=_FOLDER, help="Where the numbers are kept. [default: figures/numbers]")
+@click.option("--tables", type=_FOLDER, help="Write each figure's table there, as LaTeX (booktabs) and CSV.")
+@click.option(
+    "--macros", type=terminal.OutputFile(), help="Write the tables' numbers as LaTeX commands there."
+)
 @_seed
 def figures_command(
     names: tuple[str, ...],
     listing: bool,
     recompute: bool,
     form: str,
+    venue: str | None,
     folder: Path | None,
     numbers: Path | None,
+    tables: Path | None,
+    macros: Path | None,
     seed: int,
 ) -> None:
-    """Draw the figures (or those NAMEd) from their stored numbers.
+    """Draw the figures (or those NAMEd) from their stored numbers, each with its caption beside it.
 
     Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Numbers whose computing fails stay as they were.
     """
     from .catalogue import NAMES, figure
-    from .results import drawings, store
+    from .results import drawings, paper, store
 
     names = tuple(dict.fromkeys(names or NAMES))
     try:
@@ -57,24 +76,37 @@ def figures_command(
     if listing:
         terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
-    out = folder or _writable(drawings.OUT)
+    out, place = folder or _writable(drawings.OUT), VENUES[venue] if venue else None
+    wanted = paper.Wanted(formats=chosen, folder=out, venue=place, tables=tables)
     kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
         failed = _recomputed(names, kept, seed) if recompute else {}
-        for name in (name for name in names if name not in failed):
-            try:
-                drawing = figure(name).drawing(figure(name).stored(kept))
-            except ValueError as error:
-                failed[name] = str(error)
-                continue
-            for path in drawings.save(name, drawing, chosen, out):
-                click.echo(path)
+        failed |= _written([name for name in names if name not in failed], kept, wanted, macros)
     except KeyboardInterrupt:
         click.echo("interrupted: what was written before is whole")
         sys.exit(terminal.INTERRUPTED)
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:
+    """Write what is wanted of each figure, and tell its path; what went wrong, by name."""
+    from .catalogue import figure
+    from .results import paper
+
+    failed, commands = {}, []
+    for name in names:
+        try:
+            found = figure(name).stored(kept)
+            for path in paper.write(figure(name), found, wanted):
+                click.echo(path)
+            commands.append(paper.commands(figure(name), found))
+        except ValueError as error:
+            failed[name] = str(error)
+    if macros is not None:
+        write_text(macros, "\n".join(commands))
+    return failed
 
 
 def _writable(folder: Path) -> Path:

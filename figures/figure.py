@@ -9,6 +9,7 @@ from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.record import checked, record
 
 from .look.tables import Table
+from .look.venues import Venue
 from .results import store
 from .results.records import Records
 
@@ -79,9 +80,14 @@ class Figure(Generic[C, R]):
         found = checked(numbers, self.kind)
         return from_json(type(self.config), found["config"]), from_json(self.results, found["results"])
 
-    def drawing(self, numbers: Any) -> "Drawing":
-        """The picture of a stored record."""
+    def drawing(self, numbers: Any, venue: Venue | None = None) -> "Drawing":
+        """The picture of a stored record, at the size and with the fonts of a venue."""
         from .look.theme import look
 
-        with look():
+        with look(venue):
             return self.draw(*self.read(numbers))
+
+    def numbers_to_quote(self, numbers: Any) -> Table:
+        """The table of a stored record."""
+        _, results = self.read(numbers)
+        return self.table(results)

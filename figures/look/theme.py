@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
+from .venues import Venue
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
 """Widths in inches."""
-FORMATS = ("pdf", "png", "svg")
+FORMATS = ("pdf", "png", "svg", "pgf")
 
 # Okabe and Ito's colours, told apart by every common kind of colour vision; in greyscale the line styles and
 # markers tell the methods apart.
@@ -41,39 +44,62 @@ DIVERGENCES: dict[str, dict[str, Any]] = {
 }
 """A divergence looks like the method that is known for it."""
 
-_RC: Any = {
-    "font.size": 8,
+_SIZES = {
+    "font.size": 8.0,
     "axes.titlesize": 8.5,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.5,
+}
+"""In points, for a drawing as wide as TWO_COLUMNS."""
+_RC: Any = {
     "legend.frameon": False,
     "mathtext.fontset": "cm",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
     "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3.5,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
+    # What LaTeX sets has the fonts of the document.
+    "pgf.rcfonts": False,
     # The same drawing gives the same bytes.
     "svg.hashsalt": "dph",
 }
 
+_scale: ContextVar[float] = ContextVar("scale", default=1.0)
+
 
 @contextmanager
-def look() -> Iterator[None]:
-    """Matplotlib's settings for a drawing, back to what they were afterwards."""
-    with mpl.rc_context(_RC):
-        yield
+def look(venue: Venue | None = None, width: float | None = None) -> Iterator[None]:
+    """Matplotlib's settings for a drawing, back to what they were afterwards.
+
+    With a venue, its fonts, and drawings of TWO_COLUMNS as wide as its text; or as wide as said, in inches.
+    Words shrink with the drawing, so that what is apart stays apart.
+    """
+    scale = 1.0 if venue is None else (width or venue.text) / TWO_COLUMNS
+    sizes = {name: scale * size for name, size in _SIZES.items()}
+    before = _scale.set(scale)
+    try:
+        with mpl.rc_context(_RC | sizes | ({} if venue is None else venue.fonts())):
+            yield
+    finally:
+        _scale.reset(before)
+
+
+def points(size: float) -> float:
+    """A size of words in points, for a drawing as wide as TWO_COLUMNS, as it is in the present look."""
+    return size * _scale.get()
 
 
 def new(width: float = TWO_COLUMNS, height: float = 2.4, **subplots: Any) -> tuple[Figure, Any]:
     """An empty figure and its axes, as `subplots` gives them; no window, no global state."""
-    drawing = Figure(figsize=(width, height), layout="constrained")
+    scale = _scale.get()
+    drawing = Figure(figsize=(scale * width, scale * height), layout="constrained")
     return drawing, drawing.subplots(**subplots)
 
 

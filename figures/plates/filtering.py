@@ -76,8 +76,7 @@ def draw(config: Settings, results: Results) -> Drawing:
         ax.plot(results.lengths, found.local, "-.", color=theme.BLACK, label="KL(local || base)")
         ax.plot(results.lengths, found.local_to_filtered, color=theme.VERMILLION, label=r"KL(local || $p_*$)")
         ax.plot(results.lengths, found.filtered_to_local, "--", color=theme.BLUE, label=r"KL($p_*$ || local)")
-        ax.set(xlabel="length in symbols", title=TITLES[name], ylim=(0, None))
-    axes[0].set_ylabel("nats")
+        ax.set(xlabel="length in symbols", ylabel="nats", title=TITLES[name], ylim=(0, None))
     drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return drawing
 

@@ -178,7 +178,15 @@ def _matrix(axes: Axes, rows: Sequence[Row]) -> None:
     axes.invert_yaxis()
     for (row, law), value in np.ndenumerate(kl):
         color = "white" if value < 10**-2.5 else theme.BLACK
-        axes.text(law + 0.5, row + 0.5, f"{value:.1g}", ha="center", va="center", fontsize=7, color=color)
+        axes.text(
+            law + 0.5,
+            row + 0.5,
+            f"{value:.1g}",
+            ha="center",
+            va="center",
+            fontsize=theme.points(7),
+            color=color,
+        )
     for number, row in enumerate(rows):
         corner = (row.own + 0.03, number + 0.03)
         axes.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=theme.VERMILLION, linewidth=1.4))

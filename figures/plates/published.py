@@ -138,7 +138,7 @@ def _draw_changes(axes: Axes, results: Results) -> None:
             seeds.dot(axes, change, row + (METHODS.index(name) - (len(METHODS) - 1) / 2) * 0.16, name)
     axes.axvline(0, color=theme.GREY, linewidth=0.8, linestyle=":")
     words = [*theirs, *ours]
-    axes.set_yticks(range(len(words)), words, fontsize=6.5)
+    axes.set_yticks(range(len(words)), words, fontsize=theme.points(6.5))
     axes.set(ylim=(len(words) - 0.5, -0.5), xlabel="points against the base")
     axes.set_title("Change by training:\nPass@16, or average")
 

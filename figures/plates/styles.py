@@ -106,7 +106,9 @@ def _histogram(ax: Axes, base: np.ndarray, found: Means, label: str) -> None:
         reach = np.abs(np.array([found.low, found.high]) - found.mean)
         ax.errorbar(number, found.mean, reach, fmt="none", ecolor=theme.BLACK, elinewidth=0.8)
     ax.set_xticks(number)
-    ax.set_title(seeds.written(label).replace(", ", ",\n").replace(" on ", "\non "), fontsize=7.5)
+    ax.set_title(
+        seeds.written(label).replace(", ", ",\n").replace(" on ", "\non "), fontsize=theme.points(7.5)
+    )
 
 
 def _distinct(ax: Axes, methods: Mapping[str, Styles]) -> None:

@@ -208,7 +208,7 @@ def _trade(ax: Axes, model: Model) -> None:
     for score, words in ((model.base, "base"), (model.none, "no anchor")):
         at = (score.pass_at_1, score.pass_at_k)
         ax.plot(*at, "*", color=theme.BLACK, markersize=7, markerfacecolor="white")
-        ax.annotate(words, at, (0, -10), textcoords="offset points", fontsize=6.5, ha="center")
+        ax.annotate(words, at, (0, -10), textcoords="offset points", fontsize=theme.points(6.5), ha="center")
     ax.set(xlabel="Pass@1", ylabel=f"Pass@{K}")
     ax.margins(0.12)
 
@@ -230,7 +230,7 @@ def _by_alpha(ax: Axes, curves: Sequence[AlongAlpha]) -> None:
     widest = max(curves, key=lambda curve: float(np.ptp(curve.pass_at_k)))
     for curve in {curve.strength: curve for curve in (curves[0], widest, curves[-1])}.values():
         words = rf"$\eta f'' = {curve.strength:.3g}$"
-        ax.text(1.03, curve.pass_at_k[-1], words, fontsize=6.5, va="center")
+        ax.text(1.03, curve.pass_at_k[-1], words, fontsize=theme.points(6.5), va="center")
     ax.set(xlabel=r"$\alpha$ (0: reverse, 1: forward KL)", ylabel=f"Pass@{K}", xlim=(-0.02, 1.5))
     ax.set_xticks([0, 0.5, 1])
     ax.set_title(r"Strategies: $\alpha$ on " + seeds.written(PLACES[0]))

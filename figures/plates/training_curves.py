@@ -134,13 +134,13 @@ def _warnings(axes: Sequence[Axes], results: Results) -> None:
             xycoords=coverage.get_xaxis_transform(),
             textcoords="offset points",
             ha="right",
-            fontsize=6.5,
+            fontsize=theme.points(6.5),
             color=color,
         )
     warned = [(lead.meter_step, lead.rise) for lead in results.leads if lead.meter_step is not None]
     if warned:
         meter.plot(*zip(*warned, strict=True), "s", color=color, markerfacecolor="white")
-        how = {"ha": "right", "fontsize": 6.5, "textcoords": "offset points", "color": color}
+        how = {"ha": "right", "fontsize": theme.points(6.5), "textcoords": "offset points", "color": color}
         meter.annotate("warnings", warned[-1], (-8, 8), **how)
 
 

@@ -191,12 +191,20 @@ def _draw_matrix(axes: Axes, rows: Sequence[Row]) -> None:
             axes.add_patch(Rectangle(corner, width, 0.84, facecolor=face, edgecolor=color, lw=0.6))
             shade = "white" if exact and color in DARK else theme.BLACK
             middle = (start + end) / 2
-            axes.text(middle, place, word, ha="center", va="center_baseline", color=shade, fontsize=5.5)
+            axes.text(
+                middle,
+                place,
+                word,
+                ha="center",
+                va="center_baseline",
+                color=shade,
+                fontsize=theme.points(5.5),
+            )
     axes.set(xlim=(0, edges[-1]), ylim=(len(rows) - 0.4, -0.6))
     axes.set_xticks((edges[:-1] + edges[1:]) / 2, COLUMNS)
     axes.xaxis.tick_top()
     names = [f"{row.loss}, on {SAMPLES[row.samples]}" for row in rows]
-    axes.set_yticks(range(len(rows)), names, fontsize=6)
+    axes.set_yticks(range(len(rows)), names, fontsize=theme.points(6))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 

@@ -59,8 +59,7 @@ class Plate:
         """The numbers of its record to quote."""
         if self.figure is None or self.record is None:
             return None
-        _, results = self.figure.read(self.record)
-        return self.figure.table(results)
+        return self.figure.numbers_to_quote(self.record)
 
 
 @dataclass(frozen=True)

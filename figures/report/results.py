@@ -167,5 +167,4 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     made = drawn.numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
     store.save(name, made, plan.results)
     drawings.save(name, drawn.drawing(made), ("svg",), plan.results)
-    _, found = drawn.read(made)
-    return count(len(drawn.table(found).rows), "row")
+    return count(len(drawn.numbers_to_quote(made).rows), "row")

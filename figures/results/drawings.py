@@ -2,11 +2,14 @@
 
 import logging
 import re
+import shutil
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import matplotlib as mpl
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_bytes
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 
 OUT = Path(__file__).parents[1] / "out"
 """Where drawings go if nothing else is said."""
-
-
-_UNDATED = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
+_UNDATED: dict[str, dict[str, str | None]] = {
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+    "svg": {"Date": None},
+}
 
 
 _PLACES = re.compile(rb'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
@@ -38,17 +43,23 @@ def formats(text: str) -> tuple[str, ...]:
     chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not chosen or not set(chosen) <= set(FORMATS):
         raise argument_error("format", text, f"one or more of {', '.join(FORMATS)}, with commas between")
+    tex = mpl.rcParams["pgf.texsystem"]
+    if "pgf" in chosen and shutil.which(tex) is None:
+        raise argument_error("format", "pgf", f"only where {tex} is installed, which measures its words")
     return chosen
 
 
-def rendered(drawing: "Drawing", form: str) -> bytes:
-    """A drawing in one of the FORMATS."""
+def rendered(drawing: "Drawing", form: str, subject: str | None = None) -> bytes:
+    """A drawing in one of the FORMATS; a PDF says in its metadata what its subject is."""
     buffer = BytesIO()
     # Its fonts have no date either, which the library that embeds them finds worth a warning.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     # Fonts, resolution and the ids of an SVG are settled as it is written, not as it is drawn.
     with look():
-        drawing.savefig(buffer, format=form, metadata=_UNDATED[form])
+        about = {"Subject": subject} if form == "pdf" and subject else {}
+        # LaTeX has no metadata for a part of a document.
+        known = {} if form == "pgf" else {"metadata": _UNDATED[form] | about}
+        drawing.savefig(buffer, format=form, **known)
     made = buffer.getvalue()
     return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, made)) if form == "svg" else made
 
@@ -59,12 +70,18 @@ def _shorter(place: re.Match[bytes]) -> bytes:
     return b" ".join(rounded.split())
 
 
-def save(name: str, drawing: "Drawing", chosen: tuple[str, ...], folder: Path = OUT) -> list[Path]:
-    """Write a drawing under its name in each of the chosen formats."""
+def save(
+    name: str,
+    drawing: "Drawing",
+    chosen: tuple[str, ...],
+    folder: Path = OUT,
+    subject: str | None = None,
+) -> list[Path]:
+    """Write a drawing under its name in each of the chosen formats; `subject` as in `rendered`."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{form}" for form in chosen]
     for path, form in zip(paths, chosen, strict=True):
-        write_bytes(path, rendered(drawing, form))
+        write_bytes(path, rendered(drawing, form, subject))
     return paths
 
 

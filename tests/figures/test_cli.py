@@ -25,8 +25,24 @@ def test_figures_are_drawn_from_stored_numbers(tmp_path):
     words = ("mu_beta", "--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg,png")
     result = run(figures_command, *words)
     assert result.exit_code == 0, result.output
-    assert result.output.split() == [str(tmp_path / "out" / f"mu_beta.{form}") for form in ("svg", "png")]
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["mu_beta.png", "mu_beta.svg"]
+    written = [tmp_path / "out" / f"mu_beta.{suffix}" for suffix in ("svg", "png", "caption.tex")]
+    assert result.output.split() == list(map(str, written))
+    assert set((tmp_path / "out").iterdir()) == set(written)
+
+
+def test_a_paper_gets_its_sizes_tables_and_numbers(tmp_path):
+    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    places = ("--numbers", tmp_path, "--folder", tmp_path / "out", "--tables", tmp_path / "tables")
+    words = ("--venue", "icml", "--format", "svg", "--macros", tmp_path / "numbers.tex")
+    result = run(figures_command, "mu_beta", *places, *words)
+    assert result.exit_code == 0, result.output
+    assert 'width="486pt"' in (tmp_path / "out" / "mu_beta.svg").read_text()
+    assert (tmp_path / "out" / "mu_beta.caption.tex").read_text().startswith(r"\caption{\textbf{Pass rate")
+    assert (tmp_path / "tables" / "mu_beta.csv").read_text().startswith("random policies,least excess KL")
+    assert r"\toprule" in (tmp_path / "tables" / "mu_beta.tex").read_text()
+    first, second, *_ = (tmp_path / "numbers.tex").read_text().splitlines()
+    assert first == "% dph figures mu_beta"
+    assert second == r"\newcommand{\dphMuBetaRandomPolicies}{20}"
 
 
 def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
@@ -58,6 +74,7 @@ def test_wrong_usage():
     assert unknown.exit_code == 2
     assert "one of laws, way_back, budget_and_family" in unknown.output
     assert run(figures_command, "--format", "gif").exit_code == 2
+    assert run(figures_command, "--venue", "nature").exit_code == 2
     assert run(reproduce_command, "--folder", "/no/such/place").exit_code == 2
 
 

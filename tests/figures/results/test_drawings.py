@@ -48,8 +48,16 @@ def test_saving_says_nothing(tmp_path, record, caplog):
 def test_formats_are_those_there_are():
     assert drawings.formats(" svg,pdf,svg") == ("svg", "pdf")
     for wrong in ("", "gif", "svg,gif"):
-        with pytest.raises(ValueError, match="one or more of pdf, png, svg"):
+        with pytest.raises(ValueError, match="one or more of pdf, png, svg, pgf"):
             drawings.formats(wrong)
+
+
+def test_what_latex_has_to_measure_needs_latex(monkeypatch):
+    monkeypatch.setattr(drawings.shutil, "which", lambda name: None)
+    with pytest.raises(ValueError, match="format='pgf' is not allowed: only where xelatex is installed"):
+        drawings.formats("pdf,pgf")
+    monkeypatch.setattr(drawings.shutil, "which", lambda name: name)
+    assert drawings.formats("pgf") == ("pgf",)
 
 
 def test_numbers_that_fail_stay_as_they_were_and_the_others_go_on(tmp_path, monkeypatch):

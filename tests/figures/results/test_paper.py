@@ -1,0 +1,33 @@
+import re
+
+import pytest
+from support.drawing_checks import assert_drawn
+
+from figures.catalogue import figure
+from figures.look.theme import look
+from figures.look.venues import VENUES
+from figures.results import paper
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return figure("mu_beta").numbers(quick=True)
+
+
+def test_a_pdf_names_the_numbers_that_it_is_drawn_from(numbers, tmp_path):
+    wanted = paper.Wanted(formats=("pdf",), folder=tmp_path)
+    pdf, caption = paper.write(figure("mu_beta"), numbers, wanted)
+    assert f"sha256:{paper.digest(numbers)}".encode() in pdf.read_bytes()
+    assert caption.read_text().count("{") == caption.read_text().count("}")
+    assert not re.search(r"(?<!\\)[_%#&]", caption.read_text())
+
+
+def test_the_digest_changes_with_the_numbers_and_not_with_the_versions(numbers):
+    assert paper.digest({**numbers, "versions": {}}) == paper.digest(numbers)
+    assert paper.digest({**numbers, "config": {}}) != paper.digest(numbers)
+
+
+@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
+def test_words_stay_apart_at_every_venue(numbers, venue):
+    with look(venue):
+        assert_drawn(figure("mu_beta").drawing(numbers, venue))
