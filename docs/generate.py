@@ -13,8 +13,11 @@ from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-PICTURES = ("laws", "way_back", "pass_at_k", "collapse", "what_your_kl_does")
-"""Figures that the README shows."""
+PICTURES = (
+    *("laws", "way_back", "budget_and_family", "filtering"),
+    *("pass_at_k", "collapse", "what_your_kl_does"),
+)
+"""Figures that the README and the docs show."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of the README that are made."""

@@ -213,12 +213,11 @@ def _by_rank(axes: Axes, results: Results) -> None:
 
 def _legend(drawing: Drawing, ends: Sequence[End], title: str) -> None:
     ranks = [Line2D([], [], label=_rank(rank), **_style(ends, rank)) for rank in _ranks(ends)]
-    lengths = [
-        Line2D(
-            [], [], linestyle=line, color=theme.GREY, marker="o", markerfacecolor=face, label=f"{steps} steps"
-        )
-        for steps, line, face in _lengths(ends)
-    ]
+    lengths = []
+    for steps, line, face in _lengths(ends):
+        (drawn,) = drawing.axes[0].plot([], [], line, color=theme.GREY, marker="o", markerfacecolor=face)
+        drawn.set_label(f"{steps} steps")
+        lengths.append(drawn)
     drawing.legend(handles=[*ranks, *lengths], title=title, loc="outside lower center", ncols=7)
 
 

@@ -9,7 +9,7 @@ from toy_lm.filtering import GRAMMARS, LENGTHS, distances
 
 from ..figure import Config, Figure
 from ..look import theme
-from ..look.tables import Table
+from ..look.tables import Cell, Table
 from ..results.arrays import Array
 from ..results.records import Records
 
@@ -59,12 +59,12 @@ def compute(config: Settings, records: Records) -> Results:
 def table(results: Results) -> Table:
     """The distances at the lengths of `dph toy filtering`, or the longest."""
     head = ("grammar", "length", "-log A1 = KL(p_*||a)", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
-    rows = []
+    rows: list[list[Cell]] = []
     for name, found in results.grammars.items():
         length = LENGTHS[name] if LENGTHS[name] in results.lengths else results.lengths[-1]
         at = results.lengths.index(length)
         columns = (found.filtering, found.local, found.local_to_filtered, found.filtered_to_local)
-        rows.append((name, length, *(float(column[at]) for column in columns)))
+        rows.append([name, length, *(float(column[at]) for column in columns)])
     return Table.of(head, rows)
 
 

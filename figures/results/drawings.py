@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
@@ -56,9 +56,9 @@ def rendered(drawing: "Drawing", form: str, subject: str | None = None) -> bytes
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     # Fonts, resolution and the ids of an SVG are settled as it is written, not as it is drawn.
     with look():
-        about = {"Subject": subject} if form == "pdf" and subject else {}
+        about: dict[str, str | None] = {"Subject": subject} if form == "pdf" and subject else {}
         # LaTeX has no metadata for a part of a document.
-        known = {} if form == "pgf" else {"metadata": _UNDATED[form] | about}
+        known: dict[str, Any] = {} if form == "pgf" else {"metadata": _UNDATED[form] | about}
         drawing.savefig(buffer, format=form, **known)
     made = buffer.getvalue()
     return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, made)) if form == "svg" else made
