@@ -27,6 +27,12 @@ COMMANDS = {
     "predict": _Command(
         "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
     ),
+    "confront": _Command(
+        "figures.confront.cli",
+        "confront_command",
+        "Tell what changed between two checkpoints, from counts alone.",
+        "figures",
+    ),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
     "figures": _Command(
         "figures.cli", "figures_command", "Draw the figures, from stored numbers or new ones.", "toy,figures"

@@ -100,11 +100,15 @@ def _theory(found: Confrontation) -> str:
     top = found.laws[0]
     if top.law != best.law:
         words += f", {-best.held_out.value:.2f} nats a prompt behind {top.law}"
+    if best.beta and best.beta.high > 10 * best.beta.low:
+        words += ", though the counts hardly fix a beta"
     return f"{words}; {found.off.count} prompts are off it."
 
 
 def _loss(found: Confrontation) -> str:
-    least = min(found.parts, key=lambda part: part.change.value)
+    # From k beyond half the answers on, whoever is solved at all counts nearly as one.
+    half = [part for part in found.parts if 2 * part.k <= found.answers[0]] or list(found.parts)
+    least = min(half, key=lambda part: part.change.value)
     if least.change.high < 0:
         lost, rarer = percent(-least.solved_set.value), percent(-least.narrowing.value)
         words = f"Pass@{least.k} falls by {percent(-least.change.value)}: {lost} because more prompts are "

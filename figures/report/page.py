@@ -54,6 +54,7 @@ def templates() -> Environment:
         "json": _json,
         "formula": _formula,
         "picture": _picture,
+        "drawn": _drawn,
     }
     return made
 
@@ -67,6 +68,10 @@ def _formula(latex: str) -> Markup:
 
 
 def _picture(plate: Plate) -> Markup:
-    key = f"figure-{plate.name}"
+    return _drawn(plate.svg or b"", f"figure-{plate.name}", plate.name)
+
+
+def _drawn(svg: bytes, key: str, prefix: str = "") -> Markup:
+    """A drawing whose title and caption have ids that begin with the key."""
     names = {"aria_labelledby": f"{key}-title", "aria_describedby": f"{key}-caption"}
-    return Markup(html(pictures.picture(plate.svg or b"", plate.name, **names)))
+    return Markup(html(pictures.picture(svg, prefix or key, **names)))

@@ -1,0 +1,156 @@
+"""`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from dph_theory.counts import Confrontation, Counts, confront, five_lines, matched, read_counts
+from dph_theory.support import terminal
+from dph_theory.support.files import STANDARD_OUTPUT, write_json, write_text
+from dph_theory.support.frozen import as_json
+from dph_theory.support.record import record
+
+from .tables import tables
+
+KIND = "confront"
+_PATH = click.Path(exists=True, path_type=Path)
+
+
+class Budgets(click.ParamType):
+    """Whole numbers with commas between."""
+
+    name = "k,k,..."
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The numbers in increasing order, each once."""
+        parts = value.split(",")
+        if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+            self.fail(f"{value!r}: whole numbers from 1 on, with commas between", param, ctx)
+        return tuple(sorted({int(part) for part in parts}))
+
+
+@click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
+@click.argument("base", type=_PATH)
+@click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
+@click.option("--from", "trainer", type=click.Choice(("trl", "verl")), help="Whose log of answers they are.")
+@click.option("--reward", help="The log's column of verdicts. [default: the only one; verl: acc, else score]")
+@click.option(
+    "--correct-from", type=float, default=1.0, show_default=True, help="Correct from this reward on."
+)
+@click.option("--allow-missing", is_flag=True, help="Leave out, and count, what one file lacks.")
+@click.option("--k", "ks", type=Budgets(), help="Pass@k at these k. [default: every k up to the least n]")
+@click.option("--group-size", type=click.IntRange(min=2), default=8, show_default=True, help="Of training.")
+@click.option(
+    "--power", type=click.FloatRange(min=0, min_open=True), help="What tells this difference of Pass@1."
+)
+@click.option(
+    "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all randomness.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
+@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="For a page and figures.")
+@click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
+def confront_command(
+    base: Path,
+    runs: tuple[Path, ...],
+    trainer: str | None,
+    reward: str | None,
+    correct_from: float,
+    allow_missing: bool,
+    ks: tuple[int, ...] | None,
+    group_size: int,
+    power: float | None,
+    draws: int,
+    seed: int,
+    json_path: Path | None,
+    folder: Path | None,
+    form: str,
+) -> None:
+    """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
+
+    Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
+    solved, the gain in log odds and the law of training it obeys, and what a loss is made of. Exits 2 for
+    files that cannot be read or paired, naming file and line.
+    """
+    reading = Reading(trainer, reward, correct_from, allow_missing)
+    console, found = terminal.console(highlight=False), []
+    try:
+        first = reading.counts(base)
+        for path in runs:
+            run = reading.counts(path)
+            both = matched(first, run, allow_missing=allow_missing)
+            asked = {"group_size": group_size, "draws": draws, "seed": seed}
+            found.append(confront(first, run, both, ks=ks, difference=power, **asked))
+            if json_path != STANDARD_OUTPUT:
+                _show(console, found[-1])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    stored = _record(found, seed, {"k": ks, "group_size": group_size, "draws": draws, "power": power})
+    if json_path is not None:
+        write_json(json_path, stored)
+    if folder is not None:
+        for path in write_folder(folder, found, stored, form):
+            console.print(path, soft_wrap=True, markup=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are to be read."""
+
+    trainer: str | None
+    reward: str | None
+    correct_from: float
+    allow_missing: bool
+
+    def counts(self, path: Path) -> Counts:
+        """The counts of a file."""
+        return read_counts(
+            path,
+            self.trainer,
+            reward=self.reward,
+            correct_from=self.correct_from,
+            allow_cut_off=self.allow_missing,
+        )
+
+
+def _record(found: Sequence[Confrontation], seed: int, config: Mapping[str, Any]) -> dict[str, Any]:
+    lines = [line for one in found for line in five_lines(one)]
+    results = {"runs": [as_json(one) for one in found]}
+    packages = ("numpy", "scipy")
+    return record(KIND, seed=seed, config=config, results=results, findings=lines, packages=packages)
+
+
+def _show(console: Console, found: Confrontation) -> None:
+    for line in five_lines(found):
+        console.print(line, markup=False)
+    for table in tables(found):
+        shown = Shown(*table.headers, title=table.title, title_justify="left", pad_edge=False)
+        for row in table.rows:
+            shown.add_row(*map(escape, row))
+        console.print(shown)
+
+
+def write_folder(
+    folder: Path, found: Sequence[Confrontation], stored: Mapping[str, Any], form: str
+) -> list[Path]:
+    """Write the record, a sheet of figures for each run, and the page; gives their paths."""
+    from ..results import drawings
+    from .page import page
+    from .sheet import sheet
+
+    chosen = drawings.formats(form)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / f"{KIND}.json", stored)
+    paths = [folder / f"{KIND}.json"]
+    for number, one in enumerate(found, start=1):
+        paths += drawings.save(f"{KIND}-{number}", sheet(one), chosen, folder)
+    write_text(folder / "index.html", page(list(found), f"{KIND}.json"))
+    return [*paths, folder / "index.html"]

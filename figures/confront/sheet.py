@@ -1,0 +1,92 @@
+"""A confrontation drawn: Pass@k, its difference with the band, what it is made of, and the laws."""
+
+from typing import TYPE_CHECKING, Any
+
+from dph_theory.counts import Confrontation
+
+from ..look import theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_RUN: Any = {"color": theme.BLUE}
+_BASE: Any = {"color": theme.GREY, "linestyle": (0, (1, 1))}
+
+
+def sheet(found: Confrontation) -> "Drawing":
+    """Four panels on one sheet."""
+    with theme.look():
+        drawing, axes = theme.new(height=5.2, nrows=2, ncols=2)
+        _curves(axes[0, 0], found)
+        _difference(axes[0, 1], found)
+        _parts(axes[1, 0], found)
+        _laws(axes[1, 1], found)
+    return drawing
+
+
+def _along_k(axes: "Axes", found: Confrontation) -> None:
+    ks = [part.k for part in found.parts]
+    if ks[-1] > 1:
+        axes.set_xscale("log", base=2)
+    axes.set_xticks(ks[:: max(1, len(ks) // 6)], [str(k) for k in ks[:: max(1, len(ks) // 6)]])
+    axes.minorticks_off()
+    axes.set_xlabel(r"$k$")
+
+
+def _curves(axes: "Axes", found: Confrontation) -> None:
+    drawn = found.curves
+    marker = "o" if len(drawn.k) == 1 else ""
+    axes.plot(drawn.k, drawn.base, label="base", marker=marker, **_BASE)
+    axes.plot(drawn.k, drawn.run, label="run", marker=marker, **_RUN)
+    axes.set(ylabel=r"Pass@$k$", title=f"{found.prompts} prompts")
+    axes.legend()
+    _along_k(axes, found)
+
+
+def _difference(axes: "Axes", found: Confrontation) -> None:
+    drawn = found.curves
+    axes.axhline(0, color=theme.BLACK, linewidth=0.6)
+    axes.plot(drawn.k, drawn.difference, label="run - base", marker="o" if len(drawn.k) == 1 else "", **_RUN)
+    theme.band(axes, drawn.k, drawn.low, drawn.high, theme.BLUE)
+    title = "difference, 95% band over all $k$"
+    start, end = drawn.first_worse or (1, None)
+    if end is not None:
+        axes.axvspan(start, end, color=theme.ORANGE, alpha=0.18, linewidth=0)
+        title = f"first worse at $k$ = {start} to {end} (95%)"
+    axes.set(ylabel=r"difference of Pass@$k$", title=title)
+    _along_k(axes, found)
+
+
+def _parts(axes: "Axes", found: Confrontation) -> None:
+    ks = [part.k for part in found.parts]
+    looks = (
+        ("solved_set", "newly solved less lost", theme.VERMILLION, "s", "--"),
+        ("narrowing", "solved by both", theme.GREEN, "^", "-"),
+    )
+    axes.axhline(0, color=theme.BLACK, linewidth=0.6)
+    for name, words, color, marker, line in looks:
+        values = [getattr(part, name) for part in found.parts]
+        axes.plot(ks, [v.value for v in values], label=words, color=color, marker=marker, linestyle=line)
+        theme.band(axes, ks, [v.low for v in values], [v.high for v in values], color)
+    axes.set(ylabel=r"part of the change", title="what the change is made of")
+    axes.legend()
+    _along_k(axes, found)
+
+
+def _laws(axes: "Axes", found: Confrontation) -> None:
+    lines = found.laws[::-1]
+    for at, line in enumerate(lines):
+        score = line.held_out
+        axes.plot([score.low, score.high], [at, at], color=theme.BLUE, linewidth=0.9)
+        axes.plot(score.value, at, "o", color=theme.BLUE)
+    axes.set_yticks(range(len(lines)), [_short(line.law) for line in lines])
+    axes.tick_params(axis="y", labelsize=6)
+    if min(line.held_out.low for line in lines) < -5:
+        axes.set_xscale("symlog", linthresh=1)
+    axes.set(xlabel="nats a prompt below the best", title="laws, on held-out answers")
+
+
+def _short(law: str) -> str:
+    words = law.replace(", advantages not divided", "").replace(", advantages divided", ", divided")
+    return words.replace("a shift of its own for each prompt", "own shift for each prompt")

@@ -1,0 +1,24 @@
+// Tables sort by a click on a column's head, figures open at full width by a click; nothing is fetched.
+for (const head of document.querySelectorAll("thead th")) {
+  head.tabIndex = 0;
+  head.title = "Sort by this column";
+  const sort = () => {
+    const table = head.closest("table"), body = table.tBodies[0], column = head.cellIndex;
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    for (const other of table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const key = row => (row.cells[column]?.textContent ?? "").trim();
+    const compare = (a, b) => {
+      const [x, y] = [parseFloat(key(a)), parseFloat(key(b))];
+      return Number.isNaN(x) || Number.isNaN(y) ? key(a).localeCompare(key(b)) : x - y;
+    };
+    body.append(...[...body.rows].sort((a, b) => up ? compare(a, b) : compare(b, a)));
+  };
+  head.addEventListener("click", sort);
+  head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
+}
+for (const plate of document.querySelectorAll(".plate")) {
+  plate.title = "Click to zoom";
+  plate.addEventListener("click", () => plate.classList.toggle("zoomed"));
+  plate.addEventListener("keydown", event => { if (event.key === "Enter") plate.classList.toggle("zoomed"); });
+}

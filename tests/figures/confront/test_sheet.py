@@ -1,0 +1,21 @@
+from dataclasses import replace
+
+from support.drawing_checks import assert_drawn
+from support.small_confrontation import small_confrontation
+
+from figures.confront.sheet import sheet
+from figures.look import theme
+
+
+def test_the_sheet_is_drawn_well():
+    with theme.look():
+        assert_drawn(sheet(small_confrontation()))
+
+
+def test_a_single_k_is_drawn_too():
+    found = small_confrontation()
+    one = {
+        name: getattr(found.curves, name)[:1] for name in ("k", "base", "run", "difference", "low", "high")
+    }
+    drawing = sheet(replace(found, curves=replace(found.curves, **one), parts=found.parts[:1]))
+    assert len(drawing.axes[0].get_lines()[0].get_xdata()) == 1
