@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error
+from .evaluation import evaluation_in, evaluation_rows
 from .rows import Row, row
 
 Numbered = Iterable[tuple[int, Any]]
@@ -39,21 +40,28 @@ def read_counts(
     reward: str | None = None,
     correct_from: float = 1.0,
     allow_cut_off: bool = False,
+    prompts: str | None = None,
 ) -> Counts:
     """The counts in a file of rows (`rows.row`), or in a trainer's own log of completions.
 
     .csv and .parquet are read through `datasets`, all else as JSON lines. With `trainer` "trl" or "verl" each
     row is one answer, correct where `reward` (the column of that name; by default the only one there is) is
     at least `correct_from`; the prompt's text is its id, and of a folder the file of the last step is read.
-    An unfinished last line is left out if `allow_cut_off`.
+    An unfinished last line is left out if `allow_cut_off`. Of a folder of `dph evaluate` the set `prompts` is
+    read, by default the only one.
     Raises ValueError naming the file and the line of each of the first wrong rows.
     """
     if trainer is not None and path.is_dir():
         path = _last_step(path)
+    evaluation = evaluation_in(path) if trainer is None else None
+    path = evaluation or path
     if not path.is_file():
         raise argument_error("file", str(path), "a file of counts; it is not there")
     digest, cut_off = hashlib.sha256(), [False]
-    if path.suffix in (".csv", ".parquet"):
+    if evaluation is not None:
+        numbered: Numbered = evaluation_rows(path, prompts)
+        digest.update(path.read_bytes())
+    elif path.suffix in (".csv", ".parquet"):
         numbered = _table(path)
         digest.update(path.read_bytes())
     else:
@@ -66,7 +74,8 @@ def read_counts(
         raise ValueError(_told(path, error.args[0])) from None
     if not rows:
         raise argument_error("file", str(path), "at least one row")
-    return Counts(str(path), rows, digest.hexdigest(), cut_off[0])
+    source = path.parent if evaluation is not None else path
+    return Counts(str(source), rows, digest.hexdigest(), cut_off[0])
 
 
 class _RowsError(Exception):

@@ -45,6 +45,7 @@ class Budgets(click.ParamType):
 @click.option(
     "--correct-from", type=float, default=1.0, show_default=True, help="Correct from this reward on."
 )
+@click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, what one file lacks.")
 @click.option("--k", "ks", type=Budgets(), help="Pass@k at these k. [default: every k up to the least n]")
 @click.option("--group-size", type=click.IntRange(min=2), default=8, show_default=True, help="Of training.")
@@ -64,6 +65,7 @@ def confront_command(
     trainer: str | None,
     reward: str | None,
     correct_from: float,
+    prompts: str | None,
     allow_missing: bool,
     ks: tuple[int, ...] | None,
     group_size: int,
@@ -76,11 +78,13 @@ def confront_command(
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
+    JSON lines, .csv, .parquet, a trainer's log of answers (--from), or a run's folder of dph evaluate.
+
     Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
     solved, the gain in log odds and the law of training it obeys, and what a loss is made of. Exits 2 for
     files that cannot be read or paired, naming file and line.
     """
-    reading = Reading(trainer, reward, correct_from, allow_missing)
+    reading = Reading(trainer, reward, correct_from, prompts, allow_missing)
     console, found = terminal.console(highlight=False), []
     try:
         first = reading.counts(base)
@@ -108,6 +112,7 @@ class Reading:
     trainer: str | None
     reward: str | None
     correct_from: float
+    prompts: str | None
     allow_missing: bool
 
     def counts(self, path: Path) -> Counts:
@@ -118,6 +123,7 @@ class Reading:
             reward=self.reward,
             correct_from=self.correct_from,
             allow_cut_off=self.allow_missing,
+            prompts=self.prompts,
         )
 
 
