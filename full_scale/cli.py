@@ -74,7 +74,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
         check_versions()
         from .stages import evaluate_stage
 
-        _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base)["findings"])
+        _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base).findings)
 
 
 @click.command(name="compare", short_help="Hold trained runs against the theory.")

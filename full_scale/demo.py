@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import checked, record
+from dph_theory.support.record import read_record, record
 
-from .comparison.differences import BASE, COLUMNS, columns, differences, told_apart
+from .comparison.differences import BASE, COLUMNS, Column, Difference, columns, differences, told_apart
 from .comparison.table import Comparison, Table, compare
+from .comparison.verdicts import Line
+from .evaluation.record import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
 from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage
@@ -51,6 +54,18 @@ QUICK = (
     "evaluate.k=[1, 2, 4]",
     "sampling.max_new_tokens=24",
 )
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo found: base and methods on a set, their differences, and the theory's verdicts."""
+
+    set: str
+    prompts: int
+    methods: Mapping[str, Mapping[str, Column]]
+    differences: tuple[Difference, ...]
+    checks: tuple[Line, ...]
+    predictions: tuple[Line, ...]
 
 
 @dataclass(frozen=True)
@@ -99,29 +114,27 @@ def demo(
     for done, _ in enumerate(run_jobs(_run, jobs, workers=workers, one_torch_thread=True), start=1):
         progress("runs", done, len(jobs))
     write_json(folder / "demo.json", _record(folder, jobs, quick))
-    return checked(json.loads((folder / "demo.json").read_text(encoding="utf-8")), KIND)
+    return read_record(folder / "demo.json", KIND, "dph demo")
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
     """Base and methods, means over seeds; and the differences between them."""
-    results, config = result["results"], result["config"]
+    found, seeds = from_json(Demo, result["results"]), len(result["config"]["seeds"])
     rows = [
-        (name, *(_cell(values.get(column)) for column in COLUMNS))
-        for name, values in results["methods"].items()
+        (name, *(_cell(values.get(column)) for column in COLUMNS)) for name, values in found.methods.items()
     ]
     gaps = [
         (
-            gap["measure"],
-            f"{gap['after']} - {gap['before']}",
-            f"{float(gap['value']):+.3f}",
-            f"{float(gap['margin']):.3f}",
-            _sign(gap["expected"]),
-            _sign(gap["found"]),
+            gap.measure,
+            f"{gap.after} - {gap.before}",
+            f"{gap.value:+.3f}",
+            f"{gap.margin:.3f}",
+            _sign(gap.expected),
+            _sign(gap.found),
         )
-        for gap in results["differences"]
+        for gap in found.differences
     ]
-    seeds = len(config["seeds"])
-    title = f"{SET}, {results['prompts']} prompts, means over {seeds} seed{'s' * (seeds > 1)}"
+    title = f"{found.set}, {found.prompts} prompts, means over {seeds} seed{'s' * (seeds > 1)}"
     headers = ("measure", "methods", "difference", "margin", "expected", "found")
     return [Table(title, ("", *COLUMNS), tuple(rows)), Table("differences", headers, tuple(gaps))]
 
@@ -130,11 +143,11 @@ def _sign(sign: int) -> str:
     return {0: "", 1: "higher", -1: "lower"}[sign]
 
 
-def _cell(value: Mapping[str, Any] | None) -> str:
-    if value is None or value["mean"] is None:
+def _cell(value: Column | None) -> str:
+    if value is None or value.mean is None:
         return "-"
-    spread = "" if value["deviation"] is None else f" ({float(value['deviation']):.3f})"
-    return f"{float(value['mean']):.3f}{spread}"
+    spread = "" if value.deviation is None else f" ({value.deviation:.3f})"
+    return f"{value.mean:.3f}{spread}"
 
 
 def _run(job: Job) -> None:
@@ -164,48 +177,40 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     runs = {job: Folders.of(job.recipe()).here for job in jobs}
     comparison = compare(list(runs.values()))
     write_json(folder / "comparison.json", comparison.as_record())
-    evaluations: dict[str, list[Any]] = {BASE: [_evaluation(folder / "base")]}
+    evaluations = {BASE: [_evaluated(folder / "base")]}
     excess: dict[str, list[float]] = {BASE: [0.0]}
     measured = {(entry.run, entry.set): entry.excess for entry in comparison.measured}
     for job, run in runs.items():
-        evaluations.setdefault(job.name, []).append(_evaluation(run))
+        evaluations.setdefault(job.name, []).append(_evaluated(run))
         excess.setdefault(job.name, []).append(measured[run.name, SET])
+    found = _found(evaluations, excess, comparison)
+    checks, predictions = comparison.sentences()
     return record(
         KIND,
         seed=0,
         config={
             "quick": quick,
             "seeds": sorted({job.seed for job in jobs}),
-            "recipes": {
-                job.name: json.loads(json.dumps(job.recipe().as_dict())) for job in jobs if not job.seed
-            },
+            "recipes": {job.name: job.recipe().as_dict() for job in jobs if not job.seed},
         },
-        **_results(evaluations, excess, comparison),
+        results=as_json(found),
+        findings=[checks, told_apart(found.differences), predictions],
         packages=PACKAGES,
     )
 
 
-def _results(
-    evaluations: Mapping[str, list[Any]], excess: Mapping[str, list[float]], comparison: Comparison
-) -> dict[str, Any]:
-    """What the record and the figure hold, and its sentences."""
-    found = differences({name: evaluations[name] for name in (BASE, *COMPARED)})
-    told = {
-        name: {key: asdict(c) for key, c in each.items()}
-        for name, each in columns(evaluations, excess).items()
-    }
-    results = {
-        "set": SET,
-        "prompts": len(evaluations[BASE][0]["prompts"]),
-        "methods": told,
-        "differences": [asdict(gap) | {"found": gap.found} for gap in found],
-        "checks": [asdict(line) for line in comparison.checks],
-        "predictions": [asdict(line) for line in comparison.predictions],
-    }
-    checks, predictions = comparison.sentences()
-    return {"results": results, "findings": [checks, told_apart(found), predictions]}
+def _found(
+    evaluations: Mapping[str, list[EvaluatedSet]], excess: Mapping[str, list[float]], comparison: Comparison
+) -> Demo:
+    return Demo(
+        set=SET,
+        prompts=len(evaluations[BASE][0].prompts),
+        methods=columns(evaluations, excess),
+        differences=tuple(differences({name: evaluations[name] for name in (BASE, *COMPARED)})),
+        checks=comparison.checks,
+        predictions=comparison.predictions,
+    )
 
 
-def _evaluation(run: Path) -> dict[str, Any]:
-    stored = json.loads((run / "evaluation.json").read_text(encoding="utf-8"))
-    return checked(stored, "full_scale.evaluation")["results"]["sets"][SET]
+def _evaluated(run: Path) -> EvaluatedSet:
+    return Evaluation.read(run / "evaluation.json").sets[SET]

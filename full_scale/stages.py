@@ -12,6 +12,7 @@ import transformers
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
+from .evaluation.record import Evaluation
 from .evaluation.stage import evaluate
 from .models.hashes import ModelHashes
 from .models.load import load, load_trained
@@ -47,8 +48,8 @@ def train_stage(recipe: Recipe, progress: Progress) -> TrainingRecord:
     return found
 
 
-def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> dict[str, Any]:
-    """Evaluate the initial model, unless that is done, then the trained one; the record of the last."""
+def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> Evaluation:
+    """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
     _one_process("evaluate")
     folders = Folders.of(recipe)
     if not base_only:

@@ -9,6 +9,7 @@ import numpy as np
 from .errors import argument_error
 
 T = TypeVar("T")
+_PLAIN = {str, int, float, bool, type(None)}
 
 
 def as_json(value: Any, digits: int | None = None) -> Any:
@@ -23,6 +24,9 @@ def as_json(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, dict):
         return {key: as_json(entry, digits) for key, entry in value.items()}
     if isinstance(value, list | tuple):
+        # Long lists of numbers are common, and need no call for each.
+        if digits is None and _PLAIN.issuperset(map(type, value)):
+            return list(value)
         return [as_json(entry, digits) for entry in value]
     if isinstance(value, np.ndarray | np.generic):
         return as_json(value.tolist(), digits)

@@ -3,20 +3,20 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dph_theory import pass_at_k
 from dph_theory.coverage import entropy
 
+from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary
 from .verdicts import Estimate
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
-Evaluations = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The evaluated set, as `full_scale.evaluation` stores it, of each seed of each method, and of the base."""
-Measure = Callable[[Mapping[str, Any]], float]
+Evaluations = Mapping[str, Sequence[EvaluatedSet]]
+"""The evaluated set of each seed of each method, and of the base."""
+Measure = Callable[[PromptAnswers], float]
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,18 @@ def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> 
     """
     found = {}
     for name, seeds in evaluations.items():
-        each = [_numbers(seed["summary"]) for seed in seeds]
+        each = [_numbers(seed.summary) for seed in seeds]
         values = {key: [numbers[key] for numbers in each] for key in each[0]} | {"excess KL": excess[name]}
         found[name] = {key: _column(numbers) for key, numbers in values.items()}
     return found
 
 
-def _numbers(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    styles, retention = summary["style_entropy"], summary.get("retention")
+def _numbers(summary: Summary) -> dict[str, float | None]:
     return {
-        "greedy": summary["greedy"]["value"],
-        **{f"Pass@{k}": value["value"] for k, value in summary["pass_at_k"].items()},
-        "styles kept": styles["value"] if styles else None,
-        "retention": retention["samples"]["value"] if retention else None,
+        "greedy": summary.greedy.value,
+        **{f"Pass@{k}": mean.value for k, mean in summary.pass_at_k.items()},
+        "styles kept": summary.style_entropy.value if summary.style_entropy else None,
+        "retention": summary.retention.samples.value if summary.retention else None,
     }
 
 
@@ -68,11 +67,8 @@ class Difference:
     value: float
     margin: float
     expected: int
-
-    @property
-    def found(self) -> int:
-        """The sign told apart from none, or 0."""
-        return 0 if abs(self.value) <= self.margin else int(np.sign(self.value))
+    found: int
+    """The sign told apart from none, or 0."""
 
 
 def differences(evaluations: Evaluations) -> list[Difference]:
@@ -81,7 +77,7 @@ def differences(evaluations: Evaluations) -> list[Difference]:
     Expected are a higher Pass@1 than the base's, for every method; a lower Pass@k at many samples and a lower
     style entropy, for GRPO; higher ones than GRPO's, for DPH.
     """
-    samples = min(len(p["correct"]) for seeds in evaluations.values() for s in seeds for p in s["prompts"])
+    samples = min(len(p.correct) for seeds in evaluations.values() for s in seeds for p in s.prompts)
     many = max(k for k in (1, 2, 4, 8, 16, 32) if k <= samples)
     measures: dict[str, Measure] = {
         "Pass@1": lambda prompt: _pass(prompt, 1),
@@ -96,7 +92,9 @@ def differences(evaluations: Evaluations) -> list[Difference]:
     found = []
     for before, after, key in pairs:
         gap = difference(evaluations[before], evaluations[after], measures[key])
-        found.append(Difference(key, before, after, gap.value, gap.margin(), _expected(before, after, key)))
+        sign = 0 if abs(gap.value) <= gap.margin() else int(np.sign(gap.value))
+        expected = _expected(before, after, key)
+        found.append(Difference(key, before, after, gap.value, gap.margin(), expected, sign))
     return found
 
 
@@ -117,9 +115,7 @@ def _expected(before: str, after: str, measure: str) -> int:
     return -1 if after == GRPO else 0
 
 
-def difference(
-    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], of: Measure
-) -> Estimate:
+def difference(before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], of: Measure) -> Estimate:
     """The mean of a measure after minus before, over seeds and questions, both counted as drawn at random.
 
     A prompt is compared with itself, and a seed with the same seed of the other method (the base, evaluated
@@ -143,18 +139,18 @@ def difference(
     return Estimate(float(gaps.mean()), math.sqrt(total) if parts else math.inf, units)
 
 
-def _by_question(evaluated: Mapping[str, Any], of: Measure) -> dict[str, float]:
+def _by_question(evaluated: EvaluatedSet, of: Measure) -> dict[str, float]:
     found: dict[str, list[float]] = {}
-    for prompt in evaluated["prompts"]:
-        found.setdefault(prompt["question"], []).append(of(prompt))
+    for prompt in evaluated.prompts:
+        found.setdefault(prompt.question, []).append(of(prompt))
     return {question: float(np.mean(values)) for question, values in found.items()}
 
 
-def _pass(prompt: Mapping[str, Any], k: int) -> float:
-    return float(pass_at_k(len(prompt["correct"]), sum(prompt["correct"]), k))
+def _pass(prompt: PromptAnswers, k: int) -> float:
+    return float(pass_at_k(len(prompt.correct), sum(prompt.correct), k))
 
 
-def _style_entropy(prompt: Mapping[str, Any]) -> float:
-    named = [style for style in prompt["styles"] if style is not None]
+def _style_entropy(prompt: PromptAnswers) -> float:
+    named = [style for style in prompt.styles if style is not None]
     counts = np.unique(named, return_counts=True)[1] if named else np.ones(1)
     return float(entropy(counts / counts.sum()))

@@ -6,14 +6,14 @@ verdicts or samples are not what the records say they are.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
 from dph_theory.estimators import smoothed_rate
 
+from ..evaluation.record import RehearsedRow
 from .frontier import frontier, least_cost
 from .measurements import EXPLORED, REHEARSED, Measured, Run
 from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Estimate, Held, Line, mean
@@ -100,7 +100,7 @@ def along_training(run: Run) -> Iterator[Held]:
     The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
     on were evaluated too is it known how far the meter's base rates may be off.
     """
-    log = [entry for entry in run.training.get("log", ()) if "collapse/excess_kl" in entry]
+    log = [entry for entry in run.training.log if "collapse/excess_kl" in entry]
     if not log or EXPLORED not in run.sets:
         return
     excess = np.array([entry["collapse/excess_kl"] for entry in log], dtype=float)
@@ -122,8 +122,7 @@ def along_training(run: Run) -> Iterator[Held]:
 
 def _groups(run: Run) -> int:
     """The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown."""
-    settings = run.config["train"]
-    size, each = settings.get("generation_batch_size"), settings.get("num_generations")
+    size, each = run.train.get("generation_batch_size"), run.train.get("num_generations")
     return max(2, int(size // each)) if size and each else 2
 
 
@@ -134,10 +133,10 @@ def _base_rate_shift(run: Run) -> float:
     evaluation has samples apart from that choice. The shift of the mean cost from one to the other, at the
     run's final validity, plus its margin.
     """
-    here, rates = run.sets.get(EXPLORED), run.training.get("base_rates", {})
+    here, rates = run.sets.get(EXPLORED), run.training.base_rates
     if here is None or any(name not in rates for name in here.ids):
         return math.inf
-    k = run.config["presample"]["k"]
+    k = run.rollouts
     used = smoothed_rate([rates[name] * k for name in here.ids], k)
     shift = mean(kappa(here.rate, used) - kappa(here.rate, here.smoothed_base_rate))
     return abs(shift.value) + shift.margin()
@@ -169,7 +168,7 @@ def pass_at_k_from_rates(here: Measured) -> Iterator[Held]:
     )
 
 
-def guarantee(here: Measured, rows: Sequence[Mapping[str, Any]]) -> Iterator[Held]:
+def guarantee(here: Measured, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
     """J >= exp(-KL(p_* || pi)) on the rehearsed prompts (C4), for the joint law of prompt and answer.
 
     KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
@@ -178,7 +177,7 @@ def guarantee(here: Measured, rows: Sequence[Mapping[str, Any]]) -> Iterator[Hel
     """
     costs: dict[str, list[float]] = {}
     for row in rows:
-        costs.setdefault(str(row["id"]), []).append(row["log_ref"] - row["log_pi"])
+        costs.setdefault(row.id, []).append(row.log_ref - row.log_pi)
     kept = [index for index, name in enumerate(here.ids) if name in costs]
     if not kept:
         return
@@ -199,17 +198,17 @@ def guarantee(here: Measured, rows: Sequence[Mapping[str, Any]]) -> Iterator[Hel
     )
 
 
-def token_sum(rows: Sequence[Mapping[str, Any]]) -> Iterator[Held]:
+def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Held]:
     """The forward KL summed over tokens is that of the sequence, row by row of the buffer (B5).
 
     Where the evaluation stored token sums of other divergences, these are told beside it: they differ from
     the sequence's, in either direction.
     """
-    stored = [row for row in rows if FORWARD_KL.name in row.get("token_sums", {})]
+    stored = [row for row in rows if FORWARD_KL.name in row.token_sums]
     if not stored:
         return
-    sequence = np.array([row["log_ref"] - row["log_pi"] for row in stored])
-    sums = {name: np.array([row["token_sums"][name] for row in stored]) for name in stored[0]["token_sums"]}
+    sequence = np.array([row.log_ref - row.log_pi for row in stored])
+    sums = {name: np.array([row.token_sums[name] for row in stored]) for name in stored[0].token_sums}
     tokens = sums.pop(FORWARD_KL.name)
     yield Held(
         name="token sum",

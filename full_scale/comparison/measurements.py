@@ -11,10 +11,11 @@ from jaxtyping import Bool, Float
 
 from dph_theory.estimators import smoothed_rate
 from dph_theory.support.errors import argument_error
-from dph_theory.support.record import read_record
 
+from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
 from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
+from ..training.record import TrainingRecord
 from .tilt import TextSamples
 
 EXPLORED, REHEARSED = "explored", "rehearsed"
@@ -82,23 +83,35 @@ class Run:
     """A run's records, and its sets paired with the base's."""
 
     name: str
-    config: Mapping[str, Any]
-    """The recipe it was trained by."""
-    training: Mapping[str, Any]
-    evaluation: Mapping[str, Any]
+    training: TrainingRecord
+    evaluation: Evaluation
     sets: Mapping[str, Measured]
+
+    @cached_property
+    def method(self) -> MethodConfig:
+        """The recipe's method."""
+        return MethodConfig(**self.training.config["method"])
+
+    @property
+    def train(self) -> Mapping[str, Any]:
+        """The recipe's settings for TRL."""
+        return self.training.config["train"]
+
+    @property
+    def rollouts(self) -> int:
+        """How many rollouts the pre-sampling judged each prompt by."""
+        return self.training.config["presample"]["k"]
 
     @cached_property
     def arguments(self) -> Mapping[str, Any]:
         """The method as the trainer took it (`methods.setup`): beta resolved, divergence and gauge named."""
-        method = MethodConfig(**self.config["method"])
-        rates = self.training.get("base_rates", {})
-        return setup(method, [rates[name] for name in self.training.get("explored", ())]).arguments
+        rates = self.training.base_rates
+        return setup(self.method, [rates[name] for name in self.training.explored]).arguments
 
     @property
-    def rehearsed_rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows of the rehearsal buffer under the run: id, log_ref, log_pi (and more, where stored)."""
-        return (self.evaluation.get("rehearsed") or {}).get("rows", ())
+    def rehearsed_rows(self) -> Sequence[RehearsedRow]:
+        """The rows of the rehearsal buffer under the run."""
+        return self.evaluation.rehearsed.rows
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -117,38 +130,37 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def _read_run(folder: Path) -> Run:
-    evaluation = read_record(folder / "evaluation.json", "full_scale.evaluation", "dph evaluate")
-    base = read_record(folder.parent / BASE / "evaluation.json", "full_scale.evaluation", "dph evaluate")
-    training = read_record(folder / "training.json", "full_scale.training", "dph train")
-    base_sets = base["results"]["sets"]
+    evaluation = Evaluation.read(folder / "evaluation.json")
+    base = Evaluation.read(folder.parent / BASE / "evaluation.json").sets
+    training = TrainingRecord.read(folder / "training.json")
     sets = {
-        name: paired(f"{folder.name} {name}", entry["prompts"], base_sets[name]["prompts"])
-        for name, entry in evaluation["results"]["sets"].items()
-        if name in base_sets and entry["prompts"]
+        name: paired(f"{folder.name} {name}", entry.prompts, base[name].prompts)
+        for name, entry in evaluation.sets.items()
+        if name in base and entry.prompts
     }
-    return Run(folder.name, training["config"], training["results"], evaluation["results"], sets)
+    return Run(folder.name, training, evaluation, sets)
 
 
-def paired(name: str, prompts: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> Measured:
+def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> Measured:
     """The prompts that both evaluations hold, in the run's order."""
-    of_base = {entry["id"]: entry for entry in base}
-    both = [(entry, of_base[entry["id"]]) for entry in prompts if entry["id"] in of_base]
+    of_base = {entry.id: entry for entry in base}
+    both = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
     if not both:
         raise argument_error(
-            name, [entry["id"] for entry in prompts][:3], "prompts that the base's evaluation has too"
+            name, [entry.id for entry in prompts][:3], "prompts that the base's evaluation has too"
         )
 
     def table(key: str, side: int = 0) -> np.ndarray:
-        return _table(f"{name} {('', 'base ')[side]}{key}", [pair[side][key] for pair in both])
+        return _table(f"{name} {('', 'base ')[side]}{key}", [getattr(pair[side], key) for pair in both])
 
-    judged_together = all("mean_correct" in entry for pair in both for entry in pair)
+    judged_together = all(entry.mean_correct is not None for pair in both for entry in pair)
     return Measured(
-        tuple(str(entry["id"]) for entry, _ in both),
+        tuple(entry.id for entry, _ in both),
         table("correct").astype(bool),
         table("log_pi"),
         table("log_ref"),
         table("correct", 1).astype(bool),
-        tuple(str(entry.get("question", entry["id"])) for entry, _ in both),
+        tuple(entry.question or entry.id for entry, _ in both),
         table("mean_correct") if judged_together else None,
         table("mean_correct", 1) if judged_together else None,
     )

@@ -32,10 +32,10 @@ def stationary_law(run: Run, here: Measured) -> Iterator[Held]:
 
     Prompts of one text are one prompt whose verifier is the mean of their verdicts.
     """
-    law = training_law(run.arguments, run.config["train"])
+    law = training_law(run.arguments, run.train)
     if law is None:
         return
-    note = f"{law}; 1/beta = {1 / law.beta:.3g}, {run.training.get('steps', '?')} steps"
+    note = f"{law}; 1/beta = {1 / law.beta:.3g}, {run.training.steps} steps"
     if law.is_tilt:
         yield from _tilt(here, law, note)
     elif here.texts_differ:
@@ -53,7 +53,7 @@ def stationary_law(run: Run, here: Measured) -> Iterator[Held]:
             resolution=RATE,
             detail=note,
         )
-    target = run.config["method"].get("mu")
+    target = run.method.mu
     if target is not None and here.texts_differ:
         yield Held(
             name="target validity",

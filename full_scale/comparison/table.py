@@ -1,10 +1,11 @@
 """Theory against training: the records of runs held against the theory, as one record and as tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.record import checked, record
 
 from .frontier import frontier
@@ -48,7 +49,7 @@ class Comparison:
     measured: tuple[SetMeasured, ...]
     checks: tuple[Line, ...]
     predictions: tuple[Line, ...]
-    training: Mapping[str, Sequence[Mapping[str, float]]]
+    training: Mapping[str, Sequence[Mapping[str, float | None]]]
     """By run, what the collapse meter logged step by step."""
 
     def sentences(self) -> list[str]:
@@ -62,7 +63,7 @@ class Comparison:
 
     def as_record(self) -> dict[str, Any]:
         """The record that is stored."""
-        results = {key: value for key, value in asdict(self).items() if key != "runs"}
+        results = {key: value for key, value in as_json(self).items() if key != "runs"}
         return record(
             KIND,
             seed=0,
@@ -76,14 +77,7 @@ class Comparison:
     def from_record(cls, stored: Mapping[str, Any]) -> "Comparison":
         """What `as_record` made; ValueError for another kind of record."""
         found = checked(dict(stored), KIND)
-        results = found["results"]
-        return cls(
-            tuple(found["config"]["runs"]),
-            tuple(SetMeasured(**entry) for entry in results["measured"]),
-            read_lines(results["checks"]),
-            read_lines(results["predictions"]),
-            results["training"],
-        )
+        return from_json(cls, {"runs": found["config"]["runs"], **found["results"]})
 
     def tables(self) -> list[Table]:
         """What was measured on each set of each run, then the checks and the predictions, judged."""
@@ -126,17 +120,6 @@ def compare(runs: Sequence[Path]) -> Comparison:
     )
 
 
-def read_lines(stored: Sequence[Mapping[str, Any]]) -> tuple[Line, ...]:
-    """Lines as JSON holds them; infinite numbers may stand there as text."""
-    numbers = ("estimate", "prediction", "standard_error", "margin")
-    return tuple(
-        Line(
-            **{**entry, "verdict": Judgement(entry["verdict"])} | {key: float(entry[key]) for key in numbers}
-        )
-        for entry in stored
-    )
-
-
 def _counts(lines: Sequence[Line]) -> str:
     return ", ".join(f"{sum(line.verdict is one for line in lines)} {one}" for one in Judgement)
 
@@ -166,12 +149,12 @@ def _of_set(run: str, name: str, here: Measured) -> SetMeasured:
     )
 
 
-def _along_training(run: Run) -> list[dict[str, float]]:
+def _along_training(run: Run) -> list[dict[str, float | None]]:
     """What the collapse meter logged, without its prefix, at each step that has it."""
     prefix = "collapse/"
     return [
         {"step": entry.get("step")}
         | {key.removeprefix(prefix): value for key, value in entry.items() if key.startswith(prefix)}
-        for entry in run.training.get("log", ())
+        for entry in run.training.log
         if f"{prefix}excess_kl" in entry
     ]

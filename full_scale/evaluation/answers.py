@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..presampling.buffer import RehearsalRow
 from ..recipe.schema import Recipe
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Example, Score, Task
+from .record import PromptAnswers, RehearsedRow
 
 TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 """Divergences whose token sums are stored for the rows of the rehearsal buffer (theory B5)."""
@@ -31,12 +32,8 @@ class Answers:
     together: Mapping[str, Sequence[Example]] = field(default_factory=dict)
     """By text, the prompts that share it, where several do: one prompt to the model (theory E5)."""
 
-    def of(self, examples: Sequence[Example], seed: int) -> list[dict[str, Any]]:
-        """One greedy and `evaluate.samples` sampled answers to each prompt, as the evaluation stores them.
-
-        log_pi and log_ref are sequence log-probabilities at the sampling temperature, under the model and
-        under the initial one.
-        """
+    def of(self, examples: Sequence[Example], seed: int) -> list[PromptAnswers]:
+        """One greedy and `evaluate.samples` sampled answers to each prompt."""
         sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
         prompts = prompt_tokens(self.tokenizer, self.task, examples, chat=self.recipe.model.chat)
         greedy = sample(self.model, self.tokenizer, prompts, 1, sampling, seed, greedy=True)
@@ -48,12 +45,14 @@ class Answers:
         shared = self._mean_verdicts(examples, drawn)
         log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
         return [
-            _entry(examples[i], drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i])
-            | shared[i]
+            replace(
+                _entry(examples[i], drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i]),
+                mean_correct=shared[i],
+            )
             for i in range(len(examples))
         ]
 
-    def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[dict[str, Any]]:
+    def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
         found = []
         weighed = self._log_probs(
@@ -62,14 +61,13 @@ class Answers:
         for row, pi in zip(rows, weighed, strict=True):
             ref = np.array(row.ref_logps)
             sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
-            values = {"log_ref": float(ref.sum()), "log_pi": float(pi.sum()), "token_sums": sums}
-            found.append({"id": row.example_id, **values})
+            found.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
         return found
 
     def _mean_verdicts(
         self, examples: Sequence[Example], drawn: Sequence[Sequence[Completion]]
-    ) -> list[dict[str, list[float]]]:
-        """`mean_correct`: each sample's mean verdict over the prompts of its text; empty where it is one."""
+    ) -> list[tuple[float, ...] | None]:
+        """Each sample's mean verdict over the prompts of its text; None where it is the only one."""
         asked = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
         pairs = [(e, text) for prompt, text in asked for e in self.together.get(prompt, ())]
         scores = self.task.verifier([e for e, _ in pairs], [text for _, text in pairs]) if pairs else []
@@ -78,9 +76,7 @@ class Answers:
             verdicts.setdefault((example.prompt, text), []).append(score.correct)
         means = {key: sum(each) / len(each) for key, each in verdicts.items()}
         return [
-            {"mean_correct": [means[example.prompt, c.text] for c in group]}
-            if example.prompt in self.together
-            else {}
+            tuple(means[example.prompt, c.text] for c in group) if example.prompt in self.together else None
             for example, group in zip(examples, drawn, strict=True)
         ]
 
@@ -109,16 +105,16 @@ def _entry(
     scores: Sequence[Score],
     log_pi: list[float],
     log_ref: list[float],
-) -> dict[str, Any]:
+) -> PromptAnswers:
     greedy, *sampled = scores
-    return {
-        "id": example.id,
-        "question": hash_values([example.prompt]),
-        "greedy": int(greedy.correct),
-        "correct": [int(score.correct) for score in sampled],
-        "log_pi": log_pi,
-        "log_ref": log_ref,
-        "styles": [score.style for score in sampled],
-        "outcomes": dict(Counter(score.outcome for score in sampled)),
-        "unfinished": sum(not completion.finished for completion in group),
-    }
+    return PromptAnswers(
+        id=example.id,
+        question=hash_values([example.prompt]),
+        greedy=int(greedy.correct),
+        correct=tuple(int(score.correct) for score in sampled),
+        log_pi=tuple(log_pi),
+        log_ref=tuple(log_ref),
+        styles=tuple(score.style for score in sampled),
+        outcomes=dict(Counter(score.outcome for score in sampled)),
+        unfinished=sum(not completion.finished for completion in group),
+    )

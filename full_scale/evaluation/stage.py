@@ -1,13 +1,14 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import read_record, record
+from dph_theory.support.record import record
 
 from ..models.generation import derived_seed
 from ..models.load import LoadedModel
@@ -18,12 +19,21 @@ from ..recipe.schema import Recipe
 from ..storage.journal import Journal
 from ..tasks.protocol import Example, Task
 from .answers import Answers
+from .record import KIND, EvaluatedSet, Evaluation, ModelHash, PromptAnswers, Rehearsed
 from .summary import against_base, summary
 
-KIND = "full_scale.evaluation"
 JOURNAL = "evaluation.jsonl"
 PACKAGES = ("torch", "transformers")
 REHEARSED, EXPLORED = "rehearsed", "explored"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A line of the journal: the answers to one batch of a set."""
+
+    set: str
+    batch: int
+    prompts: tuple[PromptAnswers, ...]
 
 
 def evaluate(
@@ -35,8 +45,8 @@ def evaluate(
     presampling: Presampling,
     folders: Folders | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """The record of a model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
+) -> Evaluation:
+    """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
 
     `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
     model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
@@ -53,22 +63,22 @@ def evaluate(
     )
     answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
     found = _answered(answers, sets, journal, folders.run, progress)
-    results = {
-        "run": folders.run,
-        "model": {"hash": trained.hashes.model},
-        "sets": {name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
-        "rehearsed": {"rows": answers.rehearsed(presampling.buffer.rows())},
-    }
+    results = Evaluation(
+        run=folders.run,
+        model=ModelHash(trained.hashes.model),
+        sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
+        rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
+    )
     stored = record(
         KIND,
         seed=recipe.seed,
         config=recipe.as_dict(),
-        results=results,
-        findings=findings(results),
+        results=as_json(results),
+        findings=results.findings,
         packages=PACKAGES,
     )
     write_json(folders.evaluation, stored)
-    return stored
+    return results
 
 
 def _answered(
@@ -77,19 +87,20 @@ def _answered(
     journal: Journal,
     run: str,
     progress: Progress | None,
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[PromptAnswers]]:
     """The answers to every set, those of the journal first; each batch has a seed of its own."""
-    done = {(entry["set"], entry["batch"]): entry["prompts"] for entry in journal.entries}
+    kept = (from_json(Batch, entry) for entry in journal.entries)
+    done = {(batch.set, batch.batch): batch.prompts for batch in kept}
     size, total, count = answers.recipe.sampling.batch_size, sum(map(len, sets.values())), 0
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in sets}
+    found: dict[str, list[PromptAnswers]] = {name: [] for name in sets}
     for name, examples in sets.items():
         answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
         for batch in range(-(-len(examples) // size)):
             chosen = examples[batch * size : (batch + 1) * size]
             if (name, batch) not in done:
-                prompts = answers.of(chosen, derived_seed(answers.recipe.seed, "evaluate", run, name, batch))
-                journal.append({"set": name, "batch": batch, "prompts": prompts})
-                done[name, batch] = prompts
+                seed = derived_seed(answers.recipe.seed, "evaluate", run, name, batch)
+                done[name, batch] = tuple(answers.of(chosen, seed))
+                journal.append(as_json(Batch(name, batch, done[name, batch])))
             found[name] += done[name, batch]
             count += len(chosen)
             if progress is not None:
@@ -146,36 +157,16 @@ def _identity(
     }
 
 
-def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, Any]:
+def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:
     """The sets of the base's evaluation; of the base itself, none."""
     if folders.run == folders.base().run:
         return {}
-    return read_record(folders.base().evaluation, KIND, "dph evaluate --base")["results"]["sets"]
+    return Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
 
 
-def _set(recipe: Recipe, prompts: list[dict[str, Any]], base: Mapping[str, Any] | None) -> dict[str, Any]:
-    kept = against_base(prompts, base["prompts"]) if base else {}
-    return {"prompts": prompts, "summary": summary(prompts, recipe.evaluate.k) | kept}
-
-
-def findings(results: Mapping[str, Any]) -> list[str]:
-    """One sentence a set, from its numbers."""
-    said = []
-    for name, entry in results["sets"].items():
-        numbers = entry["summary"]
-        words = (
-            f"{results['run']} on {name} ({numbers['prompts']} prompts): greedy {_told(numbers['greedy'])}"
-        )
-        words += "".join(f", Pass@{k} {_told(value)}" for k, value in numbers["pass_at_k"].items())
-        if numbers["style_entropy"]:
-            words += f"; style entropy {_told(numbers['style_entropy'])} nats"
-        for kind in ("retention", "exploration"):
-            if kind in numbers and numbers[kind]["samples"]["value"] is not None:
-                words += f"; {kind} {_told(numbers[kind]['samples'])}"
-        said.append(words)
-    return said
-
-
-def _told(number: Mapping[str, float | None]) -> str:
-    error = number["standard_error"]
-    return f"{number['value']:.3f}" + ("" if error is None else f" (se {error:.3f})")
+def _set(recipe: Recipe, prompts: Sequence[PromptAnswers], base: EvaluatedSet | None) -> EvaluatedSet:
+    found = summary(prompts, recipe.evaluate.k)
+    if base is not None:
+        retention, exploration = against_base(prompts, base.prompts)
+        found = replace(found, retention=retention, exploration=exploration)
+    return EvaluatedSet(tuple(prompts), found)

@@ -2,8 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -12,12 +11,13 @@ from dph_theory import pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.support.errors import argument_error
 
-Prompts = Sequence[Mapping[str, Any]]
-"""Evaluated prompts: id, greedy (0 or 1), and per sample correct (0 or 1), styles (a name or None), ..."""
+from .record import Mean, PromptAnswers, Share, Solved, Summary
+
+Prompts = Sequence[PromptAnswers]
 
 
-def summary(prompts: Prompts, ks: Sequence[int]) -> dict[str, Any]:
-    """Means over prompts, each with the standard error of a mean over prompts, as {value, standard_error}.
+def summary(prompts: Prompts, ks: Sequence[int]) -> Summary:
+    """Means over prompts, each with the standard error of a mean over prompts.
 
     greedy; pass_at_k for each k (unbiased, from every prompt's samples); style_entropy, in nats, of each
     prompt's histogram over the samples whose style has a name (prompts without any left out); and over all
@@ -25,57 +25,52 @@ def summary(prompts: Prompts, ks: Sequence[int]) -> dict[str, Any]:
     """
     if not prompts:
         raise argument_error("prompts", [], "at least one")
-    correct = np.array([sum(p["correct"]) for p in prompts])
-    samples = np.array([len(p["correct"]) for p in prompts])
-    named = [counts for p in prompts if (counts := Counter(s for s in p["styles"] if s is not None))]
-    outcomes: Counter[str] = sum((Counter(p["outcomes"]) for p in prompts), Counter())
-    return {
-        "prompts": len(prompts),
-        "greedy": mean(np.array([p["greedy"] for p in prompts], dtype=float)),
-        "pass_at_k": {str(k): mean(pass_at_k(samples, correct, k)) for k in ks},
-        "style_entropy": mean(np.array([_entropy(counts) for counts in named])) if named else None,
-        "styles": _shares(sum(named, Counter())),
-        "outcomes": _shares(outcomes),
-    }
+    correct = np.array([sum(p.correct) for p in prompts])
+    samples = np.array([len(p.correct) for p in prompts])
+    named = [counts for p in prompts if (counts := Counter(s for s in p.styles if s is not None))]
+    outcomes: Counter[str] = sum((Counter(p.outcomes) for p in prompts), Counter())
+    return Summary(
+        prompts=len(prompts),
+        greedy=mean(np.array([p.greedy for p in prompts], dtype=float)),
+        pass_at_k={str(k): mean(pass_at_k(samples, correct, k)) for k in ks},
+        style_entropy=mean(np.array([_entropy(counts) for counts in named])) if named else None,
+        styles=_shares(sum(named, Counter())),
+        outcomes=_shares(outcomes),
+    )
 
 
-def against_base(prompts: Prompts, base: Prompts) -> dict[str, Any]:
-    """Retention and exploration, over the prompts that both hold, as {value, standard_error, prompts}.
+def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
+    """Retention and exploration, over the prompts that both hold.
 
     A prompt is solved greedily if the greedy answer is correct, and by sampling if any of the samples is.
-    retention: of the prompts that the base solved, the share still solved; exploration: of the others, the
+    Retention: of the prompts that the base solved, the share still solved; exploration: of the others, the
     share now solved. A value is None where there is no such prompt. Chance alone moves prompts of low pass
     rate either way, so that a model compared with new samples of its own does not reach 1 and 0.
     """
-    of_base = {entry["id"]: entry for entry in base}
-    pairs = [(entry, of_base[entry["id"]]) for entry in prompts if entry["id"] in of_base]
+    of_base = {entry.id: entry for entry in base}
+    pairs = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
     if not pairs:
         raise argument_error(
-            "base", [entry["id"] for entry in base][:3], "prompts that the run's evaluation has too"
+            "base", [entry.id for entry in base][:3], "prompts that the run's evaluation has too"
         )
-    found: dict[str, Any] = {"retention": {}, "exploration": {}}
-    for name, solved in _SOLVED.items():
-        now, before = (np.array([solved(pair[i]) for pair in pairs]) for i in (0, 1))
-        found["retention"][name] = _share(now[before])
-        found["exploration"][name] = _share(now[~before])
-    return found
+    greedy = np.array([[bool(entry.greedy) for entry in pair] for pair in pairs])
+    samples = np.array([[any(entry.correct) for entry in pair] for pair in pairs])
+    kept, gained = (
+        Solved(*(_share(now[before == solved]) for now, before in (greedy.T, samples.T)))
+        for solved in (True, False)
+    )
+    return kept, gained
 
 
-_SOLVED = {"greedy": lambda entry: bool(entry["greedy"]), "samples": lambda entry: any(entry["correct"])}
-
-
-def mean(values: Float[np.ndarray, " prompts"]) -> dict[str, float | None]:
+def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
     """The mean and its standard error, s/sqrt(n); that of a single value is unknown."""
     n = len(values)
-    return {
-        "value": float(values.mean()),
-        "standard_error": float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else None,
-    }
+    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else None)
 
 
-def _share(solved: np.ndarray) -> dict[str, Any]:
-    found = mean(solved.astype(float)) if len(solved) else {"value": None, "standard_error": None}
-    return found | {"prompts": len(solved)}
+def _share(solved: np.ndarray) -> Share:
+    found = mean(solved.astype(float)) if len(solved) else Mean(None, None)
+    return Share(found.value, found.standard_error, len(solved))
 
 
 def _entropy(counts: Counter[str]) -> float:

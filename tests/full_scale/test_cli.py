@@ -1,5 +1,6 @@
 import json
 import sys
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -134,7 +135,10 @@ def test_progress_shows_every_stage(stage, monkeypatch):
 @pytest.mark.parametrize("base", [False, True])
 def test_evaluate_the_base_alone(stage, base):
     seen = []
-    stage("evaluate_stage", lambda recipe, progress, base_only: seen.append(base_only) or {"findings": []})
+    stage(
+        "evaluate_stage",
+        lambda recipe, progress, base_only: seen.append(base_only) or SimpleNamespace(findings=[]),
+    )
     assert invoke(cli.evaluate_command, *TINY, *["--base"] * base).exit_code == 0
     assert seen == [base]
 
@@ -178,9 +182,10 @@ def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
     result = {
         "config": {"seeds": [0]},
         "results": {
+            "set": "in_domain",
             "prompts": 3,
             "methods": {"base": dict.fromkeys(full_scale.demo.COLUMNS, value)},
-            "differences": [],
+            **dict.fromkeys(("differences", "checks", "predictions"), ()),
         },
         "findings": ["nothing reproduced"],
     }

@@ -50,7 +50,7 @@ def test_the_base_is_evaluated_after_the_pre_sampling(place, closed):
     assert len(found.rates) == 8
     told = []
     evaluation = evaluate_stage(recipe, lambda *what: told.append(what), base_only=True)
-    assert evaluation["results"]["run"] == "base"
+    assert evaluation.run == "base"
     assert told[-1] == ("evaluate", 11, 11)
     assert closed == [1, 1]
     # A finished pre-sampling is loaded, not made again.

@@ -6,10 +6,20 @@ import numpy as np
 
 from dph_theory import filtered, tilted
 from dph_theory.support.files import write_json
+from dph_theory.support.frozen import as_json
 from dph_theory.support.record import record
 from full_scale.comparison.instrument_checks import instrument_checks
 from full_scale.comparison.measurements import read_runs
 from full_scale.comparison.predictions import predictions
+from full_scale.evaluation.record import (
+    EvaluatedSet,
+    Evaluation,
+    ModelHash,
+    PromptAnswers,
+    Rehearsed,
+    RehearsedRow,
+)
+from full_scale.evaluation.summary import summary
 
 SEEDS = range(2)
 
@@ -88,20 +98,20 @@ def prompts_of(rng, laws, law, samples):
     means = np.array([laws.valid[texts == text].mean(axis=0) for text in texts])
     shared = np.take_along_axis(means, drawn, axis=1)
     greedy = np.take_along_axis(laws.valid, law.argmax(axis=1, keepdims=True), axis=1)[:, 0]
-    return [
-        {
-            "id": f"p{index}",
-            "question": f"t{texts[index]}",
-            "mean_correct": shared[index].tolist(),
-            "greedy": int(greedy[index]),
-            "correct": correct.astype(int).tolist(),
-            "log_pi": log_pi.tolist(),
-            "log_ref": log_ref.tolist(),
-            "styles": [f"s{outcome}" for outcome in drawn[index]],
-            "outcomes": {"correct": int(correct.sum()), "wrong": int((~correct).sum())},
-        }
+    return tuple(
+        PromptAnswers(
+            id=f"p{index}",
+            question=f"t{texts[index]}",
+            mean_correct=tuple(shared[index].tolist()),
+            greedy=int(greedy[index]),
+            correct=tuple(correct.astype(int).tolist()),
+            log_pi=tuple(log_pi.tolist()),
+            log_ref=tuple(log_ref.tolist()),
+            styles=tuple(f"s{outcome}" for outcome in drawn[index]),
+            outcomes={"correct": int(correct.sum()), "wrong": int((~correct).sum())},
+        )
         for index, (correct, log_pi, log_ref) in enumerate(zip(*columns, strict=True))
-    ]
+    )
 
 
 def rehearsed_rows(rng, laws, rows):
@@ -110,7 +120,7 @@ def rehearsed_rows(rng, laws, rows):
     log_ref = np.log(np.take_along_axis(laws.base, drawn, axis=1))
     log_pi = np.log(np.take_along_axis(laws.policy, drawn, axis=1))
     return [
-        {"id": f"p{index}", "log_ref": float(ref), "log_pi": float(pi)}
+        RehearsedRow(f"p{index}", float(ref), float(pi))
         for index in range(len(drawn))
         for ref, pi in zip(log_ref[index], log_pi[index], strict=True)
     ]
@@ -118,12 +128,8 @@ def rehearsed_rows(rng, laws, rows):
 
 def evaluation(name, sets, *, rows=(), seed=0):
     """An evaluation record."""
-    results = {
-        "model": {"hash": "0"},
-        "run": name,
-        "sets": {key: {"prompts": prompts, "summary": {}} for key, prompts in sets.items()},
-        "rehearsed": {"rows": list(rows)},
-    }
+    found = {key: EvaluatedSet(prompts, summary(prompts, (1,))) for key, prompts in sets.items()}
+    results = as_json(Evaluation(name, ModelHash("0"), found, Rehearsed(tuple(rows))))
     return record("full_scale.evaluation", seed=seed, config={}, results=results, findings=[])
 
 
@@ -143,7 +149,8 @@ class Simulated:
         sets = {name: prompts_of(rng, self.laws, self.laws.policy, self.samples) for name in self.where}
         base = {name: prompts_of(rng, self.laws, self.laws.base, self.samples) for name in self.where}
         rows = rehearsed_rows(rng, self.laws, self.rows) if "rehearsed" in self.where else ()
-        results = {"run": "run-seed0", "method": self.method["name"], "log": [], **self.training}
+        known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
+        results = {"run": "run-seed0", "method": self.method["name"], **known, **self.training}
         config = {"method": self.method, "train": self.train, "presample": {"k": 8}}
         training = record("full_scale.training", seed=0, config=config, results=results, findings=[])
         run = evaluation("run-seed0", sets, rows=rows)

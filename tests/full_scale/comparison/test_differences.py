@@ -4,32 +4,35 @@ import pytest
 
 from dph_theory import pass_at_k
 from full_scale.comparison.differences import COLUMNS, Column, columns, difference, differences, told_apart
+from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
 
 ALL, NONE = [1] * 8, [0] * 8
 
 
 def evaluated(correct, styles=("a", "b"), share=1, **summary):
     """An evaluated set: a list of verdicts for each prompt, `share` prompts a question; styles in turn."""
-    prompts = [
-        {
-            "id": f"p{i}",
-            "question": f"q{i // share}",
-            "correct": list(c),
-            "styles": [styles[j % len(styles)] for j in range(len(c))],
-        }
+    prompts = tuple(
+        PromptAnswers(
+            id=f"p{i}",
+            question=f"q{i // share}",
+            correct=tuple(c),
+            styles=tuple(styles[j % len(styles)] for j in range(len(c))),
+        )
         for i, c in enumerate(correct)
-    ]
+    )
+    kept = Share(0.9, None, 1)
     numbers = {
-        "greedy": {"value": 0.5},
-        "pass_at_k": {"1": {"value": 0.25}, "8": {"value": 0.75}},
-        "style_entropy": {"value": 1.0},
-        "retention": {"samples": {"value": 0.9}},
+        "greedy": Mean(0.5, None),
+        "pass_at_k": {"1": Mean(0.25, None), "8": Mean(0.75, None)},
+        "style_entropy": Mean(1.0, None),
+        "retention": Solved(kept, kept),
     }
-    return {"prompts": prompts, "summary": numbers | summary}
+    known = {"prompts": len(prompts), "styles": {}, "outcomes": {}}
+    return EvaluatedSet(prompts, Summary(**known | numbers | summary))
 
 
 def test_means_and_deviations_over_seeds():
-    seeds = [evaluated([ALL], greedy={"value": v}) for v in (0.2, 0.4, 0.9)]
+    seeds = [evaluated([ALL], greedy=Mean(v, None)) for v in (0.2, 0.4, 0.9)]
     found = columns({"GRPO": seeds}, {"GRPO": [1.0, 2.0, 3.0]})["GRPO"]
     assert found["greedy"].mean == pytest.approx(0.5)
     assert found["greedy"].deviation == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16) / 2))
@@ -40,15 +43,14 @@ def test_means_and_deviations_over_seeds():
 
 def test_what_is_not_there_stays_unknown():
     """The base has no retention, one seed no deviation, a task without styles no entropy."""
-    base = evaluated([ALL], style_entropy=None)
-    del base["summary"]["retention"]
+    base = evaluated([ALL], style_entropy=None, retention=None)
     found = columns({"base": [base]}, {"base": [0.0]})["base"]
     assert found["retention"] == found["styles kept"] == Column(None, None)
     assert found["greedy"] == Column(0.5, None)
 
 
 def rate(prompt):
-    return sum(prompt["correct"]) / len(prompt["correct"])
+    return sum(prompt.correct) / len(prompt.correct)
 
 
 def test_differences_are_taken_prompt_by_prompt_and_seed_by_seed():

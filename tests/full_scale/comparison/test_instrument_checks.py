@@ -22,6 +22,8 @@ from full_scale.comparison import verdicts as rule
 from full_scale.comparison.frontier import least_cost
 from full_scale.comparison.instrument_checks import _base_rate_shift, guarantee
 from full_scale.comparison.measurements import Measured, Run, read_runs
+from full_scale.evaluation.record import Evaluation, ModelHash, RehearsedRow
+from full_scale.training.record import TrainingRecord
 
 
 def repeated(results):
@@ -130,11 +132,13 @@ def test_what_the_meters_base_rates_may_be_off_by():
     base = np.arange(16) < np.array([[4], [12]])
     here = measured([[1, 1, 0, 0]] * 2, base)
     used = {"0": 3 / 8, "1": 7 / 8}
-    run = Run("run", {"presample": {"k": 8}}, {"base_rates": used}, {}, {"explored": here})
+    known = {"run": "run", "method": "GRPO", "log": (), "rehearsed": (), "explored": (), "findings": ()}
+    training = TrainingRecord(config={"presample": {"k": 8}}, base_rates=used, steps=0, seconds=None, **known)
+    run = Run("run", training, Evaluation("run", ModelHash("0"), {}), {"explored": here})
     rates = (8 * np.array([*used.values()]) + 0.5) / 9
     shift = rule.mean(kappa(here.rate, rates) - kappa(here.rate, here.smoothed_base_rate))
     assert _base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
-    assert _base_rate_shift(replace(run, training={"base_rates": {"0": 0.5}})) == np.inf
+    assert _base_rate_shift(replace(run, training=replace(training, base_rates={"0": 0.5}))) == np.inf
 
 
 @pytest.mark.parametrize("mass", [0.3, 0.97])
@@ -162,7 +166,7 @@ def test_without_the_base_rate_the_guarantee_would_be_broken(tmp_path):
     kl = -math.log(found.prediction)
     rng = np.random.default_rng([0, 7])
     (run,) = read_runs([rehearsed(0.5)(rng).write(rng, tmp_path)])
-    plain = np.mean([entry["log_ref"] - entry["log_pi"] for entry in run.rehearsed_rows])
+    plain = np.mean([row.log_ref - row.log_pi for row in run.rehearsed_rows])
     assert kl == pytest.approx(math.log(2), abs=0.06)
     assert found.estimate < math.exp(-plain) - found.margin
 
@@ -199,6 +203,6 @@ def test_a_divergence_that_comes_out_below_zero_counts_as_none():
     """A KL is not negative; samples of it are, and then the guarantee is 1."""
     ones = np.ones((3, 4))
     here = Measured(("a", "b", "c"), ones.astype(bool), -ones, -ones, ones.astype(bool))
-    rows = [{"id": name, "log_ref": -2.0, "log_pi": -1.5} for name in here.ids]
+    rows = [RehearsedRow(name, log_ref=-2.0, log_pi=-1.5) for name in here.ids]
     (claim,) = guarantee(here, rows)
     assert claim.prediction == 1.0

@@ -5,6 +5,7 @@ import pytest
 from support.simulated_runs import Simulated, kl_control
 
 from full_scale.comparison.measurements import paired, read_runs
+from full_scale.evaluation.record import PromptAnswers
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def run(tmp_path):
 
 
 def entry(name, correct=(1, 0)):
-    return {"id": name, "correct": list(correct), "log_pi": [-1.0] * 2, "log_ref": [-2.0] * 2}
+    return PromptAnswers(id=name, correct=tuple(correct), log_pi=(-1.0,) * 2, log_ref=(-2.0,) * 2)
 
 
 def test_a_run_is_paired_with_its_base(run):

@@ -37,40 +37,40 @@ def test_what_is_stored_of_each_prompt(answers):
     greedy = sample(answers.model, answers.tokenizer, prompts, 1, sampling, 11, greedy=True)
     for i, (example, entry) in enumerate(zip(examples, found, strict=True)):
         scores = [Rule.score(example, completion.text) for completion in drawn[i]]
-        assert entry["id"] == example.id
-        assert entry["greedy"] == Rule.score(example, greedy[i][0].text).correct
-        assert entry["correct"] == [score.correct for score in scores]
-        assert entry["styles"] == [score.style for score in scores]
-        assert sum(entry["outcomes"].values()) == 4
-        assert entry["unfinished"] == sum(not completion.finished for completion in drawn[i])
+        assert entry.id == example.id
+        assert entry.greedy == Rule.score(example, greedy[i][0].text).correct
+        assert entry.correct == tuple(score.correct for score in scores)
+        assert entry.styles == tuple(score.style for score in scores)
+        assert sum(entry.outcomes.values()) == 4
+        assert entry.unfinished == sum(not completion.finished for completion in drawn[i])
         for name, model in (("log_pi", answers.model), ("log_ref", answers.initial)):
             expected = [sequence_log_prob(model, prompts[i], c.token_ids) for c in drawn[i]]
-            np.testing.assert_allclose(entry[name], expected, atol=1e-5)
+            np.testing.assert_allclose(getattr(entry, name), expected, atol=1e-5)
 
 
 def test_prompts_of_one_text_share_their_question(answers):
     first, other = answers.task.train[:2]
     found = answers.of([first, replace(first, id="elsewhere"), other], seed=11)
-    assert found[0]["question"] == found[1]["question"] != found[2]["question"]
+    assert found[0].question == found[1].question != found[2].question
 
 
 def test_the_initial_model_is_its_own_reference(answers):
     own = replace(answers, model=answers.initial)
     for entry in own.of(answers.task.train[:2], seed=3):
-        assert entry["log_pi"] == entry["log_ref"]
+        assert entry.log_pi == entry.log_ref
 
 
 def test_rehearsed_rows_under_the_model(answers):
     prompt, completion = [3, 4], [12, 13, 1]
     ref = [-1.0, -2.0, -0.5]
     (found,) = answers.rehearsed([RehearsalRow("e0", prompt, completion, ref)])
-    assert found["id"] == "e0"
-    assert found["log_ref"] == -3.5
-    assert found["log_pi"] == pytest.approx(sequence_log_prob(answers.model, prompt, completion), abs=1e-5)
+    assert found.id == "e0"
+    assert found.log_ref == -3.5
+    assert found.log_pi == pytest.approx(sequence_log_prob(answers.model, prompt, completion), abs=1e-5)
     # The forward KL's -log u sums to the sequence's; the others' sums are not functions of the total.
-    assert found["token_sums"]["forward_kl"] == pytest.approx(found["log_ref"] - found["log_pi"])
-    assert found["token_sums"]["jensen_shannon"] >= 0
-    assert set(found["token_sums"]) == {"forward_kl", "jensen_shannon", "alpha_0.5"}
+    assert found.token_sums["forward_kl"] == pytest.approx(found.log_ref - found.log_pi)
+    assert found.token_sums["jensen_shannon"] >= 0
+    assert set(found.token_sums) == {"forward_kl", "jensen_shannon", "alpha_0.5"}
 
 
 def test_an_empty_buffer_has_no_rows(answers):
@@ -86,5 +86,5 @@ def test_prompts_of_one_text_have_mean_verdicts(answers):
     drawn = sample(answers.model, answers.tokenizer, prompts, 4, answers.recipe.sampling, 11)
     for entry, group in zip(found[:2], drawn, strict=True):
         means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]
-        assert entry["mean_correct"] == means
-    assert "mean_correct" not in found[2]
+        assert list(entry.mean_correct) == means
+    assert found[2].mean_correct is None

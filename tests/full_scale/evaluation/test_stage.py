@@ -7,8 +7,10 @@ from support.rule_task import loaded, ruled_recipe, ruled_task
 from support.tiny_llama import tiny_llama
 
 from dph_theory import pass_at_k
+from dph_theory.support.frozen import as_json
 from dph_theory.support.record import checked
-from full_scale.evaluation.stage import KIND, evaluate, evaluation_sets
+from full_scale.evaluation.record import KIND
+from full_scale.evaluation.stage import evaluate, evaluation_sets
 from full_scale.models.hashes import model_hash
 from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
@@ -40,12 +42,12 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(bench):
-    return bench.evaluate(base=True)["results"]
+    return as_json(bench.evaluate(base=True))
 
 
 @pytest.fixture(scope="module")
 def run(bench, base):
-    return bench.evaluate()["results"]
+    return as_json(bench.evaluate())
 
 
 def test_the_record_is_what_readers_expect(bench, run):
@@ -138,8 +140,8 @@ def test_other_k_need_no_new_samples(bench, run):
     before = path.read_bytes()
     recipe = replace(bench.recipe, evaluate=EvaluateConfig(samples=4, k=(3,)))
     found = bench.evaluate(recipe=recipe, progress=lambda *args: told.append(args))
-    assert list(found["results"]["sets"]["in_domain"]["summary"]["pass_at_k"]) == ["3"]
-    assert found["results"]["sets"]["in_domain"]["prompts"] == run["sets"]["in_domain"]["prompts"]
+    assert list(found.sets["in_domain"].summary.pass_at_k) == ["3"]
+    assert as_json(found.sets["in_domain"].prompts) == run["sets"]["in_domain"]["prompts"]
     path.write_bytes(before)
 
 
