@@ -89,7 +89,8 @@ class _Lazy(click.Group):
             module = importlib.import_module(command.module)
         except ModuleNotFoundError as error:
             raise _missing(cmd_name, error) from error
-        return getattr(module, command.attribute)
+        found: click.Command = getattr(module, command.attribute)
+        return _with_trl(found) if cmd_name == "audit" else found
 
     def invoke(self, ctx: click.Context) -> Any:
         # Commands import what is heavy when they run: what is missing may show only here.
@@ -113,6 +114,24 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+def _with_trl(audit: click.Command) -> click.Command:
+    """`dph audit` with --trl, which needs full_scale and is loaded when it is used."""
+
+    def run(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+        if path is not None and not ctx.resilient_parsing:
+            live = importlib.import_module("full_scale.audit_command").audit_trl_command
+            live.main([path], prog_name="dph audit --trl", standalone_mode=False)
+            ctx.exit()
+
+    words = "Audit the installed TRL's own loss with the GRPOConfig settings of this YAML file."
+    option = click.Option(
+        ["--trl"], is_eager=True, expose_value=False, callback=run, metavar="FILE", help=words
+    )
+    if all(param.name != option.name for param in audit.params):
+        audit.params.append(option)
+    return audit
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -49,7 +49,8 @@ def law_of(samples: str, gradient: Match, minimiser: Minimiser | None) -> Law:
     penalty = gradient.name
     if gradient.terms:
         # Beside the reward, which a run has anyhow, one penalty has a law.
-        rest = [(c, name.removesuffix(PER_TOKEN)) for c, name in gradient.terms if name != REWARD]
+        bare = [(c, name.removesuffix(PER_TOKEN)) for c, name in gradient.terms]
+        rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
     if gradient.name == "zero":
         return Law("no penalty", "none")

@@ -1,0 +1,21 @@
+from click.testing import CliRunner
+
+from dph_cli import main
+
+
+def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\nmodel_name_or_path: any\n")
+    done = CliRunner().invoke(main, ["audit", "--trl", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "minus expected reward + 0.04 FORWARD KL(ref||pi), exactly" in done.output
+    assert "law of training: each token; selects as its coefficient falls: token forward limit" in done.output
+    assert "not read: model_name_or_path" in done.output
+
+
+def test_a_file_that_cannot_be_audited_is_wrong_usage(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("entropy_coef: 0.01\n")
+    done = CliRunner().invoke(main, ["audit", "--trl", str(path)])
+    assert done.exit_code == 2
+    assert "entropy_coef=0.01 is not allowed" in done.output

@@ -1,0 +1,59 @@
+import pytest
+import torch
+from trl import GRPOConfig, GRPOTrainer
+
+from full_scale.training.live_audit import audit_file, audit_settings, audit_trainer
+
+TOKENS = "on the samples' prefixes"
+
+
+def settings(**changes):
+    return {"max_completion_length": 1, "loss_type": "dapo", "beta": 0.04, **changes}
+
+
+def gradient(tmp_path, trainer=GRPOTrainer, **changes):
+    report = audit_settings(settings(**changes), tmp_path, trainer, GRPOConfig)
+    terms = {name: round(constant, 6) for constant, name in report.sequence_gradient.terms}
+    return terms, report
+
+
+def test_the_flag_whose_default_flipped_decides_the_divergence_and_the_model_selected(tmp_path):
+    plain, report = gradient(tmp_path, use_bias_correction_kl=False)
+    assert plain == {
+        "minus expected reward, per token": 1,
+        f"token sum of forward KL(ref||pi) {TOKENS}, per token": 0.04,
+    }
+    assert (report.law, report.selects) == ("each token", "token forward limit")
+    corrected, report = gradient(tmp_path, use_bias_correction_kl=True)
+    assert corrected == {
+        "minus expected reward, per token": 1,
+        f"token sum of reverse KL(pi||ref) {TOKENS}, per token": 0.04,
+    }
+    assert report.selects == "locally filtered model"
+    assert report.reduction.words == "token mean over the batch"
+
+
+def test_a_subclass_is_audited_with_its_own_loss(tmp_path):
+    class Doubled(GRPOTrainer):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            return 2 * super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+
+    here = {"use_cpu": True, "bf16": False, "activation_checkpointing": False}
+    config = GRPOConfig(output_dir=str(tmp_path), beta=0.0, max_completion_length=1, **here)
+    found = audit_trainer(config, Doubled).gradient
+    assert (found.name, found.exact) == ("minus expected reward", True)
+    assert found.constant == pytest.approx(2)
+    with pytest.raises(ValueError, match="trainer='Linear' is not allowed"):
+        audit_trainer(config, torch.nn.Linear)
+
+
+def test_a_file_s_other_names_are_told_and_entropy_is_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("loss_type: dr_grpo\nmax_completion_length: 4\nbeta: 0.0\nlora_r: 8\n")
+    report, ignored = audit_file(path)
+    assert ignored == ("lora_r",)
+    assert report.sequence_gradient.name == "minus expected reward"
+    assert report.sequence_gradient.constant == pytest.approx(1 / 4)
+    path.write_text("entropy_coef: 0.01\n")
+    with pytest.raises(ValueError, match=r"entropy_coef=0\.01 is not allowed"):
+        audit_file(path)
