@@ -91,8 +91,12 @@ def figures_command(
 
 
 def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:
-    """Write what is wanted of each figure, and tell its path; what went wrong, by name."""
-    from .catalogue import figure
+    """Write what is wanted of each figure, and tell its path; what went wrong, by name.
+
+    With all figures, the commands have the README's numbers too.
+    """
+    from .catalogue import NAMES, figure
+    from .report import guide
     from .results import paper
 
     failed, commands = {}, []
@@ -105,6 +109,8 @@ def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None
         except ValueError as error:
             failed[name] = str(error)
     if macros is not None:
+        if set(NAMES) <= set(names):
+            commands.append(paper.commands_of_page("readme", guide.in_short(guide.records(kept))))
         write_text(macros, "\n".join(commands))
     return failed
 

@@ -56,7 +56,7 @@ class Table:
             told_apart = of_row if words.count(of_row) == 1 else f"{of_row} row {number}"
             for column, cell in zip(self.head, row, strict=True):
                 if cell is not None and not isinstance(cell, str):
-                    yield _letters(f"{prefix} {told_apart} {column}"), latex(written(cell))
+                    yield command(f"{prefix} {told_apart} {column}"), latex(written(cell))
 
 
 def written(cell: Cell) -> str:
@@ -80,7 +80,8 @@ def _line(cells: Iterable[str]) -> str:
     return " & ".join(latex(cell) for cell in cells) + r" \\"
 
 
-def _letters(text: str) -> str:
-    """In camel case, digits as words: commands of LaTeX have letters alone."""
+def command(text: str) -> str:
+    """The name of a LaTeX command, which has letters alone: in camel case, digits as words."""
     spelled = re.sub(r"\d", lambda digit: f" {_WORDS[int(digit[0])]} ", text)
-    return "".join(word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z]+", spelled))
+    first, *others = re.findall(r"[A-Za-z]+", spelled)
+    return first + "".join(word[0].upper() + word[1:] for word in others)

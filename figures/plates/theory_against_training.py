@@ -125,7 +125,7 @@ def table(results: Results) -> Table:
 
 def draw(config: Config, results: Results) -> Drawing:
     """Left: the checks; in the middle the predictions; right: what was trained, as Pass@k."""
-    drawing, (left, middle, right) = theme.new(height=3.6, ncols=3, width_ratios=(1.2, 1.2, 1))
+    drawing, (left, middle, right) = theme.new(height=4.0, ncols=3, width_ratios=(1.2, 1.2, 1))
     _gaps(left, results.checks)
     _gaps(middle, results.predictions)
     left.set_title("Instrument checks")

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 from dph_theory.support.files import write_text
 
 from ..figure import Figure
-from ..look.tables import latex
+from ..look.tables import command, latex
 from ..look.venues import Venue
 from . import drawings
+
+_NUMBER = re.compile(r"(?<![\w@.*-])-?(?:\d+\.\d+|\.\d+|\d+)(?![\w*]|\.\d)")
+"""A number that is no part of a name such as k3 or Pass@16."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,29 @@ def digest(numbers: Mapping[str, Any]) -> str:
 
 def commands(figure: Figure[Any, Any], numbers: Mapping[str, Any]) -> str:
     r"""A \newcommand for every number of the figure's table, after the command that made them."""
-    made = figure.numbers_to_quote(numbers).commands(f"dph {figure.name}")
-    lines = [rf"\newcommand{{\{name[0].lower()}{name[1:]}}}{{{value}}}" for name, value in made]
-    return "\n".join([f"% dph figures {figure.name}", *lines, ""])
+    found = figure.numbers_to_quote(numbers).commands(f"dph {figure.name}")
+    return _defined(f"dph figures {figure.name}", found)
+
+
+def commands_of_page(name: str, text: str) -> str:
+    r"""A \newcommand for every number of a Markdown page.
+
+    Those in tables are named after their row and column, those in sentences after their line.
+    """
+    found, head = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = re.split(r"\s*\|\s*", line.strip("| ")) if line.startswith("|") else [line]
+        head = None if len(cells) == 1 else head or cells
+        columns = [f"line {number}"] if head is None else [f"{cells[0]} {column}" for column in head]
+        for column, cell in zip(columns, cells, strict=False):
+            values = _NUMBER.findall(cell)
+            names = [
+                f"{column} {place}" if len(values) > 1 else column for place in range(1, len(values) + 1)
+            ]
+            found += [(command(f"dph {name} {n}"), value) for n, value in zip(names, values, strict=True)]
+    return _defined("dph figures, from the stored results", found)
+
+
+def _defined(made_by: str, found: Iterable[tuple[str, str]]) -> str:
+    lines = [rf"\newcommand{{\{name}}}{{{value}}}" for name, value in found]
+    return "\n".join([f"% {made_by}", *lines, ""])

@@ -39,6 +39,6 @@ def test_text_that_latex_would_take_otherwise(text, expected):
 
 
 def test_commands_are_letters_alone_and_tell_rows_apart():
-    assert next(TABLE.commands("dph laws")) == ("DphLawsKThreeKTwoKLToP", "0.1235")
+    assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
     alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
-    assert dict(alike.commands("x")) == {"XARowOneAt": "1", "XARowTwoAt": "2", "XBAt": "3"}
+    assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
