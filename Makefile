@@ -25,6 +25,7 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/toy_engine.py
+	$(BIN)/python benchmarks/log_probs.py
 	$(BIN)/python benchmarks/training.py
 
 $(READY): pyproject.toml constraints.txt

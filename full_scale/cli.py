@@ -239,9 +239,14 @@ def _print_dry_run(console: Console, found: Any) -> None:
         "rollouts": steps.rollouts,
     }
     _print_pairs(console, "steps", {key: "unknown" if v is None else f"{v:,}" for key, v in words.items()})
-    if found.memory is not None:
-        sizes = {key: f"{size / 2**30:.3f} GiB" for key, size in found.memory.as_dict().items()}
-        _print_pairs(console, f"memory a device, {found.shape.parameters:,} parameters, an estimate", sizes)
+    if found.memory:
+        parts = {stage: memory.as_dict() for stage, memory in found.memory.items()}
+        rows = [
+            [part, *(f"{of_stage[part] / 2**30:.3f}" for of_stage in parts.values())]
+            for part in parts["train"]
+        ]
+        title = f"GiB a device, {found.shape.parameters:,} parameters, an estimate"
+        _print_rows(console, [title, *parts], rows)
     else:
         _say(console, ["memory: not known without the model's configuration"])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

@@ -9,7 +9,8 @@ import numpy as np
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 
-from ..models.generation import Completion, prompt_tokens, sample, sequence_logps
+from ..models.generation import Completion, prompt_tokens, sample
+from ..models.log_probs import sequence_logps
 from ..presampling.buffer import RehearsalRow
 from ..recipe.schema import Recipe
 from ..storage.tensors import hash_values
@@ -94,7 +95,7 @@ class Answers:
     ) -> list[np.ndarray]:
         sampling = self.recipe.sampling
         rows = sequence_logps(
-            model, prompts, completions, sampling.temperature, batch_size=sampling.batch_size
+            model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
         )
         return [row.astype(np.float64) for row in rows]
 

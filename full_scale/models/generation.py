@@ -1,4 +1,4 @@
-"""Completions drawn from a model, the same for the same seed; and log-probabilities of given completions."""
+"""Completions drawn from a model, the same for the same seed."""
 
 import hashlib
 import json
@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationConfig
@@ -78,48 +77,6 @@ def sample(
     return [done[start : start + n] for start in range(0, len(done), n)]
 
 
-def sequence_logps(
-    model: Any,
-    prompts: Sequence[Sequence[int]],
-    completions: Sequence[Sequence[int]],
-    temperature: float,
-    *,
-    batch_size: int = 64,
-) -> list[Float[np.ndarray, " tokens"]]:
-    """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
-
-    One forward pass for `batch_size` rows, prompts padded on the left as in training; positions skip the
-    padding, so that neither it nor the other rows of the batch change a row but by rounding.
-    """
-    found: list[np.ndarray] = []
-    for start in range(0, len(prompts), batch_size):
-        rows = slice(start, start + batch_size)
-        found += _log_probs(model, prompts[rows], completions[rows], temperature)
-    return found
-
-
-@torch.no_grad()
-def _log_probs(
-    model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], temperature: float
-) -> list[np.ndarray]:
-    before, before_mask = padded(prompts, "left", model.device)
-    after, after_mask = padded(completions, "right", model.device)
-    mask = torch.cat([before_mask, after_mask], dim=1)
-    width = after.shape[1]
-    with _evaluating(model):
-        # The logits at position t are those of token t+1: one more than the completion, the last one unused.
-        logits = model(
-            input_ids=torch.cat([before, after], dim=1),
-            attention_mask=mask,
-            position_ids=positions(mask),
-            logits_to_keep=width + 1,
-            use_cache=False,
-        ).logits[:, -(width + 1) : -1]
-    log_probs = torch.log_softmax(logits.float() / temperature, dim=-1)
-    chosen = log_probs.gather(-1, after.unsqueeze(-1)).squeeze(-1).cpu().numpy()
-    return [row[: len(ids)] for row, ids in zip(chosen, completions, strict=True)]
-
-
 @torch.no_grad()
 def _generate(
     model: Any,
@@ -139,7 +96,7 @@ def _generate(
     )
     for batch, start in enumerate(range(0, len(prompts), sampling.batch_size)):
         ids, mask = padded(prompts[start : start + sampling.batch_size], "left", model.device)
-        with _evaluating(model), _settings(model, settings), _seeded(model, seed, batch):
+        with evaluating(model), _settings(model, settings), _seeded(model, seed, batch):
             out = model.generate(input_ids=ids, attention_mask=mask)
         yield from out[:, ids.shape[1] :].tolist()
 
@@ -154,11 +111,6 @@ def padded(
     return next(whole), next(whole)
 
 
-def positions(mask: Int[Tensor, "rows tokens"] | Bool[Tensor, "rows tokens"]) -> Int[Tensor, "rows tokens"]:
-    """Each token's position in its own text, padding on the left not counted."""
-    return (mask.long().cumsum(dim=1) - 1).clamp(min=0)
-
-
 def _completion(tokenizer: Any, row: Sequence[int]) -> Completion:
     finished = tokenizer.eos_token_id in row
     ids = tuple(row[: row.index(tokenizer.eos_token_id) + 1] if finished else row)
@@ -166,7 +118,7 @@ def _completion(tokenizer: Any, row: Sequence[int]) -> Completion:
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
     """Without dropout; the model's mode is put back."""
     training = model.training
     model.eval()

@@ -11,8 +11,9 @@ import numpy as np
 
 from dph_theory.support.progress import Progress
 
-from ..models.generation import Completion, derived_seed, prompt_tokens, sample, sequence_logps
+from ..models.generation import Completion, derived_seed, prompt_tokens, sample
 from ..models.load import LoadedModel
+from ..models.log_probs import sequence_logps
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import Journal
@@ -72,7 +73,8 @@ def _identity(recipe: Recipe, task: Task, initial: LoadedModel) -> dict[str, Any
         "dtype": str(initial.model.dtype).removeprefix("torch."),
         "chat": recipe.model.chat,
         "seed": recipe.seed,
-        "sampling": vars(recipe.sampling),
+        # Which tokens are scored together moves no number but by rounding.
+        "sampling": {key: value for key, value in vars(recipe.sampling).items() if key != "batch_tokens"},
         "presample": vars(recipe.presample),
         "task": task.name,
         "prompts": prompts_hash(task.train),
@@ -121,7 +123,7 @@ def _rows(
     sampling = recipe.sampling
     prompts = [prompt] * len(completions)
     log_probs = sequence_logps(
-        model, prompts, completions, sampling.temperature, batch_size=sampling.batch_size
+        model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
     )
     return [
         [_packed(np.array(ids, np.int32)), _packed(values)]

@@ -52,6 +52,9 @@ class SamplingConfig:
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     max_new_tokens: Count = 4096
     batch_size: Count = 64
+    """Prompts measured, and rows generated, at once."""
+    batch_tokens: Count = 16_384
+    """Tokens whose log-probabilities are computed at once, padding counted; one row at least."""
     backend: Literal["transformers", "vllm"] = "transformers"
 
 

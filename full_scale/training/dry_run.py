@@ -12,7 +12,7 @@ from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import setup
 from ..recipe.schema import Recipe
-from .footprint import Footprint, Shape, footprint, model_shape
+from .footprint import Footprint, Shape, footprint, model_shape, stage_footprint
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class DryRun:
     arguments: Mapping[str, Any]
     """Of DPHConfig; without the method's where its target needs a pre-sampling."""
     shape: Shape | None
-    memory: Footprint | None
+    memory: Mapping[str, Footprint]
+    """By stage; empty where the model's configuration is not at hand."""
     steps: Steps
     missing: tuple[str, ...]
 
@@ -62,9 +63,14 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     steps = _steps(arguments, prompts, world_size)
     if presampling is not None:
         _sets(recipe, presampling, steps.prompts_per_generation, missing)
-    memory = None
+    memory = {}
     if shape is not None:
-        memory = footprint(shape, arguments, dtype=recipe.model.dtype, world_size=world_size, sharded=sharded)
+        spread: Any = {"world_size": world_size, "sharded": sharded}
+        memory = {
+            "presample": stage_footprint(shape, recipe),
+            "train": footprint(shape, arguments, dtype=recipe.model.dtype, **spread),
+            "evaluate": stage_footprint(shape, recipe, models=2),
+        }
     return DryRun(recipe.as_dict(), arguments, shape, memory, steps, tuple(missing))
 
 

@@ -1,4 +1,4 @@
-"""Roughly what a training needs of a device's memory, counted from the model's shape."""
+"""Roughly what the stages need of a device's memory, counted from the model's shape."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -7,9 +7,11 @@ from typing import Any
 import torch
 from peft import get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config
-from ..recipe.schema import ModelConfig
+from ..recipe.schema import ModelConfig, Recipe
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
@@ -85,7 +87,8 @@ def footprint(
     bits for its backward pass, attention matrices left aside (Korthikanti et al., arXiv 2205.05198); with
     checkpointing only its input, and one layer at a time in full. Rehearsal rows stand beside the
     exploration's in the same step unless `two_backward`. A completion counts in full length: an upper bound
-    for activations, logits and cache; fragmentation and the framework's own memory are not counted.
+    for activations, logits and cache; fragmentation and the framework's own memory are not counted. TRL's
+    head holds the logits of one slice at a time, and float32 gradients of what goes into it.
     """
     width = BYTES[dtype]
     spread, kept = (world_size, 4) if sharded else (1, width)
@@ -103,12 +106,40 @@ def footprint(
         optimizer=2 * shape.trainable * kept // spread,
         reference=shape.parameters * width // spread if reference else 0,
         activations=checkpoints if _checkpoints(arguments) else shape.layers * layer,
-        # The logits in the model's precision, their log-softmax and its gradient in float32.
-        logits=rows * completion * shape.vocabulary * (width + 8),
+        logits=_slice(shape, rows * completion, width)
+        + 4 * shape.hidden * (rows * completion + (shape.vocabulary if frozen == 0 else 0)),
         cache=0
         if arguments.get("use_vllm")
         else generated * min(completion * 3 // 2, shape.context) * shape.layers * shape.kv_width * width,
     )
+
+
+def stage_footprint(shape: Shape, recipe: Recipe, *, models: int = 1) -> Footprint:
+    """The memory of pre-sampling, or of an evaluation of two `models`, on a device of its own.
+
+    Generation keeps keys and values of `sampling.batch_size` rows in full length, half of it the prompt's;
+    log-probabilities take one layer's intermediate values of `sampling.batch_tokens` tokens and one slice of
+    their logits.
+    """
+    sampling, width = recipe.sampling, BYTES[recipe.model.dtype]
+    length = min(sampling.max_new_tokens * 3 // 2, shape.context)
+    tokens = max(sampling.batch_tokens, length)
+    return Footprint(
+        weights=models * shape.parameters * width,
+        gradients=0,
+        optimizer=0,
+        reference=0,
+        activations=34 * width // 2 * tokens * shape.hidden,
+        logits=_slice(shape, tokens, width),
+        cache=0
+        if sampling.backend == "vllm"
+        else sampling.batch_size * length * shape.layers * shape.kv_width * width,
+    )
+
+
+def _slice(shape: Shape, tokens: int, width: int) -> int:
+    """Bytes of the logits that TRL's head holds at a time."""
+    return min(tokens, TOKEN_CHUNK_SIZE) * min(shape.vocabulary, _CHUNKED_LOGPROB_CHUNK_SIZE) * width
 
 
 def _checkpoints(arguments: Mapping[str, Any]) -> bool:

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 import torch
 from support.rule_task import loaded, ruled_task
-from support.tiny_llama import plain_log_probs, tiny_llama
+from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
 from full_scale.models.generation import (
     derived_seed,
     padded,
-    positions,
     prompt_of,
     prompt_tokens,
     sample,
-    sequence_logps,
 )
 from full_scale.recipe.schema import SamplingConfig
 
@@ -95,32 +93,10 @@ def test_greedy_is_the_likeliest_token_each_time(pair):
             ids.append(token)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 64])
-def test_log_probabilities_are_those_of_a_plain_forward(pair, batch_size):
-    model, _ = pair
-    completions = [[11, 12, 1], [13], [14, 15, 16, 17, 1], [18, 19]]
-    found = sequence_logps(model, PROMPTS, completions, 1.0, batch_size=batch_size)
-    for prompt, completion, row in zip(PROMPTS, completions, found, strict=True):
-        with torch.no_grad():
-            expected = plain_log_probs(model, prompt, completion).numpy()
-        assert row.dtype == np.float32
-        np.testing.assert_allclose(row, expected, atol=2e-6)
-
-
-def test_the_temperature_divides_the_logits(pair):
-    model, _ = pair
-    (row,) = sequence_logps(model, [[3, 4]], [[5, 6]], 0.5)
-    with torch.no_grad():
-        logits = model(torch.tensor([[3, 4, 5, 6]])).logits[0, 1:3].double()
-    expected = (2 * logits).log_softmax(dim=-1)[[0, 1], [5, 6]]
-    np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
-
-
 def test_dropout_is_off_and_the_mode_put_back(pair):
     model, _ = pair
     model.train()
     try:
-        sequence_logps(model, [[3]], [[4]], 1.0)
         drawn(pair, prompts=[[3]])
         assert model.training
     finally:
@@ -131,7 +107,6 @@ def test_padding():
     ids, mask = padded([[5], [6, 7]], "left", "cpu")
     assert ids.tolist() == [[0, 5], [6, 7]]
     assert mask.tolist() == [[0, 1], [1, 1]]
-    assert positions(torch.tensor([[0, 0, 1, 1], [1, 1, 1, 0]])).tolist() == [[0, 0, 0, 1], [0, 1, 2, 2]]
 
 
 def test_prompts_plain_and_through_the_chat_template(pair):
@@ -174,4 +149,3 @@ def test_only_one_answer_is_greedy(pair):
 
 def test_no_prompts_no_samples(pair):
     assert drawn(pair, prompts=[]) == []
-    assert sequence_logps(pair[0], [], [], 1.0) == []

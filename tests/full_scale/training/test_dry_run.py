@@ -26,7 +26,8 @@ def test_steps_of_the_whole_training_set(recipe, task):
     assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (12, 6)
     assert (found.steps.prompts, found.steps.steps, found.steps.rollouts) == (8, 5, 60)
     assert found.shape.parameters > 0
-    assert found.memory.weights == 4 * found.shape.parameters
+    assert found.memory["train"].weights == 4 * found.shape.parameters
+    assert found.memory["evaluate"].weights == 2 * found.memory["presample"].weights
     assert [entry.split()[1] for entry in found.missing] == ["pre-sampling"]
 
 
@@ -44,7 +45,7 @@ def test_everything_missing_is_listed(tmp_path):
     missing = "\n".join(found.missing)
     for what in ("pre-sampling", "task's data", "model's configuration", "vllm"):
         assert what in missing
-    assert found.memory is None
+    assert found.memory == {}
     assert (found.steps.prompts, found.steps.steps, found.steps.rollouts) == (None, None, None)
     assert found.steps.rollouts_per_step == 64 * 16
     assert (found.steps.prompts_per_generation, found.steps.steps_per_generation) == (128, 2)

@@ -5,8 +5,8 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from full_scale.recipe.schema import ModelConfig
-from full_scale.training.footprint import BYTES, Footprint, Shape, footprint, model_shape
+from full_scale.recipe.schema import ModelConfig, load_recipe
+from full_scale.training.footprint import BYTES, Footprint, Shape, footprint, model_shape, stage_footprint
 
 LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 128_256, 131_072)
 ARGUMENTS = {
@@ -122,3 +122,22 @@ def test_a_generated_batch_may_be_given_in_micro_batches():
     assert footprint(LLAMA_8B, cut, dtype="bfloat16") == footprint(
         LLAMA_8B, {**whole, "generation_batch_size": 2048}, dtype="bfloat16"
     )
+
+
+def test_the_logits_are_one_slice_of_tokens_and_vocabulary():
+    longer = ARGUMENTS | {"max_completion_length": 8192, "per_device_train_batch_size": 16}
+    for settings in (ARGUMENTS, longer):
+        tokens = settings["per_device_train_batch_size"] * settings["max_completion_length"]
+        found = footprint(LLAMA_8B, settings, dtype="bfloat16")
+        # 4096 tokens x 32768 words at two bytes; float32 gradients of the hidden states and of the head.
+        assert found.logits == 4096 * 32768 * 2 + 4 * 4096 * (tokens + 128_256)
+
+
+def test_the_other_stages_at_the_recipes_length():
+    recipe = load_recipe("llama3.1-8b-bird-dph-f")
+    found = stage_footprint(LLAMA_8B, recipe, models=2)
+    assert found.weights == 2 * 2 * LLAMA_8B.parameters
+    assert found.cache == 64 * 6144 * 32 * 2048 * 2
+    # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
+    assert found.activations + found.logits < 4 * GIB
+    assert stage_footprint(LLAMA_8B, load_recipe("llama3.1-8b-bird-dph-f-vllm")).cache == 0

@@ -1,0 +1,111 @@
+"""Peak memory of log-probabilities of given completions, against one slice of logits and against all of them.
+
+Each number of tokens is scored in a process of its own by a Llama of one narrow layer and a wide vocabulary.
+Memory is the most the process held beyond what it held before. Bytes per token fall as tokens grow where
+memory is bounded by a slice (TRL's head: 4096 tokens x 32768 words; without Triton it makes three float32
+tensors of that size beside it), and stay where all logits are held.
+Prints the table and stores it, with the machine, in benchmarks/results/log_probs.json.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from dph_theory.support.files import write_json
+
+RESULTS = Path(__file__).parent / "results"
+WORDS, HIDDEN, PROMPT, COMPLETION = 16_384, 32, 64, 192
+ROWS = (4, 16, 64, 128)
+
+
+def build(folder: Path) -> None:
+    """A Llama of one layer with random weights."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=WORDS,
+        hidden_size=HIDDEN,
+        intermediate_size=2 * HIDDEN,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        num_key_value_heads=1,
+        max_position_embeddings=PROMPT + COMPLETION,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+
+
+def peak(folder: Path, rows: int) -> int:
+    """Bytes held at the most while `rows` completions are scored at once, in this process."""
+    from transformers import LlamaForCausalLM
+
+    from full_scale.models.log_probs import sequence_logps
+
+    model = LlamaForCausalLM.from_pretrained(folder).eval()
+    texts = [[(7 * i + j) % WORDS for j in range(PROMPT + COMPLETION)] for i in range(rows)]
+    sequence_logps(model, [texts[0][:2]], [texts[0][2:4]], 1.0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    sequence_logps(
+        model,
+        [text[:PROMPT] for text in texts],
+        [text[PROMPT:] for text in texts],
+        1.0,
+        batch_tokens=rows * (PROMPT + COMPLETION),
+    )
+    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+def measured(folder: Path) -> list[dict[str, Any]]:
+    """A row for each number of rows scored at once."""
+    found = []
+    for rows in ROWS:
+        command = [sys.executable, __file__, "--rows", str(rows), "--model", str(folder)]
+        bytes_held = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        tokens = rows * (PROMPT + COMPLETION)
+        one_slice = 4 * min(tokens, 4096) * min(WORDS, 32_768)
+        found.append(
+            {
+                "tokens": tokens,
+                "bytes_per_token": bytes_held / tokens,
+                "slice_bytes_per_token": one_slice / tokens,
+                "all_logits_bytes_per_token": 2 * 4 * WORDS * COMPLETION / (PROMPT + COMPLETION),
+            }
+        )
+    return found
+
+
+def main() -> None:
+    """Measure everything and store it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, help="these rows alone, in this process")
+    parser.add_argument("--model", type=Path, help="the folder of the model, with --rows")
+    options = parser.parse_args()
+    if options.rows is not None:
+        print(peak(options.model, options.rows))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder))
+        rows = measured(Path(folder))
+    table = Table("tokens at once", "bytes a token", "one slice", "all logits and their log-softmax")
+    for row in rows:
+        table.add_row(*(f"{value:,.0f}" for value in row.values()))
+    Console(width=120).print(table)
+    numbers = {
+        "versions": {name: version(name) for name in ("torch", "transformers", "trl")},
+        "model": {"vocabulary": WORDS, "hidden": HIDDEN},
+        "rows": rows,
+    }
+    write_json(RESULTS / "log_probs.json", numbers)
+
+
+if __name__ == "__main__":
+    main()

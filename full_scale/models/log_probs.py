@@ -1,0 +1,83 @@
+"""Log-probabilities of given completions, in memory that no vocabulary and no batch of rows can exhaust."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from trl.trainer.utils import add_fused_lm_head
+
+from .generation import evaluating, padded
+
+BATCH_TOKENS = 16_384
+"""Tokens that go through a model at once unless told otherwise, padding counted."""
+_UNSCORED = -100
+
+
+def sequence_logps(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[int]],
+    temperature: float,
+    *,
+    batch_tokens: int = BATCH_TOKENS,
+) -> list[Float[np.ndarray, " tokens"]]:
+    """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
+
+    Rows of like length go through the model together, as many as make `batch_tokens` tokens (one at least).
+    Logits exist for a slice of tokens and of the vocabulary at a time, in the model's precision, and are
+    folded into the logarithm of their sum in float32 (TRL's head). Neither the padding nor the other rows of
+    a batch change a row but by rounding.
+    """
+    lengths = [len(before) + len(after) for before, after in zip(prompts, completions, strict=True)]
+    found = [np.empty(0, np.float32)] * len(lengths)
+    with evaluating(model), _scoring(model, temperature):
+        for rows in token_batches(lengths, batch_tokens):
+            values = _log_probs(model, [prompts[i] for i in rows], [completions[i] for i in rows])
+            for i, row in zip(rows, values, strict=True):
+                found[i] = row
+    return found
+
+
+def token_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """The rows in batches, the longest first, each at most `batch_tokens` wide times high, or of one row."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    while order:
+        rows = max(1, batch_tokens // max(1, lengths[order[0]]))
+        yield order[:rows]
+        order = order[rows:]
+
+
+@torch.no_grad()
+def _log_probs(
+    model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]
+) -> list[np.ndarray]:
+    pairs = list(zip(prompts, completions, strict=True))
+    ids, mask = padded([[*before, *after] for before, after in pairs], "right", model.device)
+    labels = torch.full_like(ids, _UNSCORED)
+    for row, (before, after) in enumerate(pairs):
+        scored = slice(len(before), len(before) + len(after))
+        labels[row, scored] = ids[row, scored]
+    found = model(input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True).log_probs
+    values = found.float().cpu().numpy()
+    # Place t of what is found belongs to the token at t + 1.
+    return [
+        row[len(before) - 1 : len(before) + len(after) - 1]
+        for row, (before, after) in zip(values, pairs, strict=True)
+    ]
+
+
+@contextmanager
+def _scoring(model: Any, temperature: float) -> Iterator[None]:
+    """The model with TRL's head at that temperature; its forward is put back."""
+    own = vars(model).get("forward")
+    add_fused_lm_head(model, temperature=temperature)
+    try:
+        yield
+    finally:
+        if own is None:
+            del model.forward
+        else:
+            model.forward = own

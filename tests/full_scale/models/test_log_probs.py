@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support.rule_task import loaded
+from support.tiny_llama import plain_log_probs, tiny_llama
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from full_scale.models.log_probs import sequence_logps, token_batches
+
+PROMPTS = [[3], [4, 5, 6], [7, 8], [9, 10, 3, 4]]
+COMPLETIONS = [[11, 12, 1], [13], [14, 15, 16, 17, 1], [18, 19]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0)).model
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 14, 1000])
+def test_log_probabilities_are_those_of_a_plain_forward(model, batch_tokens):
+    found = sequence_logps(model, PROMPTS, COMPLETIONS, 1.0, batch_tokens=batch_tokens)
+    for prompt, completion, row in zip(PROMPTS, COMPLETIONS, found, strict=True):
+        with torch.no_grad():
+            expected = plain_log_probs(model, prompt, completion).numpy()
+        assert row.dtype == np.float32
+        np.testing.assert_allclose(row, expected, atol=2e-6)
+
+
+def test_the_temperature_divides_the_logits(model):
+    (row,) = sequence_logps(model, [[3, 4]], [[5, 6]], 0.5)
+    with torch.no_grad():
+        logits = model(torch.tensor([[3, 4, 5, 6]])).logits[0, 1:3].double()
+    expected = (2 * logits).log_softmax(dim=-1)[[0, 1], [5, 6]]
+    np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
+
+
+def test_dropout_is_off_and_mode_and_forward_are_put_back(model):
+    model.train()
+    try:
+        sequence_logps(model, [[3]], [[4]], 1.0)
+        assert model.training
+    finally:
+        model.eval()
+    assert "forward" not in vars(model)
+
+
+def test_nothing_to_score(model):
+    assert sequence_logps(model, [], [], 1.0) == []
+
+
+class Largest(TorchDispatchMode):
+    """The most entries of any tensor that an operation makes."""
+
+    entries = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        # A buffer holds nothing yet, and a view nothing of its own.
+        if torch.is_tensor(made) and not any(name in str(func) for name in ("empty", "slice")):
+            self.entries = max(self.entries, made.numel())
+        return made
+
+
+def test_no_tensor_holds_the_vocabulary_for_all_tokens(tmp_path, monkeypatch):
+    monkeypatch.setattr("trl.kernels.chunked_logprob.TOKEN_CHUNK_SIZE", 8)
+    words = [f"w{i}" for i in range(800)]
+    wide = loaded(tiny_llama(tmp_path, hidden=16, layers=1, words=words)).model
+    texts = [[3 + i % 7 for i in range(20)] for _ in range(4)]
+    with Largest() as seen:
+        sequence_logps(wide, texts, texts, 1.0)
+    tokens, vocabulary = 4 * 40, wide.config.vocab_size
+    assert seen.entries <= max(8 * vocabulary, wide.lm_head.weight.numel())
+    assert seen.entries < tokens * vocabulary / 8
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 120))
+def test_batches_hold_every_row_once_within_the_limit(lengths, limit):
+    batches = list(token_batches(lengths, limit))
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert (
+            len(batch) == 1
+            or len(batch) * max(lengths[i] for i in batch) <= limit
+            or max(lengths[i] for i in batch) == 0
+        )
