@@ -52,6 +52,12 @@ COMMANDS = {
         "Train by a recipe, from the last checkpoint if there is one.",
         "full",
     ),
+    "watch": _Command(
+        "full_scale.training.cli",
+        "watch_command",
+        "Draw a training's curves in the terminal or to a file.",
+        "full",
+    ),
     "evaluate": _Command(
         "full_scale.cli",
         "evaluate_command",

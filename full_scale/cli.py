@@ -21,6 +21,7 @@ from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe
 
 WRONG = 2
+SECONDS_BETWEEN_LINES = 60.0
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _OUTPUT = terminal.OutputFile()
 _config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
@@ -170,7 +171,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 
 @contextmanager
-def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Progress]]:
+def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
     """A console and a progress callable; errors in words. Of several processes only the first one prints.
 
     Where the file written is standard output, the console is standard error.
@@ -193,13 +194,19 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Pr
 
 
 def _lines(console: Console) -> Progress:
-    """A line a stage when it ends, for a log file: how much was done, and in how many seconds."""
+    """For a log file, a line a stage when it ends and at most every minute before: how much in how long."""
     begun: dict[str, float] = {}
+    said: dict[str, float] = {}
 
-    def progress(stage: str, done: int, total: int) -> None:
-        begun.setdefault(stage, time.monotonic())
+    def progress(stage: str, done: int, total: int, note: str = "") -> None:
+        now = time.monotonic()
+        if done == total or now - said.setdefault(stage, now) >= SECONDS_BETWEEN_LINES:
+            said[stage] = now
+            took = now - begun.setdefault(stage, now)
+            _say(console, [", ".join([f"{stage}: {done}/{total}, {took:.0f} s", *[note] * bool(note)])])
+        begun.setdefault(stage, now)
         if done == total:
-            _say(console, [f"{stage}: {done}/{total}, {time.monotonic() - begun.pop(stage):.0f} s"])
+            del begun[stage], said[stage]
 
     return progress
 

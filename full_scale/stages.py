@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.progress import Progress
+from dph_theory.support.progress import NotedProgress, Progress
 
 from .evaluation.record import Evaluation
 from .evaluation.stage import evaluate
@@ -20,6 +20,7 @@ from .presampling.result import Presampling
 from .presampling.stage import presample
 from .recipe.folders import Folders
 from .recipe.schema import Recipe
+from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.record import TrainingRecord
@@ -33,13 +34,14 @@ warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     _one_process("presample")
-    with _task(recipe) as task:
+    with locked(Folders.of(recipe).presample), _task(recipe) as task:
         return presample(recipe, task, load(recipe.model), progress=progress)
 
 
-def train_stage(recipe: Recipe, progress: Progress) -> TrainingRecord:
+def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
     """Train by the recipe, on the pre-sampling that runs under its output share."""
-    with _task(recipe) as task:
+    end_with_launcher()
+    with locked(Folders.of(recipe).here), _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
         found = train(recipe, task, _presampling(recipe, hashes), hashes, progress=progress)
     if torch.distributed.is_initialized():

@@ -11,10 +11,14 @@ from trl import GRPOConfig
 from dph_theory import mu_from_beta
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
+from full_scale.training.dry_run import dry_run
 from full_scale.training.stage import resolved
+from full_scale.training.trainer import RELEASED
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()
+RELEASE = [name for name in NAMES if name.endswith("-release")]
+PAPER = [name for name in NAMES if name not in RELEASE]
 METHODS_ASKED = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha", "alpha-dpg")
 FAMILIES = ("tiny-sql", "llama3.1-8b-bird", "qwen2.5-math-7b")
 ETAS = {"DPH-F": (0.01, 0.05), "DPH-alpha": (0.01, 0.05), "DPH-JS": (0.05, 0.2)}
@@ -37,7 +41,7 @@ def test_a_recipe_loads_and_is_named_as_its_file(name):
         assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PAPER)
 def test_the_coefficient_is_in_the_published_range(name):
     method = load_recipe(name).method
     if method.name in ETAS:
@@ -47,7 +51,7 @@ def test_the_coefficient_is_in_the_published_range(name):
         assert method.alpha == 0.2
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("tiny-sql")])
+@pytest.mark.parametrize("name", [name for name in PAPER if not name.startswith("tiny-sql")])
 def test_the_published_settings(name):
     recipe, train = load_recipe(name), load_recipe(name).train
     assert train["learning_rate"] == 1e-6
@@ -118,3 +122,34 @@ def test_launch_files_are_ones_that_accelerate_reads(path):
 
 def test_both_launches_are_there():
     assert {path.stem for path in (RECIPES / "launch").glob("*.yaml")} == {"fsdp2", "deepspeed-zero3"}
+
+
+def test_the_release_has_each_of_its_scripts():
+    scripts = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha")
+    assert sorted(RELEASE) == sorted(f"llama3.1-8b-bird-{script}-release" for script in scripts)
+
+
+@pytest.mark.parametrize("name", RELEASE)
+def test_a_release_recipe_does_what_the_script_does(name):
+    recipe = load_recipe(name)
+    arguments = resolved(recipe)
+    rehearses = "dph" in name
+    assert recipe.sampling.top_p == 0.9
+    assert (recipe.presample.k, recipe.presample.threshold) == (4, 4)
+    assert (arguments["loss_type"], arguments["delta"]) == ("bnpo", 3.0)
+    assert recipe.method.prompts == ("explored" if rehearses else "all")
+    assert recipe.train["num_train_epochs"] == (5 if rehearses else 30)
+    assert arguments["epsilon_high"] == (0.2 if "grpo" in name else 0.28)
+    assert arguments["beta"] == (0.01 if "dapo" in name or "rkl" in name else 0)
+    if rehearses:
+        # .01 times the share of a generated batch's rows that are stored samples, over that of the rollouts.
+        assert arguments["eta"] == 0.01 * 256 / 2048
+        assert arguments["rehearsal_rows"] == 256 / 2
+        assert arguments["rehearsal_form"] in RELEASED
+
+
+@pytest.mark.parametrize("name", ["llama3.1-8b-bird-dph-f", "llama3.1-8b-bird-dph-f-release"])
+def test_dry_runs_of_paper_and_release(name, tmp_path):
+    found = dry_run(load_recipe(name, [f"output={tmp_path}"]), world_size=8)
+    assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (1024, 128)
+    assert found.steps.rehearsal_rows == (128 if "release" in name else 512)

@@ -10,7 +10,15 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from .files import STANDARD_OUTPUT
@@ -83,7 +91,7 @@ class OutputFile(click.ParamType):
 
 
 class Bars:
-    """A bar for each stage, shown within the context: what is done, how many of how many, since when, a note.
+    """A bar for each stage, shown within the context: how many, since when, how long still, a note.
 
     Bars are themselves a Progress callback. They go to standard error unless a console is given; those that
     are `hidden` do nothing, those that are `transient` leave nothing behind.
@@ -98,6 +106,7 @@ class Bars:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False),
         )
         self._shown = Progress(*columns, console=self.console, transient=transient, disable=hidden)

@@ -29,11 +29,18 @@ class Completion:
 
 
 def prompt_of(example: Example, task: Task, chat: bool) -> str | list[dict[str, str]]:
-    """An example's prompt as TRL takes it: the text itself, or messages for the chat template."""
+    """An example's prompt as TRL takes it: the text itself, or messages for the chat template.
+
+    The task's system message goes before a conversation that has none. ValueError for one without a template.
+    """
+    if example.turns and not chat:
+        raise argument_error("model.chat", chat, f"true: the prompt of {example.id!r} is a conversation")
     if not chat:
         return example.prompt
-    system = [{"role": "system", "content": task.system}] if task.system else []
-    return [*system, {"role": "user", "content": example.prompt}]
+    turns = [dict(turn) for turn in example.turns] or [{"role": "user", "content": example.prompt}]
+    own = turns[0]["role"] == "system"
+    system = [{"role": "system", "content": task.system}] if task.system and not own else []
+    return [*system, *turns]
 
 
 def prompt_tokens(tokenizer: Any, task: Task, examples: Sequence[Example], *, chat: bool) -> list[list[int]]:

@@ -1,6 +1,6 @@
 """What the initial model can do: pass rates, D_pef and D_exp, the rehearsal buffer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,10 +63,13 @@ class Presampling:
     identity: Mapping[str, Any]
     """What it depends on: hashes, seed, sampling and presample settings, the task's prompts."""
 
-    @property
-    def explored_rates(self) -> list[float]:
-        """The base pass rates of the prompts of D_exp."""
-        return [self.rates[name].value for name in self.exp]
+    def trained(self, prompts: str) -> tuple[str, ...]:
+        """The prompts to train on: D_exp for `explored`, all for `all`."""
+        return tuple(self.rates) if prompts == "all" else self.exp
+
+    def values(self, names: Iterable[str]) -> list[float]:
+        """The base pass rates of these prompts."""
+        return [self.rates[name].value for name in names]
 
     @classmethod
     def load(cls, folder: Path) -> "Presampling":

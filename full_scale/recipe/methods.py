@@ -22,6 +22,11 @@ _DEVIATION = (
     "smaller by sqrt((G-1)/G) at group size G."
 )
 
+_RELEASED = (
+    "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit "
+    "tells what it descends."
+)
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -128,7 +133,7 @@ def _no_place_for(config: MethodConfig, trained: TrainedMethod) -> None:
             raise argument_error(
                 f"method.{name}", getattr(config, name), f"{config.name} has none; only {who} do"
             )
-    if config.form == "definition" and rehearsal is None:
+    if config.form != "generator" and rehearsal is None:
         raise argument_error(
             "method.form", config.form, f"{config.name} has no rehearsal; only DPH methods do"
         )
@@ -179,9 +184,9 @@ def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehea
         "rehearsal_reduction": rehearsal.reduction,
         "rehearsal_rows": config.rehearsal_rows,
     }
-    if config.form == "generator":
-        arguments["eta"] = eta
-        return []
+    if config.form != "definition":
+        arguments |= {"eta": eta, "rehearsal_form": config.form}
+        return [] if config.form == "generator" else [_RELEASED]
     arguments |= {"online": "definition", "online_coefficient": eta}
     return [
         "Definition form: the divergence is taken on the policy's own samples of the training prompts, "

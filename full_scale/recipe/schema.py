@@ -87,8 +87,13 @@ class MethodConfig:
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
     gauge: str | float | None = None
-    form: Literal["generator", "definition"] = "generator"
-    """Rehearsal from stored samples (`generator`) or from the online reference (`definition`)."""
+    form: Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] = (
+        "generator"
+    )
+    """Rehearsal from stored samples (`generator`), from the online reference (`definition`), or from stored
+    samples as the authors' released code computes it, clamps included."""
+    prompts: Literal["explored", "all"] = "explored"
+    """Train on D_exp, or on all prompts, as the baselines of the authors' release do."""
     rehearsal_rows: Count = 512
     """Rows of the rehearsal buffer in each optimizer step, over all processes."""
     two_backward: bool = False
@@ -108,6 +113,10 @@ class EvaluateConfig:
     sets: tuple[str, ...] = ()
     limit: Count | None = None
     """At most how many prompts of a set."""
+    every: Count | None = None
+    """Training steps between two small evaluations: greedy answers to the first prompts of the first set."""
+    every_limit: Count = 32
+    """How many prompts those take."""
 
     def __post_init__(self) -> None:
         for k in self.k:

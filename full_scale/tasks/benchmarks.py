@@ -1,4 +1,4 @@
-"""Examples from published data: BIRD and Spider with their databases, and maths."""
+"""Examples from published data: BIRD and Spider with their databases, maths, prompts with answers."""
 
 import contextlib
 import sqlite3
@@ -38,7 +38,7 @@ class ExampleSource:
     """Where the examples of one set come from, and how they are asked."""
 
     task: str = ""
-    """`bird`, `spider` or `maths`: which fields and files to look for."""
+    """`bird`, `spider`, `maths`, `dataset` or `dph-rl`: which fields and files to look for."""
     data: str = ""
     """A JSON or JSONL file, a folder in the published layout, or a dataset's name."""
     databases: str | None = None
@@ -52,9 +52,9 @@ class ExampleSource:
     template: str | None = None
     """The prompt, with {schema}, {question} and {evidence} (SQL) or {question} (maths) in it."""
     question: str | None = None
-    """Maths: the field of the question, if it is no usual one."""
+    """Maths and `dataset`: the field of the question, if it is no usual one (`prompt` of a `dataset`)."""
     answer: str | None = None
-    """Maths: the field of the answer, if it is no usual one."""
+    """Maths and `dataset`: the field of the answer, if it is no usual one."""
 
 
 class Layout(NamedTuple):
@@ -151,6 +151,33 @@ def _maths(source: ExampleSource, row: DataRow, identity: str) -> Example:
     return Example(identity, prompt, {"verifier": "maths", "answer": answer})
 
 
+def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Example:
+    """A prompt, text or conversation, with the answer that it is judged by as maths are."""
+    prompt, turns = row.conversation(source.question or "prompt")
+    if source.template is not None:
+        prompt, turns = _filled(source.template, question=prompt), ()
+    given = row.text(source.answer or "answer")
+    answer = tagged(given) or last_boxed(given) or given.strip()
+    return Example(identity, prompt, {"verifier": "maths", "answer": answer}, turns)
+
+
+def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Example:
+    """A row of the JSONL files in the authors' release (data/sql)."""
+    prompt, turns = row.conversation("prompt")
+    truth = row.values.get("reward_model", {}).get("ground_truth", {})
+    missing = [name for name in ("db_id", "gold_sql", "cmp_method") if not isinstance(truth.get(name), str)]
+    if missing:
+        raise ValueError(f"{row.where} has no text in reward_model.ground_truth.{missing[0]}")
+    if source.databases is None:
+        raise argument_error("databases", None, "the folder that holds the databases which db_id names")
+    root = Path(source.databases).expanduser().resolve()
+    database = (root / truth["db_id"]).resolve()
+    if not database.is_file() or root not in database.parents:
+        raise argument_error(f"{row.where}: db_id", truth["db_id"], f"a database below {root}")
+    reference = {"match": truth["cmp_method"], "database": str(database), "query": truth["gold_sql"]}
+    return Example(identity, prompt, {"verifier": "sql", **reference}, turns)
+
+
 def _filled(template: str, **values: str) -> str:
     try:
         return template.format(**values)
@@ -167,4 +194,8 @@ LAYOUTS = {
     "maths": Layout(
         {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _maths
     ),
+    "dataset": Layout(
+        {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _dataset
+    ),
+    "dph-rl": Layout({"train": ("bird_train.jsonl",), "dev": ("bird_dev.jsonl",)}, "sql", _dph_rl),
 }

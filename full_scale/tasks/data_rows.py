@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from dph_theory.support.errors import argument_error
 
+_TURN = ("role", "content")
+
 
 class DataRow(NamedTuple):
     """One row, and where it was found."""
@@ -27,6 +29,20 @@ class DataRow(NamedTuple):
         raise ValueError(
             f"{self.where} has no field {' or '.join(map(repr, fields))}, only {sorted(self.values)}"
         )
+
+    def conversation(self, field: str) -> tuple[str, tuple[dict[str, str], ...]]:
+        """The field as text, and as messages where it is a list of them; ValueError for anything else."""
+        value = self.values.get(field)
+        if not isinstance(value, list):
+            return self.text(field), ()
+        for turn in value:
+            known = isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in _TURN)
+            if not known:
+                raise argument_error(f"{self.where}: {field}", turn, "messages, each with role and content")
+        if not value or value[-1]["role"] == "assistant":
+            raise argument_error(f"{self.where}: {field}", value, "a conversation that awaits an answer")
+        turns = tuple({"role": turn["role"], "content": turn["content"]} for turn in value)
+        return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns), turns
 
 
 def read_rows(

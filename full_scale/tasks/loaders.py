@@ -1,4 +1,4 @@
-"""Tasks by name: the built-in one, BIRD, Spider and maths, each with its sets and its verifier."""
+"""Tasks by name: the built-in one, published data, generators; each with its sets and its verifier."""
 
 import dataclasses
 import importlib
@@ -98,7 +98,12 @@ def _made(maker: Any, values: Mapping[str, Any], name: str) -> Verifier:
     return maker(**arguments(hints, values, f"task.options.{name}."))
 
 
+def _generated(config: TaskConfig) -> Task:
+    return importlib.import_module("full_scale.tasks.gym").load(config)
+
+
 TASKS: dict[str, Callable[[TaskConfig], Task]] = {
     "tiny-sql": _built_in,
+    "reasoning-gym": _generated,
     **dict.fromkeys(LAYOUTS, _published),
 }

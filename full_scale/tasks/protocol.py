@@ -18,6 +18,8 @@ class Example:
     prompt: str
     reference: Mapping[str, Any] = field(default_factory=dict)
     """What the verifier compares with, as JSON-ready values (a gold query and its database, an answer)."""
+    turns: Sequence[Mapping[str, str]] = ()
+    """Of a conversation, its messages (role, content) as TRL takes them; `prompt` then is their text."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,9 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     missing: list[str] = []
     presampling = _presampling(recipe, missing)
     arguments = _arguments(recipe, presampling, missing)
-    prompts = len(presampling.exp) if presampling else _training_prompts(recipe, missing)
+    prompts = (
+        len(presampling.trained(recipe.method.prompts)) if presampling else _training_prompts(recipe, missing)
+    )
     shape = _shape(recipe, missing)
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
         missing.append("the package vllm, which sampling.backend names")
@@ -87,7 +89,7 @@ def _presampling(recipe: Recipe, missing: list[str]) -> Presampling | None:
 def _arguments(recipe: Recipe, presampling: Presampling | None, missing: list[str]) -> dict[str, Any]:
     from .stage import resolved
 
-    base_rates = presampling.explored_rates if presampling else []
+    base_rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
     if recipe.method.mu is not None and not base_rates:
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return {**recipe.train, "rehearsal_rows": recipe.method.rehearsal_rows}
@@ -98,7 +100,8 @@ def _sets(recipe: Recipe, presampling: Presampling, prompts: int, missing: list[
     from .stage import check_sets
 
     try:
-        check_sets(setup(recipe.method, presampling.explored_rates), prompts, presampling)
+        base_rates = presampling.values(presampling.trained(recipe.method.prompts))
+        check_sets(recipe, setup(recipe.method, base_rates), prompts, presampling)
     except ValueError as error:
         missing.append(str(error))
 

@@ -27,10 +27,10 @@ class TrainingRecord:
     rehearsed: Sequence[str]
     """The prompts of D_pef."""
     explored: Sequence[str]
-    """The prompts of D_exp."""
+    """The prompts trained on: D_exp, or all."""
     steps: int
     seconds: float | None
-    """Wall-clock time of the last start."""
+    """Wall-clock time, all starts together."""
     findings: Sequence[str]
 
     @classmethod

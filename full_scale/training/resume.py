@@ -5,6 +5,8 @@ epoch, the order of the prompts. With these a resumed run is bit for bit the run
 """
 
 import json
+import logging
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,17 +20,12 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
+from .course import course, threads
+
+_LOG = logging.getLogger(__name__)
 
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
-
-# What a run's course depends on, TRL's part; machines, logging and saving may change between resumes.
-_COURSE = """seed data_seed learning_rate lr_scheduler_type warmup_steps weight_decay adam_beta1 adam_beta2
-adam_epsilon max_grad_norm optim num_train_epochs max_steps per_device_train_batch_size
-gradient_accumulation_steps steps_per_generation num_generations num_iterations max_completion_length
-temperature top_p top_k min_p repetition_penalty beta epsilon epsilon_high delta loss_type scale_rewards
-importance_sampling_level use_bias_correction_kl mask_truncated_completions bf16 fp16 shuffle_dataset
-use_vllm world_size""".split()  # noqa: SIM905
 
 
 def last_checkpoint(folder: Path) -> Path | None:
@@ -58,15 +55,21 @@ class ReplayedSampler(Sampler):
 
 
 class ExactResume(GRPOTrainer):
-    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes."""
+    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._seconds, self._begun = 0.0, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the training, its earlier starts included up to the checkpoints gone on from."""
+        return self._seconds + time.monotonic() - self._begun
 
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: settings, prompts."""
-        settings = {name: str(getattr(self.args, name)) for name in _COURSE}
-        return {
-            **settings,
-            "train_dataset": hash_values([str(prompt) for prompt in self.train_dataset["prompt"]]),
-        }
+        prompts = hash_values([str(prompt) for prompt in self.train_dataset["prompt"]])
+        return {**course(self.args), "train_dataset": prompts}
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler:
         # state.epoch is whole between epochs and has a fraction within: its floor is the epoch begun.
@@ -91,7 +94,7 @@ class ExactResume(GRPOTrainer):
         self._save_cycle(folder)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            write_json(folder / COMPLETE, self.course())
+            write_json(folder / COMPLETE, {**self.course(), "threads": threads()})
             rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint, use_mtime=True)
 
     def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
@@ -120,6 +123,8 @@ class ExactResume(GRPOTrainer):
             "batches": len(batches),
             "tokens": self._total_train_tokens,
             "metrics": dict(self._metrics["train"]),
+            "seconds": self.seconds,
+            "outcomes": [sorted(getattr(reward, "outcomes", ())) for reward in self.reward_funcs],
         }
         write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
 
@@ -133,6 +138,10 @@ class ExactResume(GRPOTrainer):
         self._step, self._buffered_inputs = place["step"], batches or None
         self._total_train_tokens = place["tokens"]
         self._metrics["train"].update(place["metrics"])
+        self._seconds, self._begun = place["seconds"], time.monotonic()
+        for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
+            if seen:
+                reward.outcomes.update(seen)
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():
@@ -145,3 +154,11 @@ class ExactResume(GRPOTrainer):
                     value,
                     f"{folder} was trained with {stored.get(name)!r}: resume with it or start anew",
                 )
+        if stored.get("threads") != threads():
+            _LOG.warning(
+                "%s was trained with %s threads, this process has %d: the resumed run differs from the "
+                "unbroken one in its last bits; OMP_NUM_THREADS sets their number",
+                folder,
+                stored.get("threads"),
+                threads(),
+            )

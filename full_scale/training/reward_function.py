@@ -22,7 +22,8 @@ class VerifierReward:
     def __init__(self, task: Task) -> None:
         self.verifier = task.verifier
         self.examples = {example.id: example for example in task.train}
-        self._outcomes: set[str] = set()
+        self.outcomes: set[str] = set()
+        """Those seen so far: one that is missing from a batch counts 0 in it."""
 
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
@@ -36,9 +37,8 @@ class VerifierReward:
         log_metric = columns.get("log_metric")
         if log_metric is not None:
             counts = Counter(score.outcome for score in scores)
-            # An outcome seen before counts 0 where it is missing, else its mean would run over fewer batches.
-            self._outcomes |= set(counts)
-            for outcome in sorted(self._outcomes):
+            self.outcomes |= set(counts)
+            for outcome in sorted(self.outcomes):
                 log_metric(f"outcomes/{outcome}", counts[outcome] / len(scores))
         return [float(score.correct) for score in scores]
 
@@ -53,6 +53,11 @@ class Recorded:
         self.reward, self.key = reward, key
         self.__name__ = get_callable_name(reward)
         self.last: tuple[list[Any], list[float]] = ([], [])
+
+    @property
+    def outcomes(self) -> set[str]:
+        """Those that the reward function has seen, if it counts them."""
+        return getattr(self.reward, "outcomes", set())
 
     def __call__(self, *, prompts: Sequence[Any], **columns: Any) -> list[float]:
         """The rewards, as they are."""

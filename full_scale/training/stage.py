@@ -1,15 +1,16 @@
 """The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 from datasets import Dataset
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback
 
 from dph_theory.estimators import smoothed_rate
-from dph_theory.support.checking import arguments
+from dph_theory.support.checking import arguments, build
 from dph_theory.support.errors import argument_error
-from dph_theory.support.progress import Progress
+from dph_theory.support.progress import NotedProgress, silent
 
 from ..models.generation import prompt_of
 from ..models.hashes import ModelHashes
@@ -21,6 +22,8 @@ from ..recipe.schema import Recipe
 from ..tasks.protocol import Example, Task
 from .collapse_meter import CollapseMeter
 from .export import export
+from .greedy import GreedyEvaluation
+from .metrics import Metrics
 from .online import OnlineTrainer
 from .record import TrainingRecord
 from .resume import last_checkpoint
@@ -87,39 +90,43 @@ def train(
     presampling: Presampling,
     hashes: ModelHashes,
     *,
-    progress: Progress | None = None,
+    progress: NotedProgress | None = None,
 ) -> TrainingRecord:
     """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
 
     `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
-    the record to `Folders.training`, each whole or not at all; a record that is there already is returned.
-    `progress` is called with ("train", step, steps). ValueError for D_exp empty or smaller than a generated
-    batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature, a folder that
-    holds another recipe's training.
+    the record to `Folders.training`, each whole or not at all; the checkpoints go then, unless they are to be
+    kept. A record that is there already is returned, unless `max_steps` has grown: then the training goes on.
+    `progress` is called with ("train", step, steps, what was measured). ValueError for D_exp empty or smaller
+    than a generated batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature,
+    a folder that holds another recipe's training.
     """
     folders = Folders.of(recipe)
-    if folders.training.is_file():
-        return _finished(folders, recipe.as_dict())
+    stored = _finished(folders, recipe)
+    if stored is not None:
+        return stored
     trainer = build_trainer(recipe, task, presampling, hashes)
-    if progress is not None:
-        trainer.add_callback(_Progress(progress))
+    trainer.add_callback(Metrics(folders.metrics, progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     export(trainer, folders.model)
     made = _record(trainer, recipe, presampling)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
+        if not trainer.args.keep_moments:
+            shutil.rmtree(folders.checkpoints, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
     return made
 
 
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
-    base_rates = presampling.explored_rates
+    trained = presampling.trained(recipe.method.prompts)
+    base_rates = presampling.values(trained)
     method, args = setup(recipe.method, base_rates), DPHConfig(**resolved(recipe, base_rates))
-    check_sets(method, args.generation_batch_size // args.num_generations, presampling)
+    check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
-    chosen = [examples[name] for name in presampling.exp]
+    chosen = [examples[name] for name in trained]
     _check_target(recipe.method.mu, chosen)
     if method.rehearses:
         presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
@@ -139,15 +146,17 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         **online,
     )
     trainer.remove_callback(PrinterCallback)
+    if recipe.evaluate.every is not None:
+        trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
         meter = CollapseMeter(rates, key="example_id", every=args.collapse_every)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
 
 
-def check_sets(method: Setup, prompts: int, presampling: Presampling) -> None:
+def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
     """ValueError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
-    explored = presampling.exp
+    explored = presampling.trained(recipe.method.prompts)
     if not explored:
         raise argument_error(
             "D_exp", explored, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
@@ -161,6 +170,7 @@ def check_sets(method: Setup, prompts: int, presampling: Presampling) -> None:
 
 
 def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> TrainingRecord:
+    trained = presampling.trained(recipe.method.prompts)
     name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
     return TrainingRecord(
         config=recipe.as_dict(),
@@ -169,10 +179,10 @@ def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> Tr
         log=log,
         base_rates={name: rate.value for name, rate in presampling.rates.items()},
         rehearsed=list(presampling.pef),
-        explored=list(presampling.exp),
+        explored=list(trained),
         steps=trainer.state.global_step,
-        seconds=trainer.state.log_history[-1].get("train_runtime"),
-        findings=[*setup(recipe.method, presampling.explored_rates).notes, *_findings(name, log)],
+        seconds=trainer.seconds,
+        findings=[*setup(recipe.method, presampling.values(trained)).notes, *_findings(name, log)],
     )
 
 
@@ -190,20 +200,22 @@ def _findings(method: str, log: list[dict[str, Any]]) -> list[str]:
     return sentences
 
 
-def _finished(folders: Folders, config: Mapping[str, Any]) -> TrainingRecord:
+def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
+    """The record of this very training, or none: nothing is finished, or it is to be made longer."""
+    if not folders.training.is_file():
+        return None
     stored = TrainingRecord.read(folders.training)
-    if stored.config != config:
-        different = sorted(key for key in config if stored.config.get(key) != config[key])
-        raise argument_error(
-            "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
-        )
-    return stored
-
-
-class _Progress(TrainerCallback):
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        if state.is_world_process_zero:
-            self.progress("train", state.global_step, state.max_steps)
+    # A key that recipes did not have then had its default.
+    kept, wanted = build(Recipe, stored.config, "").as_dict(), recipe.as_dict()
+    if kept == wanted:
+        return stored
+    steps = wanted["train"].get("max_steps", 0)
+    if steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted:
+        if last_checkpoint(folders.checkpoints) is None:
+            allowed = f"{stored.steps}: the finished run kept no checkpoint; train.keep_moments=true does"
+            raise argument_error("train.max_steps", steps, allowed)
+        return None
+    different = sorted(key for key in wanted if kept.get(key) != wanted[key])
+    raise argument_error(
+        "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
+    )

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from trl import GRPOConfig
 
 from dph_theory import DIVERGENCES, alpha_divergence
+from dph_theory.audit.catalogue_forms import released_alpha, released_forward, released_js
 from dph_theory.fdivergence import FDivergence
 from dph_theory.losses import LEVELS, REDUCTIONS, dph_loss, generator_loss
 from dph_theory.support.errors import argument_error
@@ -25,6 +26,12 @@ from .resume import ExactResume
 
 _LOG = logging.getLogger(__name__)
 
+RELEASED = {
+    "released_forward": released_forward,
+    "released_js": released_js,
+    "released_alpha": released_alpha,
+}
+"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl")
 
 
@@ -43,6 +50,8 @@ class DPHConfig(GRPOConfig):
     rehearsal_level: str = "token"
     rehearsal_reduction: str = "token_mean"
     rehearsal_rows: int = 512
+    rehearsal_form: str = "generator"
+    """`generator`, or one of RELEASED: the loss as the authors' code computes it."""
     two_backward: bool = False
     """The rehearsal's backward pass by itself, before the exploration's forward: less memory at the peak."""
     log_u_tolerance: float = 0.02
@@ -55,6 +64,8 @@ class DPHConfig(GRPOConfig):
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
     """The collapse meter reads every so many generated batches; 0 is off."""
+    keep_moments: bool = False
+    """Whether a finished run keeps its last checkpoint, from which it can be extended."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +77,7 @@ class DPHConfig(GRPOConfig):
             ("rehearsal_level", LEVELS),
             ("rehearsal_reduction", REDUCTIONS),
             ("online", ONLINE),
+            ("rehearsal_form", ("generator", *RELEASED)),
             ("divergence", (*DIVERGENCES, "alpha")),
         ):
             if getattr(self, name) not in allowed:
@@ -107,10 +119,9 @@ class DPHTrainer(ExactResume):
             raise argument_error("two_backward", True, "not with DeepSpeed, whose backward also steps")
 
     def course(self) -> dict[str, Any]:
-        """What must be the same to resume: TRL's settings, ours, the prompts, the rehearsal buffer."""
-        ours = {f.name: str(getattr(self.args, f.name)) for f in fields(DPHConfig) if f.name in _OURS}
+        """What must be the same to resume: settings, prompts, the rehearsal buffer."""
         digest = None if self.rehearsal is None or self.args.eta == 0 else self.rehearsal.digest
-        return {**super().course(), **ours, "rehearsal": digest}
+        return {**super().course(), "rehearsal": digest}
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -169,13 +180,17 @@ class DPHTrainer(ExactResume):
         mask[real:] = False
         log_pi = log_probs(self, model, batch)
         log_u = log_pi - batch["ref_logps"]
-        part = self._generator(log_u, mask) * weight if real else (0 * log_pi).sum()
+        part = self._rehearsal_loss(log_pi, batch["ref_logps"], mask) * weight if real else (0 * log_pi).sum()
         self._note(part.detach() * parts, torch.where(mask, log_u.detach(), 0).abs(), mask)
         return part
 
-    def _generator(self, log_u: Tensor, mask: Tensor) -> Tensor:
+    def _rehearsal_loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+        if self.args.rehearsal_form != "generator":
+            return RELEASED[self.args.rehearsal_form](log_pi, log_ref, mask)
         arguments = {"level": self.args.rehearsal_level, "reduction": self.args.rehearsal_reduction}
-        return generator_loss(self.args.declared(), log_u, mask, gauge=self.args.gauge, **arguments)
+        return generator_loss(
+            self.args.declared(), log_pi - log_ref, mask, gauge=self.args.gauge, **arguments
+        )
 
     def _note(self, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
         """Metrics of the rehearsal, over all processes; at the first step u must be 1."""
@@ -194,6 +209,3 @@ class DPHTrainer(ExactResume):
                 largest,
                 self.args.log_u_tolerance,
             )
-
-
-_OURS = frozenset(DPHConfig.__annotations__) - {"two_backward", "log_u_tolerance", "collapse_every"}

@@ -9,6 +9,7 @@ _FENCE = re.compile(
 )
 _START = re.compile(r"^[ \t]*(?:select|with)\b", re.IGNORECASE | re.MULTILINE)
 _BRACES = re.compile(r"(?P<box>\\(?:boxed|fbox)\s*\{)|(?P<escaped>\\.)|[{}]", re.DOTALL)
+_ANSWER = re.compile(r"<answer>(?P<answer>.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(r"####\s*(?P<answer>[^\n]+)")
 
 
@@ -45,4 +46,10 @@ def last_boxed(text: str) -> str | None:
 def tagged(text: str) -> str | None:
     """What follows the last `####`, as GSM8K marks its answers, or none."""
     answers = _TAGGED.findall(text)
+    return answers[-1].strip() if answers else None
+
+
+def between_tags(text: str) -> str | None:
+    """What stands between the last <answer> and its </answer>, or none."""
+    answers = _ANSWER.findall(text)
     return answers[-1].strip() if answers else None

@@ -15,6 +15,8 @@ HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """What a rollback journal begins with once the database file itself may have been written to."""
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_TABLE_FUNCTIONS = {"json_each", "json_tree"}
+"""Virtual tables that a query may read: they read their arguments and nothing else."""
 _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 _SETTINGS = (
     "query_only = 1",
@@ -124,16 +126,23 @@ class _Guard:
 
     def __init__(self, deadline: float) -> None:
         self.deadline, self.denied = deadline, False
+        self.closed: set[str] = set()
+        """Virtual tables that every connection has, and that no query may read."""
 
     def watch(self, connection: sqlite3.Connection) -> None:
+        self.closed = {name for (name,) in connection.execute("PRAGMA module_list")} - _TABLE_FUNCTIONS
         for kind, cap in _CAPS.items():
             connection.setlimit(kind, cap)
         connection.set_progress_handler(lambda: time.process_time() > self.deadline, STEPS_BETWEEN_LOOKS)
         connection.set_authorizer(self._authorize)
 
-    def _authorize(self, action: int, _table: str | None, name: str | None, *_rest: str | None) -> int:
-        harmless = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FORBIDDEN_FUNCTIONS
-        if harmless or action in _READS:
+    def _authorize(self, action: int, table: str | None, name: str | None, *_rest: str | None) -> int:
+        function = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FORBIDDEN_FUNCTIONS
+        read = action in _READS and str(table).lower() not in self.closed
+        # What SQLite asks for itself when it makes a virtual table's columns known. A query that asks for it
+        # is refused by SQLite: this table may not be modified, and nothing may be in a read-only database.
+        declared = action == sqlite3.SQLITE_UPDATE and table == "sqlite_master"
+        if function or read or declared:
             return sqlite3.SQLITE_OK
         self.denied = True
         return sqlite3.SQLITE_DENY

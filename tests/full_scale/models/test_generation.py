@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,6 +117,12 @@ def test_prompts_plain_and_through_the_chat_template(pair):
     object.__setattr__(task, "system", "w0")
     messages = prompt_of(task.train[0], task, True)
     assert [turn["role"] for turn in messages] == ["system", "user"]
+    spoken = replace(
+        task.train[0], turns=({"role": "system", "content": "w1"}, {"role": "user", "content": "w2"})
+    )
+    assert [turn["content"] for turn in prompt_of(spoken, task, True)] == ["w1", "w2"]
+    with pytest.raises(ValueError, match=r"model\.chat=False"):
+        prompt_of(spoken, task, False)
     tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}w15"
     try:
         words = tokenizer.convert_ids_to_tokens(prompt_tokens(tokenizer, task, task.train[:1], chat=True)[0])

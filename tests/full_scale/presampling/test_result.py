@@ -56,7 +56,8 @@ def test_what_is_saved_is_loaded(tmp_path):
         made.unfinished,
         made.identity,
     )
-    assert found.explored_rates == [0.5, 0.5]
+    assert found.values(found.trained("explored")) == [0.5, 0.5]
+    assert found.trained("all") == tuple(found.rates)
 
 
 def test_findings_follow_the_numbers():

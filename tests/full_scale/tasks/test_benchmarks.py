@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from support.sql_databases import SHOP, bird_folder, make_database, spider_folder, write_json, write_jsonl
 
@@ -152,3 +154,52 @@ def test_which_splits_a_folder_has(bird, spider, tmp_path):
 def test_a_limit_below_one_is_refused(bird, limit):
     with pytest.raises(ValueError, match=f"limit={limit}"):
         examples(ExampleSource("bird", str(bird), limit=limit), "train")
+
+
+TURNS = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "2+2?"}]
+
+
+def written(folder, rows):
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_any_dataset_with_prompts_and_answers(tmp_path):
+    data = written(tmp_path, [{"ask": TURNS, "say": "so #### 4"}, {"ask": "1+1?", "say": "2"}])
+    source = ExampleSource("dataset", data, question="ask", answer="say")
+    first, second = examples(source, "train")
+    assert first.turns == tuple(TURNS)
+    assert first.prompt == "system: be brief\n\nuser: 2+2?"
+    assert (first.reference["answer"], second.reference["answer"]) == ("4", "2")
+    assert (second.prompt, second.turns) == ("1+1?", ())
+    done = [*TURNS, {"role": "assistant", "content": "4"}]
+    for prompt, named in (
+        (done, "awaits an answer"),
+        ([{"role": "user"}], "role and content"),
+        ([], "awaits"),
+    ):
+        data = written(tmp_path, [{"prompt": prompt, "answer": "4"}])
+        with pytest.raises(ValueError, match=named):
+            examples(ExampleSource("dataset", data), "train")
+
+
+def test_the_rows_of_the_authors_release(tmp_path):
+    (tmp_path / "db" / "shop").mkdir(parents=True)
+    (tmp_path / "db" / "shop" / "shop.sqlite").write_bytes(b"")
+    truth = {"db_id": "shop/shop.sqlite", "gold_sql": "SELECT 1", "cmp_method": "spider"}
+    row = {"data_source": "sql", "prompt": TURNS[1:], "reward_model": {"ground_truth": truth}, "id": 0}
+    source = ExampleSource("dph-rl", written(tmp_path, [row]), databases=str(tmp_path / "db"))
+    (found,) = examples(source, "train")
+    database = str((tmp_path / "db" / "shop" / "shop.sqlite").resolve())
+    assert found.reference == {
+        "verifier": "sql",
+        "match": "spider",
+        "database": database,
+        "query": "SELECT 1",
+    }
+    assert found.turns == tuple(TURNS[1:])
+    for change, named in (({"db_id": "../rows.jsonl"}, "db_id"), ({"gold_sql": None}, "gold_sql")):
+        written(tmp_path, [{**row, "reward_model": {"ground_truth": truth | change}}])
+        with pytest.raises(ValueError, match=named):
+            examples(source, "train")

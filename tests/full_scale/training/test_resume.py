@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 from datasets import Dataset
+from support.rule_task import ruled_task
 from support.tiny_llama import tiny_llama
 from support.tiny_training import PROMPTS, TRL_WARNS, StopAfter, buffer, checkpoint, same, trainer, weights
 from support.training_process import CYCLE, resumed_is_unbroken
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
+from full_scale.training.course import threads
 from full_scale.training.resume import COMPLETE, ReplayedSampler, last_checkpoint
+from full_scale.training.reward_function import VerifierReward
 from full_scale.training.trainer import DPHTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -75,7 +78,7 @@ def test_without_these_hooks_a_resumed_run_is_another(model, tmp_path):
 
 
 @pytest.mark.slow
-def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, tmp_path):
+def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, tmp_path, caplog):
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 2, "max_steps": 2}
     trainer(model, tmp_path, rehearsal=buffer(), **settings).train()
     start = checkpoint(tmp_path, 2)
@@ -87,10 +90,20 @@ def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, 
         ({"gauge": "normalised"}, "gauge"),
         ({"rehearsal_rows": 8}, "rehearsal_rows"),
         ({"prompts": PROMPTS[::-1]}, "train_dataset"),
+        ({"entropy_coef": 0.01}, "entropy_coef"),
+        ({"top_entropy_quantile": 0.5}, "top_entropy_quantile"),
+        ({"disable_dropout": True}, "disable_dropout"),
+        ({"generation_kwargs": {"min_new_tokens": 2}}, "generation_kwargs"),
     ):
         changed = trainer(model, tmp_path, **{"rehearsal": buffer(), **settings, **change})
         with pytest.raises(ValueError, match=rf"^{named}=.*resume with it or start anew"):
             changed.train(resume_from_checkpoint=start)
+    # Sums in another number of parts: it goes on, and says what that means.
+    stored = json.loads(Path(start, COMPLETE).read_text())
+    Path(start, COMPLETE).write_text(json.dumps({**stored, "threads": 99}))
+    longer = trainer(model, tmp_path, rehearsal=buffer(), **settings)
+    longer.train(resume_from_checkpoint=start)
+    assert "99 threads" in caplog.text
     Path(start, COMPLETE).unlink()
     with pytest.raises(ValueError, match=COMPLETE):
         trainer(model, tmp_path, rehearsal=buffer(), **settings).train(resume_from_checkpoint=start)
@@ -112,8 +125,14 @@ def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
     first, second = (trainer(model, tmp_path) for _ in range(2))
     first._metrics["train"]["reward"] += [0.25, 0.75]
     first._step, first._total_train_tokens = 5, 77
+    first._seconds = 1000.0
+    for run in (first, second):
+        run.reward_funcs = [VerifierReward(ruled_task())]
+    first.reward_funcs[0].outcomes.update({"wrong", "timeout"})
     first._save_cycle(tmp_path)
     second._load_cycle(tmp_path)
+    assert second.seconds > 1000
+    assert second.reward_funcs[0].outcomes == {"wrong", "timeout"}
     assert second._metrics["train"] == {"reward": [0.25, 0.75]}
     assert (second._step, second._total_train_tokens, second._buffered_inputs) == (5, 77, None)
 
@@ -154,7 +173,7 @@ def worker(folder, step):
             str(folder),
             str(step),
         ],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": str(threads())},
         capture_output=True,
         text=True,
         timeout=240,

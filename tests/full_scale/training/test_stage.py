@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.training.metrics import read_metrics
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
 from full_scale.training.stage import build_trainer, resolved, train
@@ -32,10 +34,12 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     recipe, *given = stage()
     seen = []
     found = train(recipe, *given, progress=lambda *step: seen.append(step))
-    assert seen == [("train", step, 3) for step in (1, 2, 3)]
+    assert [step[:3] for step in seen] == [("train", step, 3) for step in (1, 2, 3)]
+    assert all("reward" in note and "excess KL" in note for *_, note in seen)
     folders = Folders.of(recipe)
     assert TrainingRecord.read(folders.training) == found
     assert [entry["step"] for entry in found.log] == [1, 2, 3]
+    assert [row["reward"] for row in read_metrics(folders.metrics)] == [row["reward"] for row in found.log]
     for key in ("reward", "rehearsal/loss", "collapse/excess_kl", "collapse/cost", "outcomes/correct"):
         assert all(isinstance(entry[key], float) for entry in found.log), key
     assert found.base_rates["e4"] == 0.5
@@ -66,11 +70,46 @@ def test_a_stopped_stage_goes_on_to_the_same_model(stage):
     assert not folders.training.exists()
     seen = []
     train(recipe, *given, progress=lambda *step: seen.append(step))
-    assert seen == [("train", 3, 3)]
+    assert [step[:3] for step in seen] == [("train", 3, 3)]
+    # The first start had no such file, as if its lines had been lost.
+    assert [row["step"] for row in read_metrics(folders.metrics)] == [3]
+    assert not folders.checkpoints.exists()
     models = [
         AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
     ]
     assert same(*models)
+
+
+@pytest.mark.slow
+def test_a_finished_run_is_extended_to_what_it_would_have_been(stage):
+    settings = {"lr_scheduler_type": "constant", "keep_moments": True}
+    recipe, *given = stage(**settings)
+    whole = replace(recipe, output=recipe.output + "-whole")
+    train(whole, *given)
+    short = replace(recipe, train={**recipe.train, "max_steps": 2})
+    assert train(short, *given).steps == 2
+    assert train(recipe, *given).steps == 3
+    models = [
+        AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
+    ]
+    assert same(*models)
+    folders = Folders.of(recipe)
+    assert [row["step"] for row in read_metrics(folders.metrics)] == [1, 2, 3]
+    shutil.rmtree(folders.checkpoints)
+    longer = replace(recipe, train={**recipe.train, "max_steps": 4})
+    with pytest.raises(ValueError, match=r"max_steps=4 .*keep_moments"):
+        train(longer, *given)
+
+
+@pytest.mark.slow
+def test_a_small_evaluation_every_so_many_steps_moves_nothing(stage):
+    recipe, *given = stage()
+    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
+    runs = [train(each, *given) for each in (recipe, watched)]
+    assert [log["reward"] for log in runs[0].log] == [log["reward"] for log in runs[1].log]
+    greedy = [log.get("evaluation/greedy") for log in runs[1].log]
+    assert (greedy[0], greedy[2]) == (None, None)
+    assert greedy[1] in (0, 0.5, 1)
 
 
 @pytest.mark.slow
@@ -126,8 +165,9 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
     recipe, _, presampling, _ = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
-    beta = resolved(control, presampling.explored_rates)["beta"]
-    assert resolved(control, presampling.explored_rates[:3])["beta"] != beta
+    rates = presampling.values(presampling.exp)
+    beta = resolved(control, rates)["beta"]
+    assert resolved(control, rates[:3])["beta"] != beta
 
 
 def test_a_target_validity_is_refused_where_prompts_have_one_text(stage):

@@ -142,6 +142,31 @@ def test_the_logged_loss_is_that_of_the_theory_on_the_steps_rows(model, tmp_path
     assert run.state.log_history[1]["rehearsal/loss"] == pytest.approx(expected, rel=2e-5)
 
 
+def test_a_released_form_is_the_audited_loss_and_has_no_slope_at_the_start(model, tmp_path):
+    snapshots = Snapshots()
+    run = trainer(
+        model,
+        tmp_path,
+        eta=0.3,
+        rehearsal=buffer(),
+        rehearsal_rows=9,
+        rehearsal_form="released_forward",
+        callbacks=[snapshots],
+        max_steps=2,
+    )
+    run.train()
+    policy = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
+    policy.load_state_dict(snapshots.weights[0])
+    rows = [ragged_rows()[i] for i in rehearsal_rows(run.args.seed, 1, 13, 9)]
+    # u - 1 - log u is the forward KL's generator in the gauge without slope at u = 1.
+    expected = full_loss(
+        policy, model, rows, "token_mean", divergence=DIVERGENCES["forward_kl"], gauge="normalised"
+    )
+    assert run.state.log_history[0]["rehearsal/loss"] == pytest.approx(0, abs=1e-9)
+    assert run.state.log_history[1]["rehearsal/loss"] == pytest.approx(expected.item(), rel=2e-5)
+    assert expected > 1e-6
+
+
 def test_the_gradient_is_that_of_all_rows_at_once_however_they_are_split(model, tmp_path):
     rows = [ragged_rows()[i] for i in rehearsal_rows(42, 0, 13, 11)]
     expected = full_gradient(model, rows)

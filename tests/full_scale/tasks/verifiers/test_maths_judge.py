@@ -1,4 +1,5 @@
 import pytest
+from support.maths_answers import OTHER, PAIRS, SAME
 
 from full_scale.tasks.verifiers import maths_judge
 from full_scale.tasks.verifiers.maths_judge import judge
@@ -58,3 +59,30 @@ def test_a_step_that_runs_out_of_time_is_told_from_one_that_finds_nothing(monkey
     assert outcome("3", "nothing") == "timeout"
     assert outcome("3", r"\boxed{4}") == "timeout"
     assert outcome("3", r"\boxed{3}") == "correct"
+
+
+def of_pair(gold, answer):
+    return outcome(gold, rf"\boxed{{{answer}}}") == "correct"
+
+
+@pytest.mark.slow
+def test_the_table_of_pairs():
+    found = {(gold, answer): of_pair(gold, answer) for gold, answer, _ in PAIRS}
+    assert [pair for pair in PAIRS if found[pair[:2]] != pair[2]] == []
+    assert len(found) == len(PAIRS) >= 200
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "verdict"),
+    [
+        ("1000", r"1\,000", SAME),
+        ("1000", "1e3", SAME),
+        ("1/3", r"0.\overline{3}", SAME),
+        ("1/3", "0.3333333333", OTHER),
+        ("-1", r"e^{i\pi}", SAME),
+        ("(0,3)", "0<x<3", SAME),
+        ("evil", "live", OTHER),
+    ],
+)
+def test_a_pair_of_each_kind(gold, answer, verdict):
+    assert of_pair(gold, answer) == verdict

@@ -117,6 +117,13 @@ CASES = [
     ("SELECT id FROM empty", "wrong"),
     ("SELECT sql FROM sqlite_master", "wrong"),
     ("EXPLAIN SELECT 4", "wrong"),
+    # Functions that stand for tables: those of JSON read their arguments alone.
+    ("SELECT COUNT(*) FROM json_each('[1, 2, 3, 4]')", "correct"),
+    ("SELECT MAX(value) FROM json_tree('{\"a\": [1, 4]}') WHERE type = 'integer'", "correct"),
+    ("SELECT value FROM json_each('[4]'), pragma_table_info('item')", "forbidden"),
+    ("SELECT * FROM pragma_module_list", "forbidden"),
+    ("UPDATE sqlite_master SET sql = ''", "error"),
+    ("DELETE FROM sqlite_master", "error"),
 ]
 
 

@@ -1,0 +1,79 @@
+"""Tasks of reasoning-gym: generators with verifiers, their scores made binary by a stated threshold."""
+
+import importlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from dph_theory.support.checking import CHECKED, build
+from dph_theory.support.errors import argument_error
+
+from ..recipe.schema import TaskConfig
+from .protocol import Example, Task
+from .verifiers.gym import GymVerifier
+
+TEMPLATE = """{question}
+
+Give the final answer between <answer> and </answer>."""
+
+
+@dataclass(frozen=True, config=CHECKED)
+class GymOptions:
+    """`task.options` of the task `reasoning-gym`."""
+
+    dataset: str = ""
+    """The generator's name, such as `chain_sum`."""
+    arguments: Mapping[str, Any] = Field(default_factory=dict)
+    """Of the generator: how hard, how long."""
+    size: Annotated[int, Field(ge=1)] = 1000
+    evaluation_size: Annotated[int, Field(ge=1)] = 100
+    seed: int = 0
+    """Of the training prompts; those to evaluate on are of the next one."""
+    threshold: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The least of the generator's scores, which are from 0 to 1, that counts as correct."""
+    template: str = TEMPLATE
+    system: str | None = None
+    seconds: Annotated[float, Field(gt=0)] = 10.0
+    """Of computing, for one verdict."""
+    workers: Annotated[int, Field(ge=1)] | None = None
+
+
+def load(config: TaskConfig) -> Task:
+    """The task; ValueError if reasoning-gym is missing, or does not know the generator or an argument."""
+    options = build(GymOptions, config.options, "task.options.")
+    train, evaluation = (
+        _examples(options, name, size, options.seed + i)
+        for i, (name, size) in enumerate((("train", options.size), ("in_domain", options.evaluation_size)))
+    )
+    verifier = GymVerifier(options.threshold, seconds=options.seconds, workers=options.workers)
+    return Task(config.name, train, {"in_domain": evaluation}, verifier, system=options.system)
+
+
+def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Example]:
+    source = {"dataset": options.dataset, "seed": seed, "size": size, "arguments": dict(options.arguments)}
+    return [
+        Example(
+            f"{name}/{i}",
+            options.template.format(question=entry["question"]),
+            # As text: JSON tells a worker the same generator again.
+            {"verifier": "gym", "source": json.dumps(source, sort_keys=True), "index": i},
+        )
+        for i, entry in enumerate(_generator(source))
+    ]
+
+
+def _generator(source: Mapping[str, Any]) -> Any:
+    try:
+        gym = importlib.import_module("reasoning_gym")
+    except ModuleNotFoundError as error:
+        allowed = 'another task, or install the extra: pip install -e ".[gym]"'
+        raise argument_error("task.name", "reasoning-gym", allowed) from error
+    sizes = {"size": source["size"], "seed": source["seed"]}
+    try:
+        return gym.create_dataset(source["dataset"], **sizes, **source["arguments"])
+    except (ValueError, TypeError, AssertionError) as error:
+        allowed = f"a generator of reasoning-gym with arguments that it takes ({error})"
+        raise argument_error("task.options.dataset", source["dataset"], allowed) from error

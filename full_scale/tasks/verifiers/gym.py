@@ -1,0 +1,56 @@
+"""The verifier of reasoning-gym tasks: the generator's own score, in worker processes."""
+
+from typing import NamedTuple
+
+from dph_theory.support.errors import argument_error
+
+from ..protocol import Example
+from .extract import between_tags, last_boxed
+from .pool import Job, Limits
+from .pooled import PooledVerifier
+
+
+class GymQuestion(NamedTuple):
+    """Whether `answer` reaches the threshold at entry `index` of the generator that `source` tells (JSON)."""
+
+    source: str
+    index: int
+    answer: str
+
+
+class GymVerifier(PooledVerifier[GymQuestion]):
+    r"""Scores what stands between the last answer tags, or in the last \boxed{}, by the generator's verifier.
+
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each verdict, `memory` (bytes)
+    each worker. ValueError for a reference that is incomplete.
+    """
+
+    def __init__(
+        self,
+        threshold: float = 1.0,
+        *,
+        seconds: float = 10.0,
+        memory: int = 2**32,
+        workers: int | None = None,
+    ) -> None:
+        if not 0 < threshold <= 1:
+            raise argument_error("threshold", threshold, "above 0, at most 1")
+        self._threshold = threshold
+        super().__init__("full_scale.tasks.verifiers.gym_judge:judge", Limits(seconds, memory), workers)
+
+    def question(self, example: Example, completion: str) -> GymQuestion | None:
+        """The completion's answer, with the entry it is to."""
+        for name in ("source", "index"):
+            if name not in example.reference:
+                raise argument_error(
+                    f"reference of {example.id!r}", dict(example.reference), f"needs {name!r}"
+                )
+        answer = between_tags(completion)
+        answer = last_boxed(completion) if answer is None else answer
+        if answer is None:
+            return None
+        return GymQuestion(example.reference["source"], example.reference["index"], answer)
+
+    def job(self, question: GymQuestion) -> Job:
+        """The question, with the threshold."""
+        return {**question._asdict(), "threshold": self._threshold}

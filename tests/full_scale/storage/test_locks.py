@@ -1,0 +1,69 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from full_scale.storage.locks import LOCK, locked
+
+ROOT = Path(__file__).parents[3]
+LAUNCHER = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE)
+print(child.pid, child.stdout.readline().decode().strip(), flush=True)
+time.sleep(60)
+"""
+CHILD = """
+import time
+from full_scale.storage.locks import end_with_launcher
+end_with_launcher()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_two_works_in_one_folder_are_kept_apart(tmp_path, monkeypatch):
+    with locked(tmp_path / "run"):
+        with pytest.raises(ValueError, match=rf"process {os.getpid()} on .* is"), locked(tmp_path / "run"):
+            pass
+        with locked(tmp_path / "other"):
+            pass
+        # The other processes of the launch that holds it.
+        monkeypatch.setenv("RANK", "1")
+        with locked(tmp_path / "run"):
+            pass
+        monkeypatch.delenv("RANK")
+    assert (tmp_path / "run" / LOCK).is_file()
+    with locked(tmp_path / "run"):
+        pass
+
+
+def ended(process):
+    """Whether a process is gone, or waits only to be reaped."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's signal at a parent's death is Linux's")
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_process_ends_with_the_launcher_that_started_it(launched):
+    environment = {key: value for key, value in os.environ.items() if key != "LOCAL_RANK"}
+    environment |= {"PYTHONPATH": str(ROOT)} | ({"LOCAL_RANK": "0"} if launched else {})
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, CHILD], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    process = int(launcher.stdout.readline().split()[0])
+    launcher.kill()
+    launcher.wait()
+    launcher.stdout.close()
+    deadline = time.monotonic() + (10 if launched else 0.3)
+    while not ended(process) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert ended(process) == launched
+    if not launched:
+        os.kill(process, signal.SIGKILL)

@@ -1,0 +1,44 @@
+import pytest
+
+from full_scale.recipe.schema import TaskConfig
+from full_scale.tasks.gym import load
+from full_scale.tasks.loaders import load_task
+
+pytest.importorskip("reasoning_gym")
+OPTIONS = {
+    "dataset": "chain_sum",
+    "size": 4,
+    "evaluation_size": 2,
+    "arguments": {"max_terms": 3},
+    "workers": 1,
+}
+
+
+@pytest.mark.slow
+def test_a_generator_is_a_task_with_binary_verdicts():
+    task = load_task(TaskConfig(name="reasoning-gym", options=OPTIONS))
+    try:
+        assert [example.id for example in task.train] == [f"train/{i}" for i in range(4)]
+        assert len(task.evaluation["in_domain"]) == 2
+        example = task.train[0]
+        numbers = example.prompt.split(":")[1].split("=")[0]
+        right = sum(int(number) for number in numbers.replace("- ", "-").replace("+ ", "").split())
+        answers = [f"<answer>{right}</answer>", rf"\boxed{{{right}}}", f"<answer>{right + 1}</answer>", "?"]
+        scores = task.verifier([example] * 4, answers)
+        assert [score.outcome for score in scores] == ["correct", "correct", "wrong", "no_answer"]
+        assert load_task(TaskConfig(name="reasoning-gym", options=OPTIONS)).train == task.train
+    finally:
+        task.verifier.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dataset": "chain_som"}, "chain_som"),
+        ({"arguments": {"no_such": 1}}, "no_such"),
+        ({"threshold": 0}, r"task\.options\.threshold=0"),
+    ],
+)
+def test_what_a_generator_does_not_take_is_named(change, named):
+    with pytest.raises(ValueError, match=named):
+        load(TaskConfig(name="reasoning-gym", options=OPTIONS | change))
