@@ -64,6 +64,12 @@ COMMANDS = {
         "Greedy, Pass@k, styles, retention: of a run and its base.",
         "full",
     ),
+    "publish": _Command(
+        "full_scale.training.cli",
+        "publish_command",
+        "A trained model with its card in a folder, or on the Hub.",
+        "full",
+    ),
     "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
     "demo": _Command(
         "full_scale.cli", "demo_command", "The whole pipeline on the built-in task, on this machine.", "full"

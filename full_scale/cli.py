@@ -18,7 +18,7 @@ from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.progress import Progress
 
 from .models.versions import check_versions
-from .recipe.schema import Recipe, load_recipe
+from .recipe.schema import Recipe, load_recipe, recipe_keys
 
 WRONG = 2
 SECONDS_BETWEEN_LINES = 60.0
@@ -42,7 +42,19 @@ def presample_command(config: str, overrides: Sequence[str]) -> None:
         _say(console, [f"{sizes}, {len(found.buffer)} rehearsal rows"])
 
 
-@click.command(name="train", short_help="Train by a recipe, from the last checkpoint if there is one.")
+class _WithKeys(click.Command):
+    """A command whose help ends with the keys of a recipe."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Keys of a recipe, KEY=VALUE, with types and defaults"):
+            formatter.write_dl([(key, f"{kind}, {default}") for key, kind, default in recipe_keys()])
+        formatter.write_paragraph()
+        formatter.write_text("train.* takes any field of TRL's GRPOConfig.")
+
+
+@click.command(
+    name="train", cls=_WithKeys, short_help="Train by a recipe, from the last checkpoint if there is one."
+)
 @_config
 @click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
 @click.option("--world-size", type=click.IntRange(min=1), default=1, help="Processes of the dry run.")

@@ -1,6 +1,5 @@
 """The stages as an entry point calls them: what a recipe names is loaded, the stage is run, all is closed."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from .presampling.stage import presample
 from .recipe.folders import Folders
 from .recipe.schema import Recipe
 from .storage.locks import end_with_launcher, locked
+from .storage.processes import Processes, take_device
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.record import TrainingRecord
@@ -33,9 +33,9 @@ warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 
 def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
-    _one_process("presample")
+    processes = _processes(recipe)
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
-        return presample(recipe, task, load(recipe.model), progress=progress)
+        return presample(recipe, task, load(recipe.model), progress=progress, processes=processes)
 
 
 def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
@@ -52,14 +52,14 @@ def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
 
 def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> Evaluation:
     """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
-    _one_process("evaluate")
-    folders = Folders.of(recipe)
+    processes, folders = _processes(recipe), Folders.of(recipe)
     if not base_only:
         TrainingRecord.read(folders.training)
-    with _task(recipe) as task:
+    with locked(folders.base().here if base_only else folders.here), _task(recipe) as task:
         initial = load(recipe.model)
         presampling = _presampling(recipe, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
+        shared["processes"] = processes
         base = folders.base()
         if base_only or not base.evaluation.is_file():
             found = evaluate(recipe, task, initial, folders=base, **shared)
@@ -84,7 +84,12 @@ def _task(recipe: Recipe) -> Iterator[Task]:
         task.verifier.close()
 
 
-def _one_process(stage: str) -> None:
-    if os.environ.get("WORLD_SIZE", "1") != "1":
-        allowed = f"1: {stage} runs in one process; only train runs in several"
-        raise argument_error("WORLD_SIZE", os.environ["WORLD_SIZE"], allowed)
+def _processes(recipe: Recipe) -> Processes:
+    """Those of the launch, each with a device of its own; ValueError for several with an engine of vLLM."""
+    processes = Processes.of_launch()
+    if processes.world > 1 and recipe.sampling.backend == "vllm":
+        allowed = "transformers in several processes; an engine of vLLM takes a process to itself"
+        raise argument_error("sampling.backend", "vllm", allowed)
+    end_with_launcher()
+    take_device()
+    return processes

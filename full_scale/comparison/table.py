@@ -81,10 +81,8 @@ class Comparison:
 
     def tables(self) -> list[Table]:
         """What was measured on each set of each run, then the checks and the predictions, judged."""
-        numbers = ("validity", "base_validity", "kl", "cost", "excess")
         measured = [
-            (entry.run, entry.set, *(f"{getattr(entry, key):.3f}" for key in numbers))
-            for entry in self.measured
+            (entry.run, entry.set, *(f"{number:.3f}" for number in _shown(entry))) for entry in self.measured
         ]
         headers = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
         return [
@@ -158,3 +156,8 @@ def _along_training(run: Run) -> list[dict[str, float | None]]:
         for entry in run.training.log
         if f"{prefix}excess_kl" in entry
     ]
+
+
+def _shown(entry: SetMeasured) -> tuple[float, ...]:
+    """The numbers of a row; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
+    return entry.validity, entry.base_validity, entry.kl, max(0.0, entry.cost), entry.excess

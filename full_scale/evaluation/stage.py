@@ -16,7 +16,8 @@ from ..presampling.result import Presampling
 from ..presampling.stage import prompts_hash
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
-from ..storage.journal import Journal
+from ..storage.journal import SharedJournal
+from ..storage.processes import Processes
 from ..tasks.protocol import Example, Task
 from .answers import Answers
 from .record import KIND, EvaluatedSet, Evaluation, ModelHash, PromptAnswers, Rehearsed
@@ -45,8 +46,11 @@ def evaluate(
     presampling: Presampling,
     folders: Folders | None = None,
     progress: Progress | None = None,
+    processes: Processes | None = None,
 ) -> Evaluation:
     """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
+
+    Batches of prompts are shared out to the `processes` of a launch, and the first makes the record.
 
     `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
     model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
@@ -55,20 +59,36 @@ def evaluate(
     `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
     base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
     """
-    folders = folders or Folders.of(recipe)
+    folders, processes = folders or Folders.of(recipe), processes or Processes()
     base = _base_sets(recipe, folders)
     sets = evaluation_sets(recipe, task, presampling)
-    journal = Journal(
-        folders.here / JOURNAL, _identity(recipe, presampling, folders.run, trained, initial, sets)
-    )
+    identity = _identity(recipe, presampling, folders.run, trained, initial, sets)
+    journal = SharedJournal(folders.here / JOURNAL, identity, processes)
     answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
-    found = _answered(answers, sets, journal, folders.run, progress)
-    results = Evaluation(
-        run=folders.run,
-        model=ModelHash(trained.hashes.model),
-        sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
-        rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
-    )
+    _answer(answers, sets, journal, folders.run, processes, progress)
+    processes.wait()
+    if processes.rank == 0:
+        done = journal.gathered()
+        found = {
+            name: [
+                prompt
+                for batch in _batches(recipe, examples)
+                for prompt in from_json(Batch, done[_key(name, batch)]).prompts
+            ]
+            for name, examples in sets.items()
+        }
+        results = Evaluation(
+            run=folders.run,
+            model=ModelHash(trained.hashes.model),
+            sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
+            rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
+        )
+        _store(results, recipe, folders)
+    processes.wait()
+    return Evaluation.read(folders.evaluation)
+
+
+def _store(results: Evaluation, recipe: Recipe, folders: Folders) -> None:
     stored = record(
         KIND,
         seed=recipe.seed,
@@ -78,34 +98,39 @@ def evaluate(
         packages=PACKAGES,
     )
     write_json(folders.evaluation, stored)
-    return results
 
 
-def _answered(
+def _answer(
     answers: Answers,
     sets: Mapping[str, Sequence[Example]],
-    journal: Journal,
+    journal: SharedJournal,
     run: str,
+    processes: Processes,
     progress: Progress | None,
-) -> dict[str, list[PromptAnswers]]:
-    """The answers to every set, those of the journal first; each batch has a seed of its own."""
-    kept = (from_json(Batch, entry) for entry in journal.entries)
-    done = {(batch.set, batch.batch): batch.prompts for batch in kept}
-    size, total, count = answers.recipe.sampling.batch_size, sum(map(len, sets.values())), 0
-    found: dict[str, list[PromptAnswers]] = {name: [] for name in sets}
+) -> None:
+    """Answer this process's batches that no earlier start has; each has a seed of its own."""
+    recipe, total, count = answers.recipe, sum(map(len, sets.values())), 0
     for name, examples in sets.items():
         answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
-        for batch in range(-(-len(examples) // size)):
-            chosen = examples[batch * size : (batch + 1) * size]
-            if (name, batch) not in done:
-                seed = derived_seed(answers.recipe.seed, "evaluate", run, name, batch)
-                done[name, batch] = tuple(answers.of(chosen, seed))
-                journal.append(as_json(Batch(name, batch, done[name, batch])))
-            found[name] += done[name, batch]
+        for batch, chosen in _batches(recipe, examples).items():
             count += len(chosen)
+            if batch not in processes.mine(batch + 1):
+                continue
+            if _key(name, batch) not in journal.entries:
+                seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
+                answered = Batch(name, batch, tuple(answers.of(chosen, seed)))
+                journal.append(_key(name, batch), as_json(answered))
             if progress is not None:
                 progress("evaluate", count, total)
-    return found
+
+
+def _batches(recipe: Recipe, examples: Sequence[Example]) -> dict[int, Sequence[Example]]:
+    size = recipe.sampling.batch_size
+    return {batch: examples[at : at + size] for batch, at in enumerate(range(0, len(examples), size))}
+
+
+def _key(name: str, batch: int) -> str:
+    return f"{name}/{batch}"
 
 
 def _of_one_text(examples: Sequence[Example]) -> dict[str, list[Example]]:
@@ -150,7 +175,8 @@ def _identity(
         "tokenizer_hash": initial.hashes.tokenizer,
         "chat": recipe.model.chat,
         "seed": recipe.seed,
-        "sampling": vars(recipe.sampling),
+        # Which tokens are scored together moves no number but by rounding.
+        "sampling": {key: value for key, value in vars(recipe.sampling).items() if key != "batch_tokens"},
         "samples": recipe.evaluate.samples,
         "sets": {name: prompts_hash(examples) for name, examples in sets.items()},
         "buffer": presampling.buffer.digest,

@@ -1,9 +1,10 @@
 """The pre-sampling stage: base pass rates, the prompts to rehearse and to explore, the rehearsal buffer."""
 
 import base64
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from ..models.generation import Completion, derived_seed, prompt_tokens, sample
 from ..models.load import LoadedModel
 from ..models.log_probs import sequence_logps
 from ..recipe.folders import Folders
-from ..recipe.schema import Recipe
-from ..storage.journal import Journal
+from ..recipe.schema import PresampleConfig, Recipe
+from ..storage.journal import SharedJournal
+from ..storage.processes import Processes
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Example, Score, Task
 from .buffer import RehearsalBuffer, RehearsalRow
@@ -31,13 +33,17 @@ class RolledOut:
     correct: int
     unfinished: int
     outcomes: Mapping[str, int]
-    pef: bool = False
-    rows: Sequence[Sequence[str]] = ()
-    """Of D_pef: token ids and log-probabilities of the rows to rehearse, packed."""
+    kept: Sequence[str] = ()
+    """The correct rollouts that ended by themselves: token ids, packed."""
 
 
 def presample(
-    recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress | None = None
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    *,
+    progress: Progress | None = None,
+    processes: Processes | None = None,
 ) -> Presampling:
     """Measure the initial model on the training prompts, from where an earlier start was stopped.
 
@@ -45,25 +51,38 @@ def presample(
     belongs to D_pef if that is correct too, otherwise to D_exp. The first `buffer_per_prompt` correct
     rollouts of D_pef that ended by themselves are the rehearsal buffer, repeats included: samples of p_*,
     with their log-probabilities at the sampling temperature. A rollout cut off at max_new_tokens counts in
-    the rate as it does in training, and is not rehearsed. ValueError if the folder holds another recipe's
-    pre-sampling. `progress` is called with ("presample", prompts done, prompts). Source: li2025choice.
+    the rate as it does in training, and is not rehearsed. With another threshold the prompts are split anew
+    from the rollouts there are. Batches of prompts are shared out to the `processes` of a launch; the result
+    depends neither on their number nor on where it was stopped. ValueError if the folder holds another
+    recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
     """
-    folder = Folders.of(recipe).presample
+    folder, processes = Folders.of(recipe).presample, processes or Processes()
     identity = _identity(recipe, task, initial)
-    journal = Journal(folder / JOURNAL, identity)
     if (folder / RECORD).is_file():
-        return Presampling.load(folder)
+        found = Presampling.load(folder)
+        if dict(found.identity) == json.loads(json.dumps(identity)):
+            return found
+    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}}, processes)
+    split = SharedJournal(folder / _split_name(recipe.presample), identity, processes)
     size, total = recipe.sampling.batch_size, len(task.train)
-    entries = [[RolledOut(**entry) for entry in batch] for batch in journal.entries]
-    for batch in range(len(entries), -(-total // size)):
-        examples = task.train[batch * size : (batch + 1) * size]
-        entries.append(_measured(recipe, task, initial, examples, batch))
-        journal.append([asdict(entry) for entry in entries[-1]])
+    for batch in processes.mine(-(-total // size)):
+        key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
+        if key in rolled.entries and key in split.entries:
+            continue
+        if key not in rolled.entries:
+            rolled.append(
+                key, [asdict(entry) for entry in _rolled_out(recipe, task, initial, examples, batch)]
+            )
+        if key not in split.entries:
+            entries = [RolledOut(**entry) for entry in rolled.entries[key]]
+            split.append(key, _split(recipe, task, initial, examples, entries, batch))
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
-    return _finish(
-        recipe, task, initial.tokenizer, identity, [entry for batch in entries for entry in batch], folder
-    )
+    processes.wait()
+    if processes.rank == 0:
+        _finish(recipe, task, initial.tokenizer, identity, rolled.gathered(), split.gathered(), folder)
+    processes.wait()
+    return Presampling.load(folder)
 
 
 def _identity(recipe: Recipe, task: Task, initial: LoadedModel) -> dict[str, Any]:
@@ -81,6 +100,12 @@ def _identity(recipe: Recipe, task: Task, initial: LoadedModel) -> dict[str, Any
     }
 
 
+def _split_name(chosen: PresampleConfig) -> str:
+    """The journal of a way to split the prompts."""
+    fresh = "-fresh" if chosen.fresh else ""
+    return f"split-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
+
+
 def prompts_hash(examples: Sequence[Example]) -> str:
     """The sha256 of prompts and what they are judged by; where the databases lie does not count."""
     return hash_values(
@@ -88,32 +113,70 @@ def prompts_hash(examples: Sequence[Example]) -> str:
     )
 
 
-def _measured(
+def _drawn(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    examples: Sequence[Example],
+    n: int,
+    place: tuple[str, int],
+) -> list[list[tuple[Completion, Score]]]:
+    """n rollouts of each example with their verdicts; `place` tells their random numbers from others."""
+    prompts = prompt_tokens(initial.tokenizer, task, examples, chat=recipe.model.chat)
+    seed = derived_seed(recipe.seed, "presample", *place)
+    drawn = sample(initial.model, initial.tokenizer, prompts, n, recipe.sampling, seed)
+    asked = [example for example in examples for _ in range(n)]
+    scores = iter(task.verifier(asked, [completion.text for group in drawn for completion in group]))
+    return [[(completion, next(scores)) for completion in group] for group in drawn]
+
+
+def _rolled_out(
     recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Example], batch: int
 ) -> list[RolledOut]:
-    """A batch of prompts: verdicts, and the correct rollouts of those of D_pef."""
-    chosen, model, tokenizer = recipe.presample, initial.model, initial.tokenizer
-    prompts = prompt_tokens(tokenizer, task, examples, chat=recipe.model.chat)
+    """The verdicts on a batch of prompts, and their correct rollouts."""
+    groups = _drawn(recipe, task, initial, examples, recipe.presample.k, ("rollouts", batch))
+    return [
+        RolledOut(
+            example.id,
+            sum(score.correct for _, score in group),
+            sum(not completion.finished for completion, _ in group),
+            dict(Counter(score.outcome for _, score in group)),
+            [
+                _packed(np.array(completion.token_ids, np.int32))
+                for completion, score in group
+                if score.correct and completion.finished
+            ],
+        )
+        for example, group in zip(examples, groups, strict=True)
+    ]
 
-    def rolled(which: Sequence[int], n: int, stage: str) -> list[list[tuple[Completion, Score]]]:
-        seed = derived_seed(recipe.seed, "presample", stage, batch)
-        drawn = sample(model, tokenizer, [prompts[i] for i in which], n, recipe.sampling, seed)
-        asked = [examples[i] for i in which for _ in range(n)]
-        scores = iter(task.verifier(asked, [c.text for group in drawn for c in group]))
-        return [[(completion, next(scores)) for completion in group] for group in drawn]
 
-    groups = rolled(range(len(examples)), chosen.k, "rollouts")
-    entries = [_entry(example, group) for example, group in zip(examples, groups, strict=True)]
-    pef = [i for i, entry in enumerate(entries) if entry.correct >= chosen.threshold]
+def _split(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    examples: Sequence[Example],
+    entries: Sequence[RolledOut],
+    batch: int,
+) -> dict[str, list[list[str]]]:
+    """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
+    chosen = recipe.presample
+    pef = [
+        (e, entry) for e, entry in zip(examples, entries, strict=True) if entry.correct >= chosen.threshold
+    ]
     if chosen.fresh:
-        pef = [i for i, [(_, score)] in zip(pef, rolled(pef, 1, "fresh"), strict=True) if score.correct]
-    for i in pef:
-        kept = [
-            completion.token_ids for completion, score in groups[i] if score.correct and completion.finished
-        ]
-        rows = _rows(recipe, model, prompts[i], kept[: chosen.buffer_per_prompt])
-        entries[i] = replace(entries[i], pef=True, rows=rows)
-    return entries
+        again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
+        pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
+    prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], chat=recipe.model.chat)
+    return {
+        entry.id: _rows(
+            recipe,
+            initial.model,
+            prompt,
+            [_unpacked(ids, np.int32) for ids in entry.kept[: chosen.buffer_per_prompt]],
+        )
+        for (_, entry), prompt in zip(pef, prompts, strict=True)
+    }
 
 
 def _rows(
@@ -131,28 +194,24 @@ def _rows(
     ]
 
 
-def _entry(example: Example, group: Sequence[tuple[Completion, Score]]) -> RolledOut:
-    return RolledOut(
-        example.id,
-        sum(score.correct for _, score in group),
-        sum(not completion.finished for completion, _ in group),
-        dict(Counter(score.outcome for _, score in group)),
-    )
-
-
 def _finish(
     recipe: Recipe,
     task: Task,
     tokenizer: Any,
     identity: Mapping[str, Any],
-    entries: Sequence[RolledOut],
+    rolled: Mapping[str, Any],
+    split: Mapping[str, Any],
     folder: Path,
-) -> Presampling:
+) -> None:
+    """Store what all batches came to."""
+    batches = range(len(rolled))
+    entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
+    pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
     prompts = prompt_tokens(tokenizer, task, task.train, chat=recipe.model.chat)
     rows = [
         RehearsalRow(entry.id, prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
         for entry, prompt in zip(entries, prompts, strict=True)
-        for ids, logps in entry.rows
+        for ids, logps in pef.get(entry.id, ())
     ]
     names = ("model_hash", "tokenizer_hash", "seed", "dtype")
     manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
@@ -161,14 +220,13 @@ def _finish(
         outcomes.update(entry.outcomes)
     Presampling(
         rates={entry.id: Rate.of(entry.correct, recipe.presample.k) for entry in entries},
-        pef=tuple(entry.id for entry in entries if entry.pef),
-        exp=tuple(entry.id for entry in entries if not entry.pef),
+        pef=tuple(entry.id for entry in entries if entry.id in pef),
+        exp=tuple(entry.id for entry in entries if entry.id not in pef),
         buffer=RehearsalBuffer.from_rows(rows, manifest),
         outcomes=dict(outcomes),
         unfinished=sum(entry.unfinished for entry in entries),
         identity=identity,
     ).save(folder, recipe)
-    return Presampling.load(folder)
 
 
 def _packed(values: np.ndarray) -> str:

@@ -5,11 +5,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import Field
 from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
 
 from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error
@@ -163,6 +164,36 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
     return build(Recipe, {**values, **empty}, "")
+
+
+def recipe_keys() -> list[tuple[str, str, str]]:
+    """Every key of a recipe with its type and its default, as text."""
+    found = []
+    hints = get_type_hints(Recipe)
+    for part in dataclasses.fields(Recipe):
+        section = hints[part.name]
+        if not dataclasses.is_dataclass(section):
+            found.append((part.name, _type_name(section), _default(part)))
+            continue
+        inner = get_type_hints(section)
+        found += [
+            (f"{part.name}.{key.name}", _type_name(inner[key.name]), _default(key))
+            for key in dataclasses.fields(section)
+        ]
+    return found
+
+
+def _type_name(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(map(str, get_args(hint)))
+    return re.sub(r"[\w.]*\.(?=\w)", "", hint.__name__ if isinstance(hint, type) else str(hint))
+
+
+def _default(key: dataclasses.Field[Any]) -> str:
+    value = key.default
+    if isinstance(value, FieldInfo):
+        value = value.get_default(call_default_factory=True)
+    return json.dumps(value)
 
 
 def recipe_names() -> list[str]:

@@ -8,6 +8,9 @@ from typing import Any
 
 from dph_theory.support.errors import argument_error
 
+from .processes import Processes
+from .tensors import storing
+
 
 class Journal:
     """A JSONL file: what the work depends on, then an entry a line, on the disk before `append` returns.
@@ -25,11 +28,13 @@ class Journal:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             self.append(wanted)
+        self.first = wanted
+        """What the work depends on."""
         self.entries: list[Any] = lines[1:]
 
     def append(self, entry: Any) -> None:
         """Add a line, and wait until it is on the disk."""
-        with self.path.open("a", encoding="utf-8") as file:
+        with storing(self.path.parent), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -58,3 +63,34 @@ class Journal:
                     f"{begun}; keep to that, take another output folder, or remove the file to begin anew"
                 )
                 raise argument_error(key, wanted.get(key), allowed)
+
+
+class SharedJournal:
+    """A journal for each process of a launch, beside one another; their entries together are the work done.
+
+    A process appends to its own. `entries` are those that were there when it was opened, of launches with
+    any number of processes, by their keys; `gathered` reads them anew. Entries are mappings with a `key`.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], processes: Processes) -> None:
+        self._path = path
+        rank = processes.rank
+        self._own = Journal(path if rank == 0 else path.with_stem(f"{path.stem}-{rank}"), identity)
+        self.entries = self.gathered()
+        # Nobody appends before everybody has read.
+        processes.wait()
+
+    def append(self, key: str, value: Any) -> None:
+        """Add an entry to this process's journal, and wait until it is on the disk."""
+        self._own.append({"key": key, "value": value})
+        self.entries[key] = json.loads(json.dumps(value))
+
+    def gathered(self) -> dict[str, Any]:
+        """The entries of all processes; those of another beginning than this one's do not count."""
+        found: dict[str, Any] = {}
+        first = self._own.first
+        for path in sorted(self._path.parent.glob(f"{self._path.stem}*{self._path.suffix}")):
+            *lines, _ = path.read_bytes().split(b"\n")
+            if lines and json.loads(lines[0]) == first:
+                found |= {entry["key"]: entry["value"] for entry in map(json.loads, lines[1:])}
+        return found

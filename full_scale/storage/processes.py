@@ -1,4 +1,4 @@
-"""Several processes of one launch (torchrun, accelerate launch) that share out work and wait for one another."""
+"""Several processes of one launch (torchrun, accelerate) that share out work and wait for one another."""
 
 import os
 from datetime import timedelta
@@ -11,7 +11,7 @@ LONGEST_WAIT = timedelta(days=30)
 
 
 class Processes(NamedTuple):
-    """This process's place among those of its launch."""
+    """A process and how many its launch has."""
 
     rank: int = 0
     world: int = 1

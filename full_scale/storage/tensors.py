@@ -30,12 +30,18 @@ def write_tensors(
 
 @contextmanager
 def storing(folder: Path) -> Iterator[None]:
-    """What other libraries write into an existing folder: OSError with the space left if that fails.
+    """What is written into an existing folder: OSError with the folder, and the space left, if that fails.
 
-    torch and safetensors have errors of their own, which do not say that a disk is full.
+    torch and safetensors have errors of their own, which do not say that a disk is full; a full disk's own
+    error does not say where.
     """
     try:
         yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # A full disk has no path of its own.
+        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
     except (RuntimeError, SafetensorError) as error:
         free = shutil.disk_usage(folder).free
         raise OSError(f"{folder}: writing failed with {free:,} bytes free ({error})") from error

@@ -59,7 +59,7 @@ def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Exam
             f"{name}/{i}",
             options.template.format(question=entry["question"]),
             # As text: JSON tells a worker the same generator again.
-            {"verifier": "gym", "source": json.dumps(source, sort_keys=True), "index": i},
+            {"verifier": "gym", "source": json.dumps(source, sort_keys=True), "entry": i},
         )
         for i, entry in enumerate(_generator(source))
     ]

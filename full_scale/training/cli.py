@@ -1,4 +1,4 @@
-"""`dph watch`: the curves of a training, while it runs or afterwards."""
+"""`dph watch` and `dph publish`: a training's curves, and what becomes of its model."""
 
 import sys
 import time
@@ -43,6 +43,24 @@ def watch_command(run: Path, names: Sequence[str], out: Path | None, once: bool)
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(terminal.INTERRUPTED)
+
+
+@click.command(name="publish", short_help="A trained model with its card in a folder, or on the Hub.")
+@click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="A new folder.")
+@click.option("--merge", is_flag=True, help="Merge an adapter into its base.")
+@click.option("--push", "name", metavar="OWNER/NAME", help="Send the folder to this repository of the Hub.")
+@click.option("--public", is_flag=True, help="Make the repository public; else it is private.")
+def publish_command(run: Path, out: Path, merge: bool, name: str | None, public: bool) -> None:
+    """Copy or merge the model of a finished run, and write its card from the run's records."""
+    from .publish import publish, push
+
+    try:
+        publish(run, out, merge=merge)
+        address = push(out, name, private=not public) if name else str(out)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    terminal.console().print(address, markup=False, highlight=False, soft_wrap=True)
 
 
 def _curves(run: Path, names: Sequence[str]) -> dict[str, list[tuple[int, float]]]:

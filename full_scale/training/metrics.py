@@ -10,6 +10,8 @@ from transformers import TrainerCallback
 from dph_theory.support.files import write_text
 from dph_theory.support.progress import NotedProgress
 
+from ..storage.tensors import storing
+
 _SAID = {"reward": "reward", "loss": "loss", "collapse/excess_kl": "excess KL"}
 
 
@@ -39,7 +41,7 @@ class Metrics(TrainerCallback):
         """Store a step's log, and tell it."""
         if not state.is_world_process_zero or "loss" not in (logs or {}):
             return
-        with self.path.open("a", encoding="utf-8") as file:
+        with storing(self.path.parent), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
         self.last = said(logs)
         self.progress("train", state.global_step, state.max_steps, self.last)

@@ -109,6 +109,7 @@ class DPHTrainer(ExactResume):
         self.rehearsal = rehearsal
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
+        self._warned = False
         if self.args.eta == 0:
             return
         if rehearsal is None or not len(rehearsal):
@@ -201,7 +202,9 @@ class DPHTrainer(ExactResume):
         metrics["rehearsal/loss"].append(value)
         metrics["rehearsal/log_u_mean_abs"].append(total / count if count else 0.0)
         metrics["rehearsal/log_u_max_abs"].append(largest)
-        if self.state.global_step == 0 and largest > self.args.log_u_tolerance:
+        if self.state.global_step == 0 and largest > self.args.log_u_tolerance and not self._warned:
+            # Once, not at every micro-step and on every process.
+            self._warned = True
             _LOG.warning(
                 "before the first step |log u| is %.3g on a rehearsal token, where u should be 1 "
                 "(log_u_tolerance=%g): the precision, or dropout, or the batch's shape moves the "

@@ -156,6 +156,18 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
         assert words in found.output
 
 
+def test_help_lists_the_keys_of_a_recipe():
+    said = " ".join(invoke(cli.train_command, "--help").output.split())
+    for words in (
+        "sampling.temperature float, 1.0",
+        "presample.k int, 8",
+        "model.dtype",
+        "bfloat16",
+        "evaluate.k",
+    ):
+        assert words in said
+
+
 def test_compare_prints_tables_and_writes_the_record(tmp_path):
     rng = np.random.default_rng(0)
     run = Simulated(kl_control(rng, 20, 0.5)).write(rng, tmp_path)

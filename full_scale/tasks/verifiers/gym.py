@@ -11,10 +11,10 @@ from .pooled import PooledVerifier
 
 
 class GymQuestion(NamedTuple):
-    """Whether `answer` reaches the threshold at entry `index` of the generator that `source` tells (JSON)."""
+    """Whether `answer` will do for the `entry`-th question of the generator that `source` tells (JSON)."""
 
     source: str
-    index: int
+    entry: int
     answer: str
 
 
@@ -40,7 +40,7 @@ class GymVerifier(PooledVerifier[GymQuestion]):
 
     def question(self, example: Example, completion: str) -> GymQuestion | None:
         """The completion's answer, with the entry it is to."""
-        for name in ("source", "index"):
+        for name in ("source", "entry"):
             if name not in example.reference:
                 raise argument_error(
                     f"reference of {example.id!r}", dict(example.reference), f"needs {name!r}"
@@ -49,7 +49,7 @@ class GymVerifier(PooledVerifier[GymQuestion]):
         answer = last_boxed(completion) if answer is None else answer
         if answer is None:
             return None
-        return GymQuestion(example.reference["source"], example.reference["index"], answer)
+        return GymQuestion(example.reference["source"], example.reference["entry"], answer)
 
     def job(self, question: GymQuestion) -> Job:
         """The question, with the threshold."""

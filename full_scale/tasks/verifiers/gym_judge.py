@@ -10,9 +10,9 @@ from .worker import Outcome
 
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
-    """`correct` if the generator scores the `answer` to entry `index` at least `threshold`, else `wrong`."""
+    """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
     generator = _generator(job["source"])
-    score = generator.score_answer(job["answer"], generator[job["index"]])
+    score = generator.score_answer(job["answer"], generator[job["entry"]])
     return {"outcome": Outcome.CORRECT if score >= job["threshold"] else Outcome.WRONG}
 
 

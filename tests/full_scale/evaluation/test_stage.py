@@ -15,6 +15,7 @@ from full_scale.models.hashes import model_hash
 from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import EvaluateConfig
+from full_scale.storage.processes import Processes
 
 
 class Bench:
@@ -118,6 +119,25 @@ def test_stopped_and_resumed_it_is_the_same(bench, run):
     bench.evaluate()
     assert journal.read_bytes() == whole
     assert folders.evaluation.read_bytes() == record
+
+
+class Alone(Processes):
+    """A process of several that come one after the other: nobody waits."""
+
+    def wait(self):
+        pass
+
+
+def test_processes_that_share_the_prompts_find_what_one_finds(bench, run):
+    folders = Folders.of(bench.recipe)
+    record = folders.evaluation.read_bytes()
+    for path in (folders.here / "evaluation.jsonl", folders.evaluation):
+        path.unlink()
+    with pytest.raises(ValueError, match="dph evaluate"):
+        bench.evaluate(processes=Alone(1, 2))
+    bench.evaluate(processes=Alone(0, 2))
+    assert folders.evaluation.read_bytes() == record
+    assert (folders.here / "evaluation-1.jsonl").is_file()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from full_scale.presampling.result import Presampling
 from full_scale.presampling.stage import presample, prompts_hash
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import PresampleConfig
+from full_scale.storage.processes import Processes
 
 EOS = 1
 
@@ -190,6 +191,48 @@ def test_killed_and_resumed_it_is_the_same(whole, place, tmp_path):
     assert not (Folders.of(recipe).presample / "presample.json").exists()
     presample(recipe, ruled_task(), loaded(recipe.model.path))
     assert stored(recipe) == stored(whole[0])
+
+
+@pytest.mark.parametrize("threshold", [2, 6])
+def test_another_threshold_splits_the_rollouts_there_are_as_if_they_had_been_drawn_for_it(
+    whole, tmp_path, threshold
+):
+    changed = replace(whole[0].presample, threshold=threshold)
+    recipe, first = (
+        elsewhere(whole[0], tmp_path / "a", presample=changed),
+        elsewhere(whole[0], tmp_path / "b"),
+    )
+    initial = loaded(recipe.model.path)
+    expected = presample(recipe, ruled_task(), initial)
+    presample(first, ruled_task(), initial)
+    journal = Folders.of(first).presample / "journal.jsonl"
+    before = journal.read_bytes()
+    found = presample(replace(first, presample=changed), ruled_task(), initial)
+    assert journal.read_bytes() == before
+    assert (found.rates, found.pef, found.exp) == (expected.rates, expected.pef, expected.exp)
+    assert found.buffer.digest == expected.buffer.digest
+    assert found.pef != whole[1].pef
+
+
+class Alone(Processes):
+    """A process of several that come one after the other: nobody waits."""
+
+    def wait(self):
+        pass
+
+
+def test_processes_that_share_the_batches_find_what_one_finds(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    # The first comes last: it puts together what the others have.
+    with pytest.raises(ValueError, match="a finished pre-sampling"):
+        presample(recipe, ruled_task(), initial, processes=Alone(1, 2))
+    found = presample(recipe, ruled_task(), initial, processes=Alone(0, 2))
+    folder = Folders.of(recipe).presample
+    assert len((folder / "journal.jsonl").read_text().splitlines()) == 1 + 2
+    assert len((folder / "journal-1.jsonl").read_text().splitlines()) == 1 + 1
+    assert (found.rates, found.pef, found.exp) == (whole[1].rates, whole[1].pef, whole[1].exp)
+    assert found.buffer.digest == whole[1].buffer.digest
 
 
 @pytest.mark.parametrize(

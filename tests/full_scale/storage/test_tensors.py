@@ -84,3 +84,10 @@ def test_hashes_tell_names_contents_and_shapes_apart(tmp_path):
     found = [(1, [x]), (2, [x]), (1, [x.int()]), (1, [x.reshape(2, 3)]), (1, [x + 1]), (1, [])]
     assert len({storage.hash_values(*each) for each in found}) == len(found)
     assert storage.hash_values({"b": 1, "a": 2}) == storage.hash_values({"a": 2, "b": 1})
+
+
+def test_a_full_disk_says_where(tmp_path):
+    with pytest.raises(OSError, match=rf"No space left on device: '{tmp_path}'"), storage.storing(tmp_path):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(OSError, match="other"), storage.storing(tmp_path):
+        raise OSError(28, "No space left on device", "other")

@@ -84,7 +84,10 @@ def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"name": "birds"}, r"task.name='birds'.*'bird', 'maths', 'spider', 'tiny-sql'"),
+        (
+            {"name": "birds"},
+            r"task.name='birds'.*'bird', 'dataset', 'dph-rl', 'maths', 'reasoning-gym', 'spider', 'tiny-sql'",
+        ),
         ({"name": ""}, "task.name=''"),
         ({"data": None}, "task.data=None"),
         ({"data": "/nowhere/at-all"}, "data='/nowhere/at-all'"),

@@ -1,0 +1,86 @@
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from support.rule_task import ruled_recipe
+from support.tiny_llama import plain_log_probs
+from transformers import AutoModelForCausalLM
+
+from full_scale.recipe.folders import Folders
+from full_scale.recipe.schema import MethodConfig
+from full_scale.training.publish import CARD, publish, push
+from full_scale.training.record import TrainingRecord
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The folder of a finished run that trained an adapter."""
+    recipe = ruled_recipe(tmp_path, method=MethodConfig(name="KL-control-sequence", beta=0.2))
+    folders = Folders.of(recipe)
+    model = get_peft_model(
+        AutoModelForCausalLM.from_pretrained(recipe.model.path), LoraConfig(r=2, target_modules=["v_proj"])
+    )
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if "lora_B" in name:
+                value.fill_(0.5)
+    model.save_pretrained(folders.model)
+    TrainingRecord(
+        config=recipe.as_dict(),
+        run=folders.run,
+        method="KL-control-sequence",
+        log=[],
+        base_rates={"e0": 0.5, "e1": 0.25},
+        rehearsed=[],
+        explored=["e0", "e1"],
+        steps=3,
+        seconds=1.0,
+        findings=["mean reward 0.1 at first, 0.9 at last."],
+    ).write(folders.training)
+    return folders
+
+
+def test_a_merged_adapter_answers_as_the_model_with_it(run, tmp_path):
+    publish(run.here, tmp_path / "out", merge=True)
+    models = [AutoModelForCausalLM.from_pretrained(path) for path in (run.model, tmp_path / "out")]
+    with torch.no_grad():
+        adapted, whole = (plain_log_probs(model, [3, 4], [5, 6, 7]) for model in models)
+    assert torch.allclose(adapted, whole, atol=1e-5)
+    assert not (tmp_path / "out" / "adapter_config.json").exists()
+    with pytest.raises(ValueError, match="out="):
+        publish(run.here, tmp_path / "out")
+
+
+def test_the_card_tells_method_law_and_settings(run, tmp_path):
+    publish(run.here, tmp_path / "out")
+    said = (tmp_path / "out" / CARD).read_text()
+    for words in (
+        "trained by KL-control-sequence for 3 steps",
+        "sequence reverse\\_kl",
+        "online_coefficient",
+    ):
+        assert words.replace("\\", "") in said.replace("\\", ""), words
+    assert "- mean reward 0.1 at first, 0.9 at last." in said
+    assert (tmp_path / "out" / "adapter_config.json").is_file()
+    with pytest.raises(ValueError, match="merge=True"):
+        publish(replace_model_by_whole(run), tmp_path / "other", merge=True)
+
+
+def replace_model_by_whole(run):
+    (run.model / "adapter_config.json").unlink()
+    return run.here
+
+
+def test_a_push_makes_the_repository_and_sends_the_folder(tmp_path, monkeypatch):
+    asked = []
+
+    class Hub:
+        def create_repo(self, name, **settings):
+            asked.append((name, settings["private"]))
+
+        def upload_folder(self, *, repo_id, folder_path, commit_message):
+            asked.append((repo_id, folder_path))
+            return f"https://hub/{repo_id}"
+
+    monkeypatch.setattr("full_scale.training.publish.HfApi", Hub)
+    assert push(tmp_path, "me/model") == "https://hub/me/model"
+    assert asked == [("me/model", True), ("me/model", tmp_path)]
