@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +14,13 @@ from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
-from dph_theory.support.progress import Progress
 
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe, recipe_keys
 
 WRONG = 2
-SECONDS_BETWEEN_LINES = 60.0
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = terminal.OutputFile()
 _config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
 _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
@@ -59,18 +57,21 @@ class _WithKeys(click.Command):
 @click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
 @click.option("--world-size", type=click.IntRange(min=1), default=1, help="Processes of the dry run.")
 @click.option("--sharded", is_flag=True, help="In the dry run, count memory for FSDP or ZeRO 3.")
+@click.option("--launch", type=_FILE, help="In the dry run, both as this file of accelerate launch says.")
 @_overrides
 def train_command(
-    config: str, dry_run: bool, world_size: int, sharded: bool, overrides: Sequence[str]
+    config: str, dry_run: bool, world_size: int, sharded: bool, launch: Path | None, overrides: Sequence[str]
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is kept") as (console, progress):
         check_versions()
         recipe = _recipe(config, overrides)
         if dry_run:
+            from .training.dry_run import Launch
             from .training.dry_run import dry_run as estimated
 
-            _print_dry_run(console, estimated(recipe, world_size=world_size, sharded=sharded))
+            start = Launch.read(launch) if launch is not None else Launch(world_size, sharded)
+            _print_dry_run(console, estimated(recipe, start))
             return
         from .stages import train_stage
 
@@ -194,7 +195,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
     )
     with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
-            yield console, bars if errors.is_terminal else _lines(errors)
+            yield console, bars if errors.is_terminal else terminal.lines(errors)
         except KeyboardInterrupt:
             _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
             sys.exit(terminal.INTERRUPTED)
@@ -203,24 +204,6 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
         except (ValueError, RuntimeError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
-
-
-def _lines(console: Console) -> Progress:
-    """For a log file, a line a stage when it ends and at most every minute before: how much in how long."""
-    begun: dict[str, float] = {}
-    said: dict[str, float] = {}
-
-    def progress(stage: str, done: int, total: int, note: str = "") -> None:
-        now = time.monotonic()
-        if done == total or now - said.setdefault(stage, now) >= SECONDS_BETWEEN_LINES:
-            said[stage] = now
-            took = now - begun.setdefault(stage, now)
-            _say(console, [", ".join([f"{stage}: {done}/{total}, {took:.0f} s", *[note] * bool(note)])])
-        begun.setdefault(stage, now)
-        if done == total:
-            del begun[stage], said[stage]
-
-    return progress
 
 
 def _say(console: Console, sentences: Sequence[str]) -> None:

@@ -35,7 +35,9 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     processes = _processes(recipe)
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
-        return presample(recipe, task, load(recipe.model), progress=progress, processes=processes)
+        found = presample(recipe, task, load(recipe.model), progress=progress, processes=processes)
+    _take_leave()
+    return found
 
 
 def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
@@ -44,9 +46,7 @@ def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
     with locked(Folders.of(recipe).here), _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
         found = train(recipe, task, _presampling(recipe, hashes), hashes, progress=progress)
-    if torch.distributed.is_initialized():
-        # A process that ends with the group alive may abort, and torchrun then ends the others.
-        torch.distributed.destroy_process_group()
+    _take_leave()
     return found
 
 
@@ -66,6 +66,7 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
         if not base_only:
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
+    _take_leave()
     return found
 
 
@@ -82,6 +83,12 @@ def _task(recipe: Recipe) -> Iterator[Task]:
         yield task
     finally:
         task.verifier.close()
+
+
+def _take_leave() -> None:
+    """A process that ends with the group alive may abort, and torchrun then ends the others."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _processes(recipe: Recipe) -> Processes:

@@ -11,7 +11,7 @@ from trl import GRPOConfig
 from dph_theory import mu_from_beta
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
-from full_scale.training.dry_run import dry_run
+from full_scale.training.dry_run import Launch, dry_run
 from full_scale.training.stage import resolved
 from full_scale.training.trainer import RELEASED
 
@@ -150,6 +150,6 @@ def test_a_release_recipe_does_what_the_script_does(name):
 
 @pytest.mark.parametrize("name", ["llama3.1-8b-bird-dph-f", "llama3.1-8b-bird-dph-f-release"])
 def test_dry_runs_of_paper_and_release(name, tmp_path):
-    found = dry_run(load_recipe(name, [f"output={tmp_path}"]), world_size=8)
+    found = dry_run(load_recipe(name, [f"output={tmp_path}"]), Launch(8))
     assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (1024, 128)
     assert found.steps.rehearsal_rows == (128 if "release" in name else 512)

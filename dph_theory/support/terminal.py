@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -88,6 +89,24 @@ class OutputFile(click.ParamType):
         except OSError as error:
             self.fail(f"{path}: in {folder} nothing can be written ({error.strerror})", param, ctx)
         return path
+
+
+def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
+    """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before."""
+    begun: dict[str, float] = {}
+    said: dict[str, float] = {}
+
+    def progress(stage: str, done: int, total: int, note: str = "") -> None:
+        now = time.monotonic()
+        begun.setdefault(stage, now)
+        if done == total or now - said.setdefault(stage, now) >= every:
+            said[stage] = now
+            words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *[note] * bool(note)]
+            on.print(", ".join(words), markup=False, highlight=False, soft_wrap=True)
+        if done == total:
+            del begun[stage], said[stage]
+
+    return progress
 
 
 class Bars:

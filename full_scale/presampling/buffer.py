@@ -71,6 +71,11 @@ class RehearsalBuffer:
         """Completion tokens of each row."""
         return self.completion_offsets.diff()
 
+    def by_length(self, rows: Sequence[int]) -> list[int]:
+        """The rows in the order of their tokens, prompt and completion, the shortest first."""
+        tokens = self.prompt_offsets.diff() + self.completion_offsets.diff()
+        return sorted(rows, key=lambda row: int(tokens[row]))
+
     @property
     def digest(self) -> str:
         """The sha256 of the rows; the manifest left aside."""
@@ -157,9 +162,11 @@ def rehearsal_rows(seed: int, step: int, size: int, count: int) -> list[int]:
 def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -> Sequence[int]:
     """The step's rows that process `rank` of `world` takes in its micro-step `micro` of `micros`.
 
-    The shares of all processes and micro-steps partition the rows, and their sizes differ by one at most.
+    The shares of all processes and micro-steps partition the rows in order, those of one micro-step side by
+    side, and their sizes differ by one at most: rows ordered by length need little padding.
     """
-    return rows[rank * micros + micro :: world * micros]
+    start, stop = (len(rows) * (micro * world + rank + i) // (world * micros) for i in (0, 1))
+    return rows[start:stop]
 
 
 def _check(row: RehearsalRow) -> None:

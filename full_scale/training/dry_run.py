@@ -3,7 +3,10 @@
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from dph_theory.support.errors import argument_error
 
@@ -35,6 +38,28 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Launch:
+    """How a training is started."""
+
+    world_size: int = 1
+    sharded: bool = False
+    """By FSDP or ZeRO 3."""
+    package: str | None = None
+    """What it needs beyond torch and accelerate."""
+
+    @classmethod
+    def read(cls, path: Path) -> "Launch":
+        """From a file of `accelerate launch`; ValueError if it is none."""
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or "distributed_type" not in found:
+            raise argument_error("launch", str(path), "a file of accelerate launch, with distributed_type")
+        deepspeed = found["distributed_type"] == "DEEPSPEED"
+        stage = found.get("deepspeed_config", {}).get("zero_stage")
+        sharded = found["distributed_type"] == "FSDP" or stage == 3
+        return cls(int(found.get("num_processes", 1)), sharded, "deepspeed" if deepspeed else None)
+
+
+@dataclass(frozen=True)
 class DryRun:
     """What `dph train --dry-run` prints."""
 
@@ -48,8 +73,8 @@ class DryRun:
     missing: tuple[str, ...]
 
 
-def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> DryRun:
-    """Everything about a training but the training, on `world_size` processes; `sharded` for FSDP or ZeRO 3.
+def dry_run(recipe: Recipe, launch: Launch = Launch()) -> DryRun:
+    """Everything about a training but the training.
 
     ValueError for what the recipe itself has wrong; what is merely not there yet is listed as missing.
     """
@@ -62,12 +87,14 @@ def dry_run(recipe: Recipe, *, world_size: int = 1, sharded: bool = False) -> Dr
     shape = _shape(recipe, missing)
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
         missing.append("the package vllm, which sampling.backend names")
-    steps = _steps(arguments, prompts, world_size)
+    if launch.package is not None and importlib.util.find_spec(launch.package) is None:
+        missing.append(f"the package {launch.package}, which the launch needs: pip install -e '.[deepspeed]'")
+    steps = _steps(arguments, prompts, launch.world_size)
     if presampling is not None:
         _sets(recipe, presampling, steps.prompts_per_generation, missing)
     memory = {}
     if shape is not None:
-        spread: Any = {"world_size": world_size, "sharded": sharded}
+        spread: Any = {"world_size": launch.world_size, "sharded": launch.sharded}
         memory = {
             "presample": stage_footprint(shape, recipe),
             "train": footprint(shape, arguments, dtype=recipe.model.dtype, **spread),

@@ -87,7 +87,7 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Mapping[str, Any]
     return "\n".join([*parts, ""])
 
 
-def _pass_at_k(sets: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
+def _pass_at_k(sets: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Headers and a row for each set."""
     summaries = {name: entry["summary"] for name, entry in sets.items()}
     ks = list(next(iter(summaries.values()))["pass_at_k"])

@@ -154,7 +154,9 @@ class DPHTrainer(ExactResume):
         """The loss in parts; summed over micro-steps and averaged over processes they make the step's."""
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
         (step, micro), micros = self._micro, self.current_gradient_accumulation_steps
-        rows = rehearsal_rows(self.args.seed, step, len(buffer), self.args.rehearsal_rows)
+        drawn = rehearsal_rows(self.args.seed, step, len(buffer), self.args.rehearsal_rows)
+        # Rows of like length go through the model together: the gradient is that of all, whatever their order.
+        rows = buffer.by_length(drawn)
         mine = share(rows, rank, world, micro, micros)
         # As many forward passes, as wide, on every process, whatever its share: unequal ones would hang.
         longest = -(-len(rows) // (world * micros))

@@ -24,7 +24,7 @@ def stage_recipe(place, output):
     )
 
 
-def run_stage(stage, recipe, progress=lambda stage, done, total: None):
+def run_stage(stage, recipe, progress=lambda *told: None):
     full_scale.stages.load_task = lambda config: ruled_task()
     return getattr(full_scale.stages, f"{stage}_stage")(recipe, progress)
 

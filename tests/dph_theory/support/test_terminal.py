@@ -3,7 +3,9 @@ import os
 
 import click
 import pytest
+from rich.console import Console
 
+from dph_theory.support import terminal
 from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, console, fitted
 
 
@@ -93,3 +95,13 @@ def test_hidden_bars_say_nothing():
         bars("fitting", 2, 5)
         bars.remove("fitting")
     assert stream.getvalue() == ""
+
+
+def test_lines_end_a_stage_and_come_every_so_often_before(monkeypatch):
+    clock = iter([0.0, 30.0, 70.0, 80.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    written = io.StringIO()
+    progress = terminal.lines(Console(file=written, width=80), every=60.0)
+    for done, note in ((1, "loss 3"), (2, "loss 2"), (3, "loss 1"), (4, "")):
+        progress("train", done, 4, note)
+    assert written.getvalue().splitlines() == ["train: 3/4, 70 s, loss 1", "train: 4/4, 80 s"]

@@ -120,10 +120,25 @@ def test_shares_partition_the_rows_evenly(count, world, micros):
 
 
 def test_which_rows_a_share_and_a_step_take():
-    assert share(range(12), rank=1, world=2, micro=0, micros=3) == range(3, 12, 6)
+    assert share(range(12), rank=1, world=2, micro=0, micros=3) == range(2, 4)
     expected = np.random.default_rng([7, 2]).permutation(6)[:4].tolist()
     assert rehearsal_rows(seed=7, step=2, size=6, count=4) == expected
 
 
 def test_lengths_are_those_of_the_rows():
     assert buffer().lengths.tolist() == [len(row.completion_ids) for row in ragged_rows()]
+
+
+def test_rows_ordered_by_length_need_less_padding():
+    ragged = RehearsalBuffer.from_rows(
+        [RehearsalRow("a", [1], [2] * n, [-1.0] * n) for n in (9, 1, 8, 2, 7, 3, 6, 4)], {}
+    )
+    ordered = ragged.by_length(range(8))
+    assert ragged.lengths[ordered].tolist() == [1, 2, 3, 4, 6, 7, 8, 9]
+
+    def width(rows):
+        shares = [share(rows, 0, 1, micro, 4) for micro in range(4)]
+        return sum(len(each) * int(ragged.lengths[list(each)].max()) for each in shares)
+
+    # 40 tokens: by length 44 with their padding, as they come 60.
+    assert (width(ordered), width(range(8))) == (44, 60)

@@ -5,8 +5,8 @@ from support.rule_task import loaded, ruled_recipe, ruled_task
 
 import full_scale.tasks.loaders
 from full_scale.presampling.stage import presample
-from full_scale.recipe.schema import load_recipe
-from full_scale.training.dry_run import dry_run
+from full_scale.recipe.schema import RECIPES, load_recipe
+from full_scale.training.dry_run import Launch, dry_run
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +37,11 @@ def test_after_the_pre_sampling_nothing_is_missing(recipe, task, tmp_path):
     found = dry_run(here)
     assert found.missing == ()
     assert found.steps.prompts == len(sampled.exp)
-    assert dry_run(here, world_size=2).steps.rollouts_per_step == 8
+    assert dry_run(here, Launch(2)).steps.rollouts_per_step == 8
 
 
 def test_everything_missing_is_listed(tmp_path):
-    found = dry_run(load_recipe("llama3.1-8b-bird-dph-f-vllm", [f"output={tmp_path}"]), world_size=8)
+    found = dry_run(load_recipe("llama3.1-8b-bird-dph-f-vllm", [f"output={tmp_path}"]), Launch(8))
     missing = "\n".join(found.missing)
     for what in ("pre-sampling", "task's data", "model's configuration", "vllm"):
         assert what in missing
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_no_missing_piece(recipe, task):
 
 
 def test_a_generated_batch_may_be_given_in_micro_batches(recipe, task):
-    found = dry_run(replace(recipe, train={**recipe.train, "steps_per_generation": 6}), world_size=2)
+    found = dry_run(replace(recipe, train={**recipe.train, "steps_per_generation": 6}), Launch(2))
     # 6 x 4 rows on each of 2 devices: 48 rollouts of 24 prompts, cut into 2 steps of 24.
     assert (found.steps.prompts_per_generation, found.steps.steps_per_generation) == (24, 2)
 
@@ -77,7 +77,7 @@ def test_a_generated_batch_may_be_given_in_micro_batches(recipe, task):
 )
 def test_a_batch_that_cannot_be_cut_is_refused(recipe, task, change, world, named):
     with pytest.raises(ValueError, match=named):
-        dry_run(replace(recipe, train={**recipe.train, **change}), world_size=world)
+        dry_run(replace(recipe, train={**recipe.train, **change}), Launch(world))
 
 
 def test_what_the_pre_sampling_lacks_is_missing(recipe, task, tmp_path):
@@ -89,3 +89,15 @@ def test_what_the_pre_sampling_lacks_is_missing(recipe, task, tmp_path):
     warmer = replace(here, sampling=replace(here.sampling, temperature=0.3))
     (other,) = dry_run(warmer).missing
     assert other.startswith("the pre-sampling (sampling.temperature=0.3")
+
+
+def test_a_launch_file_tells_processes_sharding_and_what_it_needs(tmp_path):
+    fsdp, deepspeed = (RECIPES / "launch" / f"{name}.yaml" for name in ("fsdp2", "deepspeed-zero3"))
+    assert Launch.read(fsdp) == Launch(8, True)
+    assert Launch.read(deepspeed) == Launch(8, True, "deepspeed")
+    found = dry_run(load_recipe("llama3.1-8b-bird-dph-f", [f"output={tmp_path}"]), Launch(8, True, "no_such"))
+    assert any("package no_such" in entry for entry in found.missing)
+    other = tmp_path / "other.yaml"
+    other.write_text("[1]")
+    with pytest.raises(ValueError, match="distributed_type"):
+        Launch.read(other)

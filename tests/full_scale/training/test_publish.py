@@ -3,12 +3,15 @@ import torch
 from peft import LoraConfig, get_peft_model
 from support.rule_task import ruled_recipe
 from support.tiny_llama import plain_log_probs
+from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig
 from full_scale.training.publish import CARD, publish, push
 from full_scale.training.record import TrainingRecord
+
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
 
 @pytest.fixture
