@@ -70,12 +70,9 @@ def presample(
         if key in rolled.entries and key in split.entries:
             continue
         if key not in rolled.entries:
-            rolled.append(
-                key, [asdict(entry) for entry in _rolled_out(recipe, task, initial, examples, batch)]
-            )
+            rolled.append(key, _rolled_out(recipe, task, initial, examples, batch))
         if key not in split.entries:
-            entries = [RolledOut(**entry) for entry in rolled.entries[key]]
-            split.append(key, _split(recipe, task, initial, examples, entries, batch))
+            split.append(key, _split(recipe, task, initial, examples, rolled.entries[key], batch))
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
     processes.wait()
@@ -132,10 +129,10 @@ def _drawn(
 
 def _rolled_out(
     recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Example], batch: int
-) -> list[RolledOut]:
+) -> list[dict[str, Any]]:
     """The verdicts on a batch of prompts, and their correct rollouts."""
     groups = _drawn(recipe, task, initial, examples, recipe.presample.k, ("rollouts", batch))
-    return [
+    found = [
         RolledOut(
             example.id,
             sum(score.correct for _, score in group),
@@ -149,6 +146,7 @@ def _rolled_out(
         )
         for example, group in zip(examples, groups, strict=True)
     ]
+    return [asdict(entry) for entry in found]
 
 
 def _split(
@@ -156,11 +154,11 @@ def _split(
     task: Task,
     initial: LoadedModel,
     examples: Sequence[Example],
-    entries: Sequence[RolledOut],
+    rolled: Sequence[Mapping[str, Any]],
     batch: int,
 ) -> dict[str, list[list[str]]]:
     """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
-    chosen = recipe.presample
+    chosen, entries = recipe.presample, [RolledOut(**entry) for entry in rolled]
     pef = [
         (e, entry) for e, entry in zip(examples, entries, strict=True) if entry.correct >= chosen.threshold
     ]

@@ -155,7 +155,7 @@ class DPHTrainer(ExactResume):
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
         (step, micro), micros = self._micro, self.current_gradient_accumulation_steps
         drawn = rehearsal_rows(self.args.seed, step, len(buffer), self.args.rehearsal_rows)
-        # Rows of like length go through the model together: the gradient is that of all, whatever their order.
+        # Rows of like length go together; the gradient is that of all, whatever their order.
         rows = buffer.by_length(drawn)
         mine = share(rows, rank, world, micro, micros)
         # As many forward passes, as wide, on every process, whatever its share: unequal ones would hang.
