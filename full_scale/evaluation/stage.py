@@ -68,15 +68,7 @@ def evaluate(
     _answer(answers, sets, journal, folders.run, processes, progress)
     processes.wait()
     if processes.rank == 0:
-        done = journal.gathered()
-        found = {
-            name: [
-                prompt
-                for batch in _batches(recipe, examples)
-                for prompt in from_json(Batch, done[_key(name, batch)]).prompts
-            ]
-            for name, examples in sets.items()
-        }
+        found = _found(recipe, sets, journal.gathered())
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
@@ -86,6 +78,20 @@ def evaluate(
         _store(results, recipe, folders)
     processes.wait()
     return Evaluation.read(folders.evaluation)
+
+
+def _found(
+    recipe: Recipe, sets: Mapping[str, Sequence[Example]], done: Mapping[str, Any]
+) -> dict[str, list[PromptAnswers]]:
+    """The answers to every set, from the journals of all processes."""
+    return {
+        name: [
+            prompt
+            for batch in _batches(recipe, examples)
+            for prompt in from_json(Batch, done[_key(name, batch)]).prompts
+        ]
+        for name, examples in sets.items()
+    }
 
 
 def _store(results: Evaluation, recipe: Recipe, folders: Folders) -> None:

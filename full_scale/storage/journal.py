@@ -92,5 +92,6 @@ class SharedJournal:
         for path in sorted(self._path.parent.glob(f"{self._path.stem}*{self._path.suffix}")):
             *lines, _ = path.read_bytes().split(b"\n")
             if lines and json.loads(lines[0]) == first:
-                found |= {entry["key"]: entry["value"] for entry in map(json.loads, lines[1:])}
+                entries = map(json.loads, lines[1:])
+                found |= {entry["key"]: entry["value"] for entry in entries if "key" in entry}
         return found

@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from huggingface_hub import HfApi
 from peft import PeftModel
@@ -13,10 +12,9 @@ from dph_theory.support.checking import build
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_text
 from dph_theory.support.markdown import escaped
-from dph_theory.support.record import read_record
 
 from ..comparison.training_laws import training_law
-from ..evaluation.stage import KIND
+from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..models.load import load_model, load_tokenizer
 from ..recipe.folders import Folders
 from ..recipe.methods import setup
@@ -40,8 +38,8 @@ def publish(run: Path, out: Path, *, merge: bool = False) -> None:
         merged(recipe, model, out)
     else:
         shutil.copytree(model, out, dirs_exist_ok=True)
-    evaluation = run / "evaluation.json"
-    found = read_record(evaluation, KIND, "dph evaluate")["results"] if evaluation.is_file() else None
+    evaluation = run / Folders.of(recipe).evaluation.name
+    found = Evaluation.read(evaluation) if evaluation.is_file() else None
     write_text(out / CARD, card(recipe, training, found))
 
 
@@ -61,7 +59,7 @@ def push(folder: Path, name: str, *, private: bool = True) -> str:
     return str(hub.upload_folder(repo_id=name, folder_path=folder, commit_message="Model and card"))
 
 
-def card(recipe: Recipe, training: TrainingRecord, evaluation: Mapping[str, Any] | None) -> str:
+def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
     """The model card: front matter, method and settings, the law it tends to, what was measured."""
     front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
     arguments = setup(recipe.method, [training.base_rates[name] for name in training.explored]).arguments
@@ -83,23 +81,22 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Mapping[str, Any]
         *(f"- {finding}" for finding in training.findings),
     ]
     if evaluation is not None:
-        parts += ["", "## Pass@k", _table(*_pass_at_k(evaluation["sets"]))]
+        parts += ["", "## Pass@k", _table(*_pass_at_k(evaluation.sets))]
     return "\n".join([*parts, ""])
 
 
-def _pass_at_k(sets: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def _pass_at_k(sets: Mapping[str, EvaluatedSet]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Headers and a row for each set."""
-    summaries = {name: entry["summary"] for name, entry in sets.items()}
-    ks = list(next(iter(summaries.values()))["pass_at_k"])
+    ks = list(next(iter(sets.values())).summary.pass_at_k)
     rows = [
-        (name, str(of["prompts"]), _number(of["greedy"]), *(_number(of["pass_at_k"][k]) for k in ks))
-        for name, of in summaries.items()
+        (name, str(of.summary.prompts), *map(_number, (of.summary.greedy, *of.summary.pass_at_k.values())))
+        for name, of in sets.items()
     ]
     return ("set", "prompts", "greedy", *(f"Pass@{k}" for k in ks)), rows
 
 
-def _number(found: Mapping[str, float | None]) -> str:
-    return "" if found["value"] is None else f"{found['value']:.3f}"
+def _number(found: Mean) -> str:
+    return "" if found.value is None else f"{found.value:.3f}"
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

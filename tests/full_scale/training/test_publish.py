@@ -6,6 +6,10 @@ from support.tiny_llama import plain_log_probs
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
+from dph_theory.support.files import write_json
+from dph_theory.support.frozen import as_json
+from dph_theory.support.record import record
+from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig
 from full_scale.training.publish import CARD, publish, push
@@ -71,6 +75,17 @@ def test_the_card_tells_method_law_and_settings(run, tmp_path):
 def replace_model_by_whole(run):
     (run.model / "adapter_config.json").unlink()
     return run.here
+
+
+def test_the_card_has_a_table_of_what_was_evaluated(run, tmp_path):
+    first, second = Mean(0.25, 0.1), Mean(0.75, None)
+    numbers = Summary(3, first, {"1": first, "4": second}, None, {}, {})
+    found = Evaluation(run.run, ModelHash("h"), {"in_domain": EvaluatedSet((), numbers)})
+    write_json(run.evaluation, record(KIND, seed=5, config={}, results=as_json(found), findings=()))
+    publish(run.here, tmp_path / "out")
+    said = (tmp_path / "out" / CARD).read_text()
+    assert "| set | prompts | greedy | Pass@1 | Pass@4 |" in said
+    assert "| in\\_domain | 3 | 0.250 | 0.250 | 0.750 |" in said
 
 
 def test_a_push_makes_the_repository_and_sends_the_folder(tmp_path, monkeypatch):
