@@ -349,7 +349,7 @@ def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
 
 
 def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_course(model, tmp_path):
-    moves_none = {"two_backward", "log_u_tolerance", "collapse_every"}
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "keep_moments"}
     course = trainer(model, tmp_path).course()
     assert {name for name in DPHConfig.__annotations__ if name not in course} == moves_none
 
