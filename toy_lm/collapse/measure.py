@@ -8,13 +8,13 @@ from dph_theory.coverage import effective_number
 
 from ..engine.exact import excess_kl, kl
 from ..engine.markov import MarkovLM
-from ..engine.product import filtered_lm
+from ..engine.tilting import filtered_lm
 from .family import Bigrams
 from .problem import Problem
 from .results import Measured, Target
 
 DUE = 0.5
-"""The share of its due from which on a word counts as covered, as in `toy_lm.engine.reach.coverage`."""
+"""The share of its due from which on a word counts as covered, as in `toy_lm.engine.coverage.coverage`."""
 COLLAPSED = 0.9
 """A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..engine.product import filtered_lm
 from ..engine.projection import m_projection
+from ..engine.tilting import filtered_lm
 from .family import Bigrams
 from .newton import Objective, minimise
 from .problem import Problem

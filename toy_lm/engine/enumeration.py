@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton, checked_length
 from .markov import Answer
-from .product import Law
+from .tilting import Law
 
 MOST_WORDS = 2**20
 

@@ -16,10 +16,10 @@ from dph_theory.support.errors import argument_error
 
 from . import semiring
 from .automaton import ValidityAutomaton
+from .log_weights import Powers
 from .markov import Answer, MarkovLM, agreed_length, answer
-from .product import Law, ProductLM, on_one_automaton
 from .step_costs import average, entropy_row, kl_row
-from .weights import Powers
+from .tilting import Law, ProductLM, on_one_automaton
 
 Pair: TypeAlias = tuple[ProductLM, ProductLM]
 """A policy and a base, both given that the word is accepted."""

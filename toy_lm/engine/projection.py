@@ -7,9 +7,9 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
+from .log_weights import Weights
 from .markov import MarkovLM
-from .product import Law, ProductLM, on_one_automaton
-from .weights import Weights
+from .tilting import Law, ProductLM, on_one_automaton
 
 
 def expected_counts(

@@ -10,8 +10,8 @@ from dph_theory.support.errors import argument_error
 
 from . import exact
 from .automaton import ValidityAutomaton
+from .coverage import coverage
 from .markov import MarkovLM, agreed_length, single
-from .reach import coverage
 from .search import top_valid
 
 

@@ -14,8 +14,8 @@ from dph_theory.support.errors import argument_error
 
 from . import semiring
 from .automaton import ValidityAutomaton
+from .log_weights import Powers
 from .markov import MarkovLM, agreed_length, single
-from .weights import Powers
 
 NEGLIGIBLE = 1e-17
 """A term this small beside its sum no longer changes it."""

@@ -18,8 +18,8 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
+from .log_weights import Weights
 from .step_costs import average
-from .weights import Weights
 
 Row: TypeAlias = Callable[[int, slice, Tensor, Tensor], Tensor]
 """(step, states, log-conditionals, conditionals), both (*batch, states, C, V), to a cost of each of these

@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
 from .markov import MarkovLM, agreed_length, single
-from .product import ProductLM, filtered_lm
+from .tilting import ProductLM, filtered_lm
 
 Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Rows of the base (contexts, V) and what follows each symbol -> the law's rows, and what it hands back."""

@@ -8,11 +8,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 
 from dph_theory.laws import answer_probabilities
 
 from ...evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
+from ..llama import random_llama
 from .box import GlassBox
 
 
@@ -102,23 +103,19 @@ def _before_the_end(box: GlassBox, length: int) -> np.ndarray:
 
 
 def _llama(box: GlassBox, fit: Fit) -> LlamaForCausalLM:
-    config = LlamaConfig(
-        vocab_size=box.vocabulary,
-        hidden_size=fit.hidden,
-        intermediate_size=2 * fit.hidden,
-        num_hidden_layers=fit.layers,
-        num_attention_heads=fit.heads,
-        num_key_value_heads=fit.heads,
-        max_position_embeddings=32,
-        tie_word_embeddings=False,
-        bos_token_id=None,
-        eos_token_id=box.end,
+    return random_llama(
+        fit.seed,
+        vocabulary=box.vocabulary,
+        hidden=fit.hidden,
+        layers=fit.layers,
+        heads=fit.heads,
+        end=box.end,
         # A padding token would have no embedding, and the end symbol begins every text.
         pad_token_id=None,
+        intermediate_size=2 * fit.hidden,
+        max_position_embeddings=32,
+        tie_word_embeddings=False,
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(fit.seed)
-        return LlamaForCausalLM(config)
 
 
 def _digest(tables: Sequence[np.ndarray], fit: Fit) -> str:

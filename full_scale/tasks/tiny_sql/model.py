@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
+from ..llama import random_llama
 from .questions import Question, slip
 from .styles import STYLES, written
 
@@ -58,24 +59,20 @@ class Architecture:
 
 def llama(tokenizer: PreTrainedTokenizerFast, sizes: Architecture, seed: int) -> LlamaForCausalLM:
     """A Llama of the sizes with random weights; the caller's random state is left as it was."""
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=sizes.hidden,
+    return random_llama(
+        seed,
+        vocabulary=len(tokenizer),
+        hidden=sizes.hidden,
+        layers=sizes.layers,
+        heads=sizes.heads,
+        end=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
         intermediate_size=4 * sizes.hidden,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        num_key_value_heads=sizes.heads,
         max_position_embeddings=256,
         # At the usual 0.02, made for wide models, a narrow one takes thousands of steps to learn to copy.
         initializer_range=sizes.hidden**-0.5,
         tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return LlamaForCausalLM(config)
 
 
 def answer(question: Question, habits: Habits, rng: np.random.Generator) -> str:

@@ -8,9 +8,9 @@ from dph_theory import excess_kl
 from toy_lm.collapse.measure import measure, targets
 from toy_lm.collapse.optimum import best_dirac, projected
 from toy_lm.collapse.problem import random_brackets, reference
+from toy_lm.engine.coverage import coverage
 from toy_lm.engine.enumeration import all_words
 from toy_lm.engine.markov import MarkovLM
-from toy_lm.engine.reach import coverage
 
 FIRST = np.zeros(1, dtype=int)
 

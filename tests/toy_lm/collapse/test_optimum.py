@@ -17,7 +17,7 @@ from toy_lm.collapse.optimum import (
 from toy_lm.collapse.problem import Problem, reference
 from toy_lm.engine.builders import from_predicate
 from toy_lm.engine.exact import kl
-from toy_lm.engine.product import filtered_lm
+from toy_lm.engine.tilting import filtered_lm
 
 
 @pytest.fixture(scope="module")

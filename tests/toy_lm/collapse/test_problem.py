@@ -9,7 +9,7 @@ from toy_lm.collapse.problem import HIGHEST_RATE, Problem, random_brackets, rand
 from toy_lm.engine.builders import counting
 from toy_lm.engine.exact import alpha_divergence, kl, validity
 from toy_lm.engine.markov import MarkovLM
-from toy_lm.engine.product import filtered_lm, tilted_lm
+from toy_lm.engine.tilting import filtered_lm, tilted_lm
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from toy_lm import MarkovLM
 from toy_lm.engine import semiring
 from toy_lm.engine.enumeration import all_words
 from toy_lm.engine.exact import conditioned, entropy_and_kl
+from toy_lm.engine.log_weights import Powers
 from toy_lm.engine.semiring import (
     _log_matmul,
     _log_matmul_exactly,
@@ -21,7 +22,6 @@ from toy_lm.engine.semiring import (
     messages,
 )
 from toy_lm.engine.step_costs import average
-from toy_lm.engine.weights import Powers
 
 
 def final_states(automaton, words):

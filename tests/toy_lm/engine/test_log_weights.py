@@ -5,7 +5,7 @@ import torch
 from support.toy_model_strategies import DYCK_BASE
 
 from toy_lm import MarkovLM
-from toy_lm.engine.weights import Powers, Weights
+from toy_lm.engine.log_weights import Powers, Weights
 
 
 def test_powers_multiply_and_zeros_stay_zeros():

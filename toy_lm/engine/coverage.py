@@ -8,8 +8,8 @@ from dph_theory.support.errors import argument_error
 
 from . import semiring
 from .automaton import ValidityAutomaton
+from .log_weights import Powers
 from .markov import MarkovLM, agreed_length, single
-from .weights import Powers
 
 SAME = 1e-9
 """Log-ratios of prefixes that differ by less count as equal when prefixes are merged."""

@@ -11,7 +11,7 @@ from support.toy_model_strategies import DYCK, DYCK_BASE, DYCK_LENGTH, cases
 from toy_lm import Enumerated, MarkovLM, ValidityAutomaton, filtered_lm, kl, tilted_lm
 from toy_lm.engine import exact
 from toy_lm.engine.enumeration import all_words
-from toy_lm.engine.product import ProductLM, anything
+from toy_lm.engine.tilting import ProductLM, anything
 
 
 @given(cases(policies=1), st.floats(0.01, 10))

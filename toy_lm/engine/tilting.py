@@ -12,8 +12,8 @@ from dph_theory.support.errors import argument_error
 
 from . import semiring
 from .automaton import ValidityAutomaton, checked_words
+from .log_weights import Weights
 from .markov import Answer, MarkovLM, Seed, agreed_length, answer, walk
-from .weights import Weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
