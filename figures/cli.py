@@ -13,12 +13,13 @@ from rich.table import Table
 from dph_theory.support import terminal
 from dph_theory.support.files import write_text
 
-from .look.venues import VENUES
+from .look.venues import VENUES, Venue
 
 if TYPE_CHECKING:
     from .results.paper import Wanted
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 _seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
@@ -33,6 +34,9 @@ def _bars() -> terminal.Bars:
 
 @click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--runs", is_flag=True, help="Draw your own: the NAMEs are a base and runs (see the tour).")
+@click.option("--labels", type=_FILE, help="With --runs: YAML of labels by name of file or folder.")
+@click.option("--set", "prompts", help="With --runs: which prompts of folders of dph evaluate.")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
 @click.option(
@@ -50,6 +54,9 @@ def _bars() -> terminal.Bars:
 @_seed
 def figures_command(
     names: tuple[str, ...],
+    runs: bool,
+    labels: Path | None,
+    prompts: str | None,
     listing: bool,
     recompute: bool,
     form: str,
@@ -67,6 +74,9 @@ def figures_command(
     from .catalogue import NAMES, figure
     from .results import drawings, paper, store
 
+    if runs:
+        _draw_runs(tuple(map(Path, names)), labels, prompts, form, folder, venue)
+        return
     names = tuple(dict.fromkeys(names or NAMES))
     try:
         needs = {name: figure(name).needs for name in names}
@@ -76,8 +86,7 @@ def figures_command(
     if listing:
         terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
-    out, place = folder or _writable(drawings.OUT), VENUES[venue] if venue else None
-    wanted = paper.Wanted(formats=chosen, folder=out, venue=place, tables=tables)
+    wanted = paper.Wanted(chosen, folder or _writable(drawings.OUT), _venue(venue), tables)
     kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
         failed = _recomputed(names, kept, seed) if recompute else {}
@@ -88,6 +97,37 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _venue(name: str | None) -> Venue | None:
+    return VENUES[name] if name else None
+
+
+def _draw_runs(
+    paths: tuple[Path, ...],
+    labels: Path | None,
+    prompts: str | None,
+    form: str,
+    folder: Path | None,
+    venue: str | None,
+) -> None:
+    from .results import drawings
+    from .runs.command import draw_runs
+
+    out = folder or _writable(drawings.OUT)
+    try:
+        chosen = drawings.formats(form)
+        written, empty, rows = draw_runs(paths, labels, prompts, chosen, out, _venue(venue))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    for path in written:
+        click.echo(path)
+    for name in empty:
+        click.echo(f"{name}: the runs hold nothing of it")
+    table = Table("runs", "interquartile mean of pass rates", "chance to beat the base", pad_edge=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    terminal.console(highlight=False).print(table)
 
 
 def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:

@@ -35,6 +35,7 @@ def test_they_are_short():
         "audit_your_own_metric",
         "choose_beta",
         "collapse_meter",
+        "two_checkpoints",
     ]
     assert all(len(f.read_text().splitlines()) < 50 for f in files)
 
@@ -63,6 +64,17 @@ def test_beta_reaches_the_target_at_the_least_cost(target):
     assert f"beta = {beta:.4f} gives a mean pass rate of {target:.4f}" in said
     each, one = (float(x) for x in re.findall(r"costs ([\d.]+)", said))
     assert 0 < one < each
+
+
+def test_two_checkpoints_of_the_demo_show_what_grpo_lost():
+    said = output("two_checkpoints.py")
+    first, last = (
+        re.search(rf"Pass@{k} (?:goes )?from ([\d.]+)% to ([\d.]+)%", said).groups() for k in (1, 32)
+    )
+    assert float(first[0]) < float(first[1])
+    assert float(last[0]) > float(last[1])
+    assert "the first k at which it is worse lies between" in said
+    assert said.count(" -> ") == 5
 
 
 def test_the_meter_splits_the_kl_of_a_trl_run():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .calibration import Bin, calibration
 from .curves import Curves, curves
 from .fits import LawFit, fits
 from .gain import Gain, gain
@@ -55,7 +56,7 @@ class Confrontation:
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
     `fell` and `rose` are prompts whose own counts differ, `off` those that the best law (`best_law`, of the
-    `compared` prompts that decided) does not explain.
+    `compared` prompts that decided) does not explain; `calibration` has its rates against those seen.
     """
 
     base: Source
@@ -76,6 +77,7 @@ class Confrontation:
     spending: Spending | None = None
     styles: Styles | None = None
     needed: tuple[Needed, ...] | None = None
+    calibration: tuple[Bin, ...] = ()
 
 
 def confront(
@@ -117,6 +119,7 @@ def confront(
         off=named(found.off),
         spending=spending(matched.run, pairs),
         styles=styles(matched.base, matched.run),
+        calibration=calibration(pairs, found.predicted),
         needed=None if difference is None else needed(pairs, difference, 1),
     )
 

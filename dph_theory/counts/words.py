@@ -110,9 +110,13 @@ def _loss(found: Confrontation) -> str:
     half = [part for part in found.parts if 2 * part.k <= found.answers[0]] or list(found.parts)
     least = min(half, key=lambda part: part.change.value)
     if least.change.high < 0:
-        lost, rarer = percent(-least.solved_set.value), percent(-least.narrowing.value)
-        words = f"Pass@{least.k} falls by {percent(-least.change.value)}: {lost} because more prompts are "
-        words += f"lost than newly solved, {rarer} because prompts still solved are solved more rarely"
+        kept = percent(abs(least.narrowing.value))
+        words = f"Pass@{least.k} falls by {percent(-least.change.value)}: {percent(-least.solved_set.value)} "
+        words += "because more prompts are lost than newly solved, "
+        if least.narrowing.value < 0:
+            words += f"{kept} because prompts still solved are solved more rarely"
+        else:
+            words += f"less {kept} gained on prompts that both solve"
     else:
         words = "No fall of Pass@k is established at the k of the table"
     if found.spending is not None:

@@ -1,0 +1,57 @@
+"""Seconds and memory of `dph confront` on 10^5 prompts with 10^3 answers each.
+
+Run: python benchmarks/confront.py [PROMPTS ANSWERS]
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from scipy.special import expit, logit
+
+from dph_theory.counts import confront, five_lines, matched, read_counts
+from dph_theory.support.files import write_json
+
+RESULT = Path(__file__).parent / "results" / "confront.json"
+MOST_SECONDS, MOST_GIGABYTES = 120.0, 1.0
+"""What it may take on one core."""
+
+
+def write(folder: Path, prompts: int, answers: int) -> list[Path]:
+    """Counts of a base and of a run whose shifts of the log odds vary, a tenth of the prompts being lost."""
+    rng = np.random.default_rng(0)
+    before = rng.beta(0.3, 0.5, prompts)
+    after = expit(logit(before) + 1 + rng.standard_normal(prompts)) * (rng.random(prompts) > 0.1)
+    paths = [folder / "base.jsonl", folder / "run.jsonl"]
+    for path, rate in zip(paths, (before, after), strict=True):
+        counts = rng.binomial(answers, rate).tolist()
+        rows = (json.dumps({"id": i, "n": answers, "c": c}) for i, c in enumerate(counts))
+        path.write_text("\n".join(rows) + "\n")
+    return paths
+
+
+def main(prompts: int = 10**5, answers: int = 10**3) -> int:
+    """Time reading and confronting; exits 1 above the limits."""
+    with TemporaryDirectory() as folder:
+        paths = write(Path(folder), prompts, answers)
+        start = time.process_time()
+        base, run = map(read_counts, paths)
+        both = matched(base, run)
+        read = time.process_time() - start
+        found = confront(base, run, both)
+    seconds = time.process_time() - start
+    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(*five_lines(found), sep="\n")
+    print(f"reading {read:.1f} s, all {seconds:.1f} s of one core, {gigabytes:.2f} GB")
+    if (prompts, answers) == (10**5, 10**3):
+        told = {"prompts": prompts, "answers": answers, "seconds": seconds, "gigabytes": gigabytes}
+        write_json(RESULT, {name: round(value, 2) for name, value in told.items()})
+    return int(seconds > MOST_SECONDS or gigabytes > MOST_GIGABYTES)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

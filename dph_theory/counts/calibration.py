@@ -1,0 +1,26 @@
+"""Pass rates after training as a law predicts them from the base's counts, against those seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .estimate import Estimate, mean_of
+from .pairs import Pairs
+
+_BINS = 10
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Prompts of like predictions: their mean predicted rate, and the mean rate seen."""
+
+    prompts: int
+    predicted: float
+    seen: Estimate
+
+
+def calibration(pairs: Pairs, predicted: np.ndarray) -> tuple[Bin, ...]:
+    """At most ten bins of as many prompts each, by predicted rate (prompts,)."""
+    groups = np.array_split(np.argsort(predicted, kind="stable"), min(_BINS, max(1, len(pairs) // 5)))
+    seen = pairs.run_c / pairs.run_n
+    return tuple(Bin(len(g), float(predicted[g].mean()), mean_of(seen[g])) for g in groups)
