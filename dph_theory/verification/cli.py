@@ -5,6 +5,7 @@ from collections import Counter
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from textwrap import fill
 
 import click
 from rich.console import Console
@@ -19,6 +20,8 @@ from .checks import CHECKS
 from .run import INSTANCES, QUICK_INSTANCES, Report, Settings, select
 from .run import verify as run
 
+FEW = 3
+"""Up to so many theorems the steps of their derivations are printed."""
 _STYLE = {
     Verdict.PROVED: "bold green",
     Verdict.ENCLOSED: "green",
@@ -76,7 +79,8 @@ def verify(
         write_json(path, [report.as_json() for report in reports])
     console.print(_table(console, reports))
     _print_remarks(console, reports)
-    console.print(_last_line(theorems, reports))
+    _print_steps(console, reports)
+    console.print(_last_line(theorems, reports, quick))
     sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
 
 
@@ -110,6 +114,7 @@ def _table(console: Console, reports: list[Report]) -> Table:
         "theorem",
         "source",
         "verdict",
+        "steps twice",
         "instances",
         "worst margin",
         "tightness",
@@ -131,13 +136,20 @@ def _row(report: Report) -> tuple[str, ...]:
     return (
         f"  {report.theorem}",
         THEOREMS[report.theorem].source.place,
-        f"[{_STYLE[report.verdict]}]{report.verdict}[/]{mark}",
+        f"[{_STYLE[report.verdict]}]{_verdict(report)}[/]{mark}",
+        f"{sum(len(c.by) > 1 for c in report.claims)} of {len(report.claims)}" if report.claims else "-",
         f"{sum(r.instances for r in results):,}",
         "-" if worst is None else f"{worst:.1e}",
         "-" if tight is None else f"{tight:.6f}",
         f"{fallen} of {len(report.neighbours)} refuted" if report.neighbours else "-",
         f"{report.seconds:.1f}",
     )
+
+
+def _verdict(report: Report) -> str:
+    """The verdict in words, on narrow lines: a proof names the entries that it leans on."""
+    leans = report.verdict is Verdict.PROVED and report.given
+    return fill(f"{report.verdict}, given {', '.join(report.given)}", 22) if leans else str(report.verdict)
 
 
 def _print_remarks(console: Console, reports: list[Report]) -> None:
@@ -160,9 +172,29 @@ def _print_remarks(console: Console, reports: list[Report]) -> None:
             console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")
 
 
-def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
+def _print_steps(console: Console, reports: list[Report]) -> None:
+    """Who decided each step of the derivations, where few theorems were asked for."""
+    for report in reports if len(reports) <= FEW else ():
+        for claim in report.claims:
+            console.print(
+                f"  {report.theorem}: {claim.text}: {' and '.join(claim.by) or claim.detail}", markup=False
+            )
+
+
+def _deciders(reports: list[Report], quick: bool) -> str:
+    """How many steps were decided by whom."""
+    steps = Counter(" and ".join(claim.by) or "nobody" for report in reports for claim in report.claims)
+    by = ", ".join(f"{number} by {names}" for names, number in steps.most_common())
+    alone = "" if find_spec("z3") else "; without z3-solver there is one decider"
+    asked = " (each put to the first decider that reaches it)" if quick else ""
+    return f"{steps.total()} steps: {by}{asked}{alone}"
+
+
+def _last_line(theorems: list[Theorem], reports: list[Report], quick: bool) -> str:
     counts = Counter(report.verdict for report in reports)
     verdicts = ", ".join(f"{counts[v]} {v.lower()}" for v in Verdict if counts[v])
+    if leaning := sum(bool(report.given) for report in reports if report.verdict is Verdict.PROVED):
+        verdicts = verdicts.replace(" proved", f" proved ({leaning} of them given another entry)")
     neighbours = [n for report in reports for n in report.neighbours]
     instances = sum(timed.result.instances for report in reports for timed in report.checks)
     parts = [
@@ -171,6 +203,8 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
         f"{sum(n.refuted for n in neighbours)} of {len(neighbours)} false neighbours refuted",
         f"{instances:,} instances",
     ]
+    if any(report.claims for report in reports):
+        parts.append(_deciders(reports, quick))
     if len(theorems) > len(reports):
         needed = {t.needs for t in theorems if t.needs and find_spec(t.needs) is None}
         missing = f", or need {', '.join(sorted(needed))} (pip install -e '.\\[toy]')" if needed else ""

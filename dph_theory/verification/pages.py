@@ -55,14 +55,14 @@ FAMILIES = {
 """What the theorems A5.*, say, have in common, by the part of their names before the dot."""
 
 _MEANING = {
-    Verdict.PROVED: "symbolic steps, each proved by sympy, beside the searches below",
+    Verdict.PROVED: "symbolic steps, each decided by sympy, z3 or both, beside the searches below",
     Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
     Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
     Verdict.HOLDS: "random instances and an optimiser find no violation",
     Verdict.REFUTED: "the statement is false, and the checks must find a counterexample",
 }
 _CHECKS = {
-    "symbolic": "a derivation in sympy",
+    "symbolic": "a derivation, decided by sympy and z3",
     "numeric": "random instances, extreme corners included",
     "adversarial": "an optimiser that looks for the worst violation",
     "certified": "ball arithmetic at rational instances",
@@ -140,7 +140,7 @@ def family_page(name: str) -> str:
 def _section(theorem: Theorem) -> str:
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}** ({_MEANING[theorem.expected]}).",
+        f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
@@ -149,6 +149,15 @@ def _section(theorem: Theorem) -> str:
     ]
     lines = "\n".join(facts)
     return f"## {theorem.name}\n\n{escaped(theorem.title)}.\n\n$$\n{theorem.statement}\n$$\n\n{lines}\n"
+
+
+def _given(theorem: Theorem) -> str:
+    """What the proof leans on, each with a link to its place."""
+    links = (
+        f"[{name}]({file_name(name.partition('.')[0])}#{name.lower().replace('.', '')})"
+        for name in theorem.given
+    )
+    return f", given {', '.join(links)}" if theorem.given else ""
 
 
 def _applied(theorem: Theorem) -> str:

@@ -112,10 +112,7 @@ class Report:
                     "witness": timed.result.witness,
                     "seed": timed.result.seed,
                     "seconds": timed.seconds,
-                    "claims": [
-                        {"claim": c.text, "verdict": str(c.verdict), "decided_by": list(c.by)}
-                        for c in timed.result.claims
-                    ],
+                    "claims": [claim.as_json() for claim in timed.result.claims],
                 }
                 for timed in self.checks
             ],

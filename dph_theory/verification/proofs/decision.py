@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 from ...statement.theorem import Claim, Verdict
 from . import by_sympy
 from .evaluation import Point
-from .points import trial
+from .points import POINTS, QUICK_POINTS, trial
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Decision:
     verdict: Verdict
     by: tuple[str, ...] = ()
     detail: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The decision as plain data, in the documented keys."""
+        return {"claim": self.text, "verdict": str(self.verdict), "decided_by": list(self.by)}
 
 
 def deciders() -> Mapping[str, Callable[[Claim], bool | None]]:
@@ -30,8 +35,9 @@ def deciders() -> Mapping[str, Callable[[Claim], bool | None]]:
 
 
 def decide(claim: Claim, *, seed: int = 0, first_only: bool = False) -> Decision:
-    """Try the claim at points, then put it to every decider (or, quicker, until the first one proves it)."""
-    tried = trial(claim, seed)
+    """Try the claim at points, then put it to all deciders; quicker, at fewer points and to the first one."""
+    wanted = QUICK_POINTS if first_only else POINTS
+    tried = trial(claim, seed, wanted)
     if tried.broken_at is not None:
         return Decision(claim.text, Verdict.REFUTED, ("points",), f"false at {_written(tried.broken_at)}")
     if tried.undefined_at is not None:
@@ -49,7 +55,7 @@ def decide(claim: Claim, *, seed: int = 0, first_only: bool = False) -> Decision
         return Decision(claim.text, Verdict.REFUTED, false, "false by its form")
     if not true:
         return _undecided(claim, f"out of reach of {' and '.join(answers)}")
-    if not tried.enough(claim):
+    if not tried.enough(claim, wanted):
         return _undecided(claim, f"known to hold at {tried.known} points only")
     return Decision(claim.text, Verdict.PROVED, true)
 

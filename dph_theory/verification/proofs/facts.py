@@ -1,6 +1,7 @@
 """What is known of a claim's quantities, as formulas of z3, and what follows from it on the whole domain."""
 
 from collections.abc import Iterable
+from functools import cache
 
 import z3
 from flint import fmpq_mpoly
@@ -62,13 +63,19 @@ class Facts:
 
 def term(polynomial: fmpq_mpoly) -> z3.ArithRef:
     """The polynomial as a term of z3."""
-    total: z3.ArithRef = z3.RealVal(0)
+    products = []
     for coefficient, exponents in terms(polynomial):
-        product: z3.ArithRef = z3.Q(int(coefficient.p), int(coefficient.q))
-        for index, exponent in exponents.items():
-            product = product * z3.Real(f"g{index}") ** exponent
-        total = total + product
-    return total
+        powers = [_power(index, exponent) for index, exponent in exponents.items()]
+        if coefficient != 1 or not powers:
+            powers.append(z3.Q(int(coefficient.p), int(coefficient.q)))
+        products.append(z3.Product(powers))
+    return z3.Sum(products) if products else z3.RealVal(0)
+
+
+@cache
+def _power(index: int, exponent: int) -> z3.ArithRef:
+    quantity = z3.Real(f"g{index}")
+    return quantity if exponent == 1 else quantity**exponent
 
 
 def related(sign: str, value: z3.ArithRef) -> z3.BoolRef:

@@ -11,8 +11,8 @@ from sympy.core.function import AppliedUndef
 from ...statement.theorem import Claim
 from .evaluation import NotEvaluatedError, Point, is_known, value
 
-POINTS = 24
-"""Points at which every claim is tried."""
+POINTS, QUICK_POINTS = 24, 12
+"""Points at which every claim is tried, and in the short form."""
 _TRIES = 100
 """Draws for each point wanted, before a domain counts as one that chance does not reach."""
 _EDGES = (fmpq(0), fmpq(1), fmpq(-1), fmpq(1, 2), fmpq(2))
@@ -27,17 +27,17 @@ class Trial:
     broken_at: Point | None = None
     undefined_at: Point | None = None
 
-    def enough(self, claim: Claim) -> bool:
-        """Whether the claim is known to hold at half of the points or more."""
-        return self.known >= (POINTS // 2 if claim.symbols() else 1)
+    def enough(self, claim: Claim, wanted: int) -> bool:
+        """Whether the claim is known to hold at half of the points wanted, or more."""
+        return self.known >= (wanted // 2 if claim.symbols() else 1)
 
 
-def trial(claim: Claim, seed: int = 0) -> Trial:
+def trial(claim: Claim, seed: int = 0, wanted: int = POINTS) -> Trial:
     """The claim at random points, in 50 digits, with cosh(1 + x + ...) for an undetermined f(x, ...)."""
     known, undefined_at = 0, None
     difference, *sides = map(_evaluable, (claim.difference(), claim.expression, claim.equals))
     try:
-        for point in points(claim, seed):
+        for point in points(claim, seed, wanted):
             if not all(value(side, point).is_finite() for side in sides):
                 undefined_at = undefined_at or point
                 continue
@@ -72,19 +72,19 @@ def obeys(ball: acb, sign: str) -> bool | None:
     return True if sign == ">=0" and is_known(ball) else None
 
 
-def points(claim: Claim, seed: int = 0) -> Iterator[Point]:
+def points(claim: Claim, seed: int = 0, wanted: int = POINTS) -> Iterator[Point]:
     """Exact points of the claim's domain, the same for the same claim and seed."""
     draws = random.Random(f"{seed}/{claim.text}")
     symbols = sorted(claim.symbols(), key=str)
     found = 0
-    for _ in range(_TRIES * POINTS):
+    for _ in range(_TRIES * wanted):
         point: dict[sympy.Symbol, fmpq] = {}
         for symbol in symbols:
-            point[symbol] = _drawn(symbol, point, draws, edge=0.15 if found >= POINTS / 4 else 0.8)
+            point[symbol] = _drawn(symbol, point, draws, edge=0.15 if found >= wanted / 4 else 0.8)
         if all(_holds(condition, point) for condition in claim.where):
             yield point
             found += 1
-        if found == (POINTS if symbols else 1):
+        if found == (wanted if symbols else 1):
             return
 
 

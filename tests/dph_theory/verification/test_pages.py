@@ -27,8 +27,9 @@ def test_a_page_says_all_that_the_registry_says(name):
         assert f"**{theorem.expected}**" in section
         assert pages.escaped(str(theorem.source)) in section
         assert pages.escaped(theorem.note) in section
+        assert all(f"[{name}](" in section for name in theorem.given)
         assert section.count("\n    - ") == len(theorem.false_neighbours) > 0
-        assert ("a derivation in sympy" in section) == (theorem.symbolic is not None)
+        assert ("a derivation, decided by sympy and z3" in section) == (theorem.symbolic is not None)
 
 
 def test_the_index_counts_what_is_there():
