@@ -79,8 +79,8 @@ def verify(
         write_json(path, [report.as_json() for report in reports])
     console.print(_table(console, reports))
     _print_remarks(console, reports)
-    _print_steps(console, reports)
-    console.print(_last_line(theorems, reports, quick))
+    _print_steps(console, reports, quick)
+    console.print(_last_line(theorems, reports))
     sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
 
 
@@ -172,25 +172,22 @@ def _print_remarks(console: Console, reports: list[Report]) -> None:
             console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")
 
 
-def _print_steps(console: Console, reports: list[Report]) -> None:
-    """Who decided each step of the derivations, where few theorems were asked for."""
+def _print_steps(console: Console, reports: list[Report], quick: bool) -> None:
+    """How many steps of derivations who decided; one by one where few theorems were asked for."""
     for report in reports if len(reports) <= FEW else ():
         for claim in report.claims:
             console.print(
                 f"  {report.theorem}: {claim.text}: {' and '.join(claim.by) or claim.detail}", markup=False
             )
+    if any(report.claims for report in reports):
+        steps = Counter(" and ".join(claim.by) or "nobody" for report in reports for claim in report.claims)
+        by = ", ".join(f"{number} by {names}" for names, number in steps.most_common())
+        asked = " (each put to the first decider that reaches it)" if quick else ""
+        alone = "" if find_spec("z3") else "; without z3-solver there is one decider"
+        console.print(f"{steps.total()} steps: {by}{asked}{alone}")
 
 
-def _deciders(reports: list[Report], quick: bool) -> str:
-    """How many steps were decided by whom."""
-    steps = Counter(" and ".join(claim.by) or "nobody" for report in reports for claim in report.claims)
-    by = ", ".join(f"{number} by {names}" for names, number in steps.most_common())
-    alone = "" if find_spec("z3") else "; without z3-solver there is one decider"
-    asked = " (each put to the first decider that reaches it)" if quick else ""
-    return f"{steps.total()} steps: {by}{asked}{alone}"
-
-
-def _last_line(theorems: list[Theorem], reports: list[Report], quick: bool) -> str:
+def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     counts = Counter(report.verdict for report in reports)
     verdicts = ", ".join(f"{counts[v]} {v.lower()}" for v in Verdict if counts[v])
     if leaning := sum(bool(report.given) for report in reports if report.verdict is Verdict.PROVED):
@@ -203,8 +200,6 @@ def _last_line(theorems: list[Theorem], reports: list[Report], quick: bool) -> s
         f"{sum(n.refuted for n in neighbours)} of {len(neighbours)} false neighbours refuted",
         f"{instances:,} instances",
     ]
-    if any(report.claims for report in reports):
-        parts.append(_deciders(reports, quick))
     if len(theorems) > len(reports):
         needed = {t.needs for t in theorems if t.needs and find_spec(t.needs) is None}
         missing = f", or need {', '.join(sorted(needed))} (pip install -e '.\\[toy]')" if needed else ""
