@@ -96,7 +96,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from full_scale.presampling.buffer import RehearsalBuffer, Row
+    from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
     from full_scale.training.online import OnlineTrainer
     from full_scale.training.trainer import DPHConfig, DPHTrainer
 
@@ -108,7 +108,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     if share is not None:
         lengths = (tokens // 4, tokens)
         texts = [[random_words(rng, size, length) for length in lengths] for _ in range(2 * rollouts)]
-        rows = [Row(f"r{i}", *text, [-8.0] * tokens) for i, text in enumerate(texts)]
+        rows = [RehearsalRow(f"r{i}", *text, [-8.0] * tokens) for i, text in enumerate(texts)]
         settings["rehearsal_rows"] = int(share * rollouts)
     online = settings.get("online") is not None
     args = DPHConfig(
