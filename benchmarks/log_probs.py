@@ -4,7 +4,7 @@ Each number of tokens is scored in a process of its own by a Llama of one narrow
 Memory is the most the process held beyond what it held before. Bytes per token fall as tokens grow where
 memory is bounded by a slice (TRL's head: 4096 tokens x 32768 words; without Triton it makes three float32
 tensors of that size beside it), and stay where all logits are held.
-Prints the table and stores it, with the machine, in benchmarks/results/log_probs.json.
+Prints the table and stores it, with the versions, in benchmarks/results/log_probs.json.
 """
 
 import argparse
