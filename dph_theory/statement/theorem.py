@@ -80,10 +80,11 @@ Claims: TypeAlias = Iterator[Claim]
 
 @dataclass(frozen=True)
 class FalseNeighbour:
-    """A statement next to a theorem that is false: the theorem with some fields changed."""
+    """A statement next to a theorem that is false: the theorem with some fields changed, then altered."""
 
     name: str
     changes: Mapping[str, Any]
+    alter: Callable[["Theorem"], "Theorem"] = lambda theorem: theorem
 
 
 def neighbour(name: str, **changes: Any) -> FalseNeighbour:
@@ -143,12 +144,13 @@ class Theorem:
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
         """The false neighbour as a statement of its own, under the theorem's name."""
-        return replace(self, **{"symbolic": None, "expected": Verdict.REFUTED, **false.changes})
+        other = replace(self, **{"symbolic": None, "expected": Verdict.REFUTED, **false.changes})
+        return false.alter(other)
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
         values = {**self.instances.completed(instance), **extra}
-        lhs, rhs = np.broadcast_arrays(_call(self.lhs, values), _call(self.rhs, values))
+        lhs, rhs = np.broadcast_arrays(evaluate(self.lhs, values), evaluate(self.rhs, values))
         return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
@@ -184,9 +186,11 @@ def _worst(values: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _parameters(side: Side) -> tuple[str, ...]:
+def parameters(side: Side) -> tuple[str, ...]:
+    """The parts of an instance that a side asks for."""
     return tuple(inspect.signature(side).parameters)
 
 
-def _call(side: Side, values: Mapping[str, Any]) -> np.ndarray:
-    return np.asarray(side(**{name: values[name] for name in _parameters(side) if name in values}))
+def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
+    """The side on the parts it asks for."""
+    return np.asarray(side(**{name: values[name] for name in parameters(side) if name in values}))

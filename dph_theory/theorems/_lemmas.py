@@ -91,6 +91,9 @@ def misprinted(pi: Values, ref: Values) -> Values:
 PAIR = chart(pi=simplex(3), ref=simplex(3))
 """Policy and reference over three outcomes."""
 
+EDGED_PAIR = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
+"""The same, with masses of exactly zero among them."""
+
 PAIRS = (example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".501 .25 .249", ref=".5 .25 .25"))
 """Two laws far apart, and two nearly equal ones."""
 

@@ -89,7 +89,8 @@ def _unused(values: Values) -> Values:
 def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
     """Steps at every distance `away` from an extreme one, `extreme(gamma, tv, eps)`, on three states.
 
-    At away = 0 it is the extreme step itself, at away = 1 a free one.
+    At away = 0 it is the extreme step itself, at 1 and -1 a free one: the extreme is inside the chart, where
+    few random draws come near it.
     """
 
     def derive(
@@ -105,7 +106,7 @@ def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
         step = extreme(gamma, tv, 1 + 0 * tv)
 
         def mixed(centre: Values, free: Values) -> Values:
-            share = trailing(away, free.ndim - 1)
+            share = trailing(abs(away), free.ndim - 1)
             return (1 - share) * centre + share * free
 
         mdp = TabularMDP(
@@ -121,7 +122,7 @@ def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
         }
 
     free = free_steps(STATES, ACTIONS)
-    return chart(**free.parts, tv=uniform(0.001, 0.5), away=uniform(0, 1)).deriving(derive)
+    return chart(**free.parts, tv=uniform(0.001, 0.5), away=uniform(-1, 1)).deriving(derive)
 
 
 STEPS = around(worst_chain)

@@ -4,12 +4,15 @@ import sympy
 
 from ..divergences import JENSEN_SHANNON, alpha_divergence
 from ..numeric.balls import Values
-from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.charts import Chart, chart, example, masks, simplex, uniform
 from ..statement.theorem import Claim, Claims
 from ..tokens import sequences
 
 TWO_TOKENS = chart(
-    pi_first=simplex(3), pi_second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3)
+    pi_first=simplex(3, zeros=True),
+    pi_second=simplex(3, 3, zeros=True),
+    ref_first=simplex(3, zeros=True),
+    ref_second=simplex(3, 3, zeros=True),
 )
 """Policy and reference over two tokens of three symbols: the first law, and the second given the first."""
 BRANCH_AT_FIRST = example(
@@ -20,7 +23,9 @@ BRANCH_AT_SECOND = example(
     pi_first=".9 .1", pi_second=[".5 .5", ".9 .1"], ref_first=".1 .9", ref_second=[".5 .5", ".1 .9"]
 )
 """Policy and reference differ after the second symbol only, which the policy avoids and ref prefers."""
-INDEPENDENT = chart(pi_first=simplex(3), pi_second=simplex(3), ref_first=simplex(3), ref_second=simplex(3))
+INDEPENDENT = chart(
+    **{name: simplex(3, zeros=True) for name in ("pi_first", "pi_second", "ref_first", "ref_second")}
+)
 """Two laws of two independent tokens."""
 INDEPENDENT_PAIR = example(
     pi_first=".9 .05 .05", pi_second=".8 .1 .1", ref_first=".1 .7 .2", ref_second=".2 .2 .6"
@@ -56,14 +61,19 @@ def laws_of_sequences(
     return {"pi": sequences(pi_first, pi_second), "base": sequences(base_first, base_second)}
 
 
-SAMPLED = chart(
-    pi_first=simplex(2),
-    pi_second=simplex(2, 2),
-    base_first=simplex(2),
-    base_second=simplex(2, 2),
-    valid=masks(4),
-).deriving(laws_of_sequences)
-"""Policy and base over sequences of two tokens, and a verifier of the four sequences."""
+def sampled(zeros: bool) -> Chart:
+    """Policy and base over sequences of two tokens, and a verifier of the four sequences."""
+    return chart(
+        pi_first=simplex(2, zeros=zeros),
+        pi_second=simplex(2, 2, zeros=zeros),
+        base_first=simplex(2),
+        base_second=simplex(2, 2),
+        valid=masks(4),
+    ).deriving(laws_of_sequences)
+
+
+SAMPLED, SAMPLED_POSITIVE = sampled(zeros=True), sampled(zeros=False)
+"""The policy with tokens of no mass, and without."""
 SAMPLED_PAIR = example(
     pi_first=".6 .4",
     pi_second=[".5 .5", ".7 .3"],
@@ -73,10 +83,10 @@ SAMPLED_PAIR = example(
 )
 """Both first symbols begin a correct sequence and an incorrect one."""
 REWARDED = chart(
-    ref_first=simplex(2),
-    ref_second=simplex(2, 2),
-    pi_first=simplex(2),
-    pi_second=simplex(2, 2),
+    ref_first=simplex(2, zeros=True),
+    ref_second=simplex(2, 2, zeros=True),
+    pi_first=simplex(2, zeros=True),
+    pi_second=simplex(2, 2, zeros=True),
     reward=uniform(0, 1, 4),
 )
 """Two tokens of a vocabulary of two, and a reward in [0, 1] for each of the four sequences."""

@@ -39,7 +39,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=missing_reward,
     rhs=distance_to_valid,
-    instances=chart(policy=simplex(4), other=simplex(4), valid=masks(4)),
+    instances=chart(policy=simplex(4, zeros=True), other=simplex(4), valid=masks(4)),
     expected=Verdict.PROVED,
     symbolic=derivation,
     # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.

@@ -48,7 +48,7 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=missing_reward,
     rhs=distance_to_completed,
-    instances=chart(policy=simplex(4), other=simplex(4), valid=masks(4)),
+    instances=chart(policy=simplex(4, zeros=True), other=simplex(4), valid=masks(4)),
     expected=Verdict.PROVED,
     # The policy is fully valid and is not the filtered model: value 1, at distance zero from the face.
     examples=(example(policy=".7 .3 0", other=".2 .3 .5", valid=[True, True, False]),),

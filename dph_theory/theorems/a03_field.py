@@ -50,7 +50,7 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=fisher_times_field,
     rhs=plain_gradient,
-    instances=chart(policy=simplex(4), valid=masks(4)),
+    instances=chart(policy=simplex(4, zeros=True), valid=masks(4)),
     expected=Verdict.PROVED,
     symbolic=derivation,
     false_neighbours=(neighbour("the plain gradient is its own natural gradient", lhs=fisher_times_plain),),

@@ -45,7 +45,10 @@ THEOREM = Theorem(
     lhs=reward_and_distance,
     rhs=value_and_cost,
     instances=chart(
-        policy=simplex(4, spread=8), base=simplex(4, spread=8), valid=masks(4), beta=log_uniform(2e-3, 1e3)
+        policy=simplex(4, spread=8, zeros=True),
+        base=simplex(4, spread=8),
+        valid=masks(4),
+        beta=log_uniform(2e-3, 1e3),
     ),
     expected=Verdict.PROVED,
     examples=(example(policy=".6 .4", base=".25 .75", valid=[True, False], beta=".5"),),

@@ -35,7 +35,10 @@ THEOREM = Theorem(
     lhs=margin,
     rhs=loss,
     instances=chart(
-        policy=simplex(4, spread=8), base=simplex(4, spread=8), valid=masks(4), beta=log_uniform(2e-3, 1e3)
+        policy=simplex(4, spread=8, zeros=True),
+        base=simplex(4, spread=8),
+        valid=masks(4),
+        beta=log_uniform(2e-3, 1e3),
     ),
     expected=Verdict.PROVED,
     # Near an even p_beta the margin is nearly the whole loss.

@@ -42,7 +42,7 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=total,
     rhs=sum_of_parts,
-    instances=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
+    instances=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     expected=Verdict.PROVED,
     examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
     symbolic=derivation,

@@ -52,7 +52,9 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=validity_lost,
     rhs=worth_of_saving,
-    instances=chart(family=simplex(3, 3), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
+    instances=chart(
+        family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)
+    ),
     expected=Verdict.PROVED,
     examples=(
         example(

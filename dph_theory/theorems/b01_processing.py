@@ -49,7 +49,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=coarse,
     rhs=fine,
-    instances=chart(pi=simplex(3), ref=simplex(3)),
+    instances=chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True)),
     expected=Verdict.PROVED,
     given=("B1.convex",),
     tight=True,

@@ -11,7 +11,7 @@ from ..numeric.balls import Values, lowest
 from ..references import Source
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import filtered_token_loss
-from ._tokens import SAMPLED, SAMPLED_PAIR
+from ._tokens import SAMPLED_PAIR, SAMPLED_POSITIVE
 
 
 def off_the_base_rate(pi: Values, base: Values, valid: Values) -> Values:
@@ -53,7 +53,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=off_the_base_rate,
     rhs=partial(filtered_token_loss, k2_of_ratio),
-    instances=SAMPLED,
+    instances=SAMPLED_POSITIVE,
     expected=Verdict.PROVED,
     examples=(SAMPLED_PAIR,),
     symbolic=derivation,

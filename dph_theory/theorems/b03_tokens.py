@@ -14,7 +14,7 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import RatioLoss, filtered_token_loss, sequences
-from ._tokens import SAMPLED, SAMPLED_PAIR
+from ._tokens import SAMPLED_PAIR, SAMPLED_POSITIVE
 
 HALF = alpha_divergence(0.5)
 LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generator, TOTAL_VARIATION.generator)
@@ -79,7 +79,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=partial(of_the_base, LOSSES),
     rhs=partial(of_the_policy, LOSSES),
-    instances=SAMPLED,
+    instances=SAMPLED_POSITIVE,
     expected=Verdict.PROVED,
     given=("L1.tangent",),
     examples=(SAMPLED_PAIR,),

@@ -7,7 +7,7 @@ from ..fdivergence import u
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
+from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 FAMILY = tuple(map(alpha_divergence, (-1, -0.5, 0.25, 0.5, 1.5, 2)))
 BEYOND = (alpha_divergence(2.5),)
@@ -37,7 +37,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=squared_variation,
     rhs=pinsker_bounds(FAMILY),
-    instances=PAIR,
+    instances=EDGED_PAIR,
     expected=Verdict.PROVED,
     given=(
         "L1.cauchy",

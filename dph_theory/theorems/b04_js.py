@@ -5,7 +5,7 @@ from functools import partial
 from ..divergences import JENSEN_SHANNON
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
+from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 THEOREM = Theorem(
     name="B4.js",
@@ -15,7 +15,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=squared_variation,
     rhs=pinsker_bounds((JENSEN_SHANNON,)),
-    instances=PAIR,
+    instances=EDGED_PAIR,
     expected=Verdict.PROVED,
     given=(
         "L1.cauchy",

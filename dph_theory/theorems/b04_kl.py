@@ -3,7 +3,7 @@
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..references import Source
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
+from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 
 def derivation() -> Claims:
@@ -20,7 +20,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=squared_variation,
     rhs=pinsker_bounds((FORWARD_KL, REVERSE_KL)),
-    instances=PAIR,
+    instances=EDGED_PAIR,
     expected=Verdict.PROVED,
     given=(
         "L1.cauchy",
