@@ -10,16 +10,17 @@ import numpy as np
 from ..numeric.balls import trailing
 from .theorem import FalseNeighbour, Side, Theorem, evaluate, parameters
 
-Spot = Mapping[str, tuple[float, float]]
-"""Where the first numbers of some parts are near given ones: part -> (centre, width)."""
+Centre = float | tuple[float, ...]
+Spot = Mapping[str, tuple[Centre, float]]
+"""Where the first numbers of some parts are near given ones: part -> (one or several numbers, width)."""
 
 
-def near(by: float, changes: Mapping[str, Any] | None = None, **spot: tuple[float, float]) -> FalseNeighbour:
+def near(by: float, changes: Mapping[str, Any] | None = None, **spot: tuple[Centre, float]) -> FalseNeighbour:
     """The neighbour whose right side is larger by `by`, but only where parts are near a point.
 
     The point is given as part=(centre, width); `changes` are made to the theorem before.
     """
-    centres = ", ".join(f"{part} = {centre:g}" for part, (centre, _) in spot.items())
+    centres = ", ".join(f"{part} = {_written(centre)}" for part, (centre, _) in spot.items())
 
     def alter(theorem: Theorem) -> Theorem:
         return replace(theorem, rhs=_raised(theorem.rhs, by, spot))
@@ -35,9 +36,18 @@ def nearness(spot: Spot, values: Mapping[str, Any]) -> Any:
     """
     product: Any = 1.0
     for part, (centre, width) in spot.items():
-        first = values[part].reshape(len(values[part]), -1)[:, 0]
-        product = product / (1 + ((first - centre) / width) ** 8)
+        numbers = values[part].reshape(len(values[part]), -1)
+        for index, number in enumerate(_several(centre)):
+            product = product / (1 + ((numbers[:, index] - number) / width) ** 8)
     return product
+
+
+def _several(centre: Centre) -> tuple[float, ...]:
+    return centre if isinstance(centre, tuple) else (centre,)
+
+
+def _written(centre: Centre) -> str:
+    return " ".join(f"{number:g}" for number in _several(centre))
 
 
 def _raised(side: Side, by: float, spot: Spot) -> Side:

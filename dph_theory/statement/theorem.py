@@ -175,10 +175,10 @@ class Theorem:
         return np.where(np.isnan(relative), np.inf, relative)
 
     def tightness(self, instance: Instance) -> np.ndarray:
-        """The ratio lhs/rhs of a bound where rhs is above the floor (else -inf), shape (batch,)."""
+        """The ratio lhs/rhs of a bound where rhs is finite and above the floor, else -inf: (batch,)."""
         lhs, rhs = self.sides(instance)
-        ratio = np.where(rhs > self.floor, lhs, -np.inf) / np.where(rhs > self.floor, rhs, 1.0)
-        return _worst(ratio)
+        above = (rhs > self.floor) & np.isfinite(rhs)
+        return _worst(np.where(above, lhs, -np.inf) / np.where(above, rhs, 1.0))
 
 
 def _worst(values: np.ndarray) -> np.ndarray:

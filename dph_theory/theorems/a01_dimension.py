@@ -6,6 +6,7 @@ from ..binary_reward import filtered
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 RANK_TOLERANCE = 1e-9
@@ -47,5 +48,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a distinguished maximiser: dimension 0", rhs=scaled(size_less_one, 0)),
         neighbour("normalisation forgotten: dimension |Y1|", rhs=lambda valid: size_less_one(valid) + 1),
+        near(0.01, base=(0.25, 5e-05)),
     ),
 )

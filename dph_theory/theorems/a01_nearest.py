@@ -8,6 +8,7 @@ from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import variation_by_excess
 
@@ -59,5 +60,6 @@ THEOREM = Theorem(
             "the L1 distance in place of half of it",
             rhs=scaled(distance_to_completed, 2),
         ),
+        near(0.01, policy=(0.23, 0.0002)),
     ),
 )

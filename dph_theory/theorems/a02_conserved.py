@@ -7,6 +7,7 @@ from ..flows import integrate, plain_gradient, softmax
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -94,5 +95,6 @@ THEOREM = Theorem(
             lhs=sum_of_log_policy_later,
             rhs=lambda base: np.log(base).sum(axis=-1),
         ),
+        near(0.01, time=(0.61, 0.004)),
     ),
 )

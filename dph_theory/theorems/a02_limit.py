@@ -8,6 +8,7 @@ from ..flows import orbit, uniform_on_likeliest
 from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -77,5 +78,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the limit is the filtered model p_*", rhs=filtered_model),
         neighbour("ties are broken: one outcome gets all", rhs=first_of_the_richest),
+        near(0.1, weights=((7, 3, 5), 0.2)),
     ),
 )

@@ -7,6 +7,7 @@ from ..flows import orbit
 from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -70,5 +71,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("every ratio diverges", rhs=scaled(limit_of_ratio, 0)),
         neighbour("the ratios stay", rhs=ratio_of_base),
+        near(0.1, weights=((7, 3, 5), 0.2)),
     ),
 )

@@ -8,6 +8,7 @@ from ..estimators import reward_gradient
 from ..numeric.balls import Values, is_ball, trailing
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -53,5 +54,8 @@ THEOREM = Theorem(
     instances=chart(policy=simplex(4, zeros=True), valid=masks(4)),
     expected=Verdict.PROVED,
     symbolic=derivation,
-    false_neighbours=(neighbour("the plain gradient is its own natural gradient", lhs=fisher_times_plain),),
+    false_neighbours=(
+        neighbour("the plain gradient is its own natural gradient", lhs=fisher_times_plain),
+        near(0.01, policy=(0.25, 5e-05)),
+    ),
 )

@@ -7,6 +7,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -59,5 +60,6 @@ THEOREM = Theorem(
             lhs=lambda base, valid, beta: FORWARD_KL(tilted(base, valid, beta), base),
         ),
         neighbour("any policy of that validity", lhs=even_inside),
+        near(0.01, beta=(4.3, 0.02)),
     ),
 )

@@ -7,6 +7,7 @@ from ..binary_reward import beta_from_mu, tilted, valid_mass
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -61,5 +62,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("to first order, 1/beta = (mu - A1)/(A1 A0)", lhs=reached_to_first_order),
         neighbour("1/beta = log(mu/A1)", lhs=reached_from_ratio),
+        near(0.01, share=(0.53, 0.0003)),
     ),
 )

@@ -6,6 +6,7 @@ from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -40,5 +41,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".5"),),
     symbolic=derivation,
-    false_neighbours=(neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),),
+    false_neighbours=(
+        neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),
+        near(0.01, beta=(4.3, 0.02)),
+    ),
 )

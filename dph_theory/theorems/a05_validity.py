@@ -6,6 +6,7 @@ from ..binary_reward import mu_from_beta, tilted, valid_mass
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -44,5 +45,6 @@ THEOREM = Theorem(
             rhs=lambda base, valid, beta: valid_mass(base, valid) * (1 + 1 / beta),
         ),
         neighbour("half the gain", rhs=lambda base, valid, beta: validity_from_logit(base, valid, 2 * beta)),
+        near(0.01, beta=(4.3, 0.02)),
     ),
 )

@@ -8,6 +8,7 @@ from ..divergences import FORWARD_KL
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -57,5 +58,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("to first order, 1 - mu", rhs=invalid_left),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
+        near(0.01, beta=(4.3, 0.02)),
     ),
 )

@@ -7,6 +7,7 @@ from ..binary_reward import filtered, tilted, valid_mass
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -48,5 +49,6 @@ THEOREM = Theorem(
         neighbour(
             "a rate of e^(-1.02/beta)", rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02)
         ),
+        near(-0.01, base=(0.23, 0.0004)),
     ),
 )

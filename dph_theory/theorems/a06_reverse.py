@@ -22,8 +22,8 @@ def infinity(beta: Values) -> Values:
     return np.full((len(beta), 1), arb.pos_inf() if is_ball(beta) else np.inf)
 
 
-def finite_when_cold(beta: Values) -> Values:
-    return np.where(beta[:, None] > 0.01, infinity(beta), 0 * beta[:, None])
+def finite_near_one(beta: Values) -> Values:
+    return np.where(abs(beta[:, None] - 1) > 0.01, infinity(beta), 0 * beta[:, None])
 
 
 def from_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -66,7 +66,7 @@ THEOREM = Theorem(
     examples=(example(policy=".98 .02", base=".25 .75", valid=[True, False], beta=".01"),),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("finite once beta is below 1/100", rhs=finite_when_cold),
+        neighbour("finite within 1/100 of beta = 1", rhs=finite_near_one),
         neighbour("the directions exchanged", lhs=from_filtered),
         neighbour("for policies without invalid mass", lhs=from_conditional),
     ),

@@ -7,6 +7,7 @@ from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -53,5 +54,6 @@ THEOREM = Theorem(
             "the gain in validity, mu - A1",
             rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),
         ),
+        near(0.01, beta=(4.3, 0.02)),
     ),
 )

@@ -6,6 +6,7 @@ from ..binary_reward import excess_kl
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -46,5 +47,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
     symbolic=derivation,
-    false_neighbours=(neighbour("the invalid part dropped", rhs=without_invalid),),
+    false_neighbours=(
+        neighbour("the invalid part dropped", rhs=without_invalid),
+        near(0.01, policy=(0.14, 0.0003)),
+    ),
 )

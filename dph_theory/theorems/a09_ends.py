@@ -7,6 +7,7 @@ from ..binary_reward import mean_validity, solvable_share
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import rates_of_base
 
@@ -64,5 +65,6 @@ THEOREM = Theorem(
             rhs=scaled(vanishing, 0.98),
         ),
         neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),
+        near(-1, beta=(6, 0.01)),
     ),
 )

@@ -6,6 +6,7 @@ from ..binary_reward import mu_from_beta
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -56,5 +57,6 @@ THEOREM = Theorem(
             lhs=mean_of_ends,
             rhs=lambda base_rates, beta, rise: mean_validity(base_rates, beta / (1 + rise / 2)),
         ),
+        near(-0.01, rise=(1.1, 0.007)),
     ),
 )

@@ -20,9 +20,9 @@ THEOREM = Theorem(
     examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
     false_neighbours=(
         neighbour(
-            "alpha = 9/10 instead",
-            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9)),
-            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9)),
+            "alpha = 0.9998 instead",
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9998)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
         ),
         neighbour(
             "for laws with at least a third of their mass valid",

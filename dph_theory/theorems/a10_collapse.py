@@ -5,6 +5,7 @@ from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..restricted import chosen_law, critical_beta, dirac_on_mode, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -49,5 +50,6 @@ THEOREM = Theorem(
             "already at 1% above the critical beta",
             lhs=lambda laws, base, valid: projected_law(laws, base, valid, 1.01),
         ),
+        near(0.01, base=(0.066, 0.0001)),
     ),
 )

@@ -6,6 +6,7 @@ from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..restricted import chosen_law, dirac_on_mode, jump, jump_prices, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 STEP = 1e-6
@@ -57,5 +58,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a jump 2% later", lhs=lambda q, base, valid: around(q, base, valid, 1.02)),
         neighbour("no jump: the two laws mix continuously", rhs=half_way),
+        near(0.01, base=(0.075, 0.0001)),
     ),
 )

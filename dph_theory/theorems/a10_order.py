@@ -6,6 +6,7 @@ from ..numeric.balls import Values, minimisers, normalised
 from ..references import Source
 from ..restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ..statement.charts import chart, example, log_uniform, masks, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -69,5 +70,6 @@ THEOREM = Theorem(
             ),
         ),
         neighbour("least cost first, then validity", rhs=cost_first),
+        near(0.01, fraction=(0.6, 0.0003)),
     ),
 )

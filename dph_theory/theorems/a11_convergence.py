@@ -59,8 +59,8 @@ THEOREM = Theorem(
     floor=0.05,
     false_neighbours=(
         neighbour(
-            "for base rates of at least .08, where the runaway happens",
-            instances=chart(base_rate=uniform(0.08, 0.15), beta=log_uniform(0.3, 30)),
+            "for base rates of at least .1, where the runaway happens",
+            instances=chart(base_rate=uniform(0.1, 0.25), beta=log_uniform(0.3, 30)),
             examples=(),
         ),
         neighbour(

@@ -6,6 +6,7 @@ from ..grpo import deviation, grpo_round
 from ..numeric.balls import Values, expit, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 VALID = np.array([True, False])
@@ -48,5 +49,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),
         neighbour("at a rise 2% larger", rhs=lambda base_rate, rise: fixed_policy(base_rate, 1.02 * rise)),
+        near(0.01, rise=(0.49, 0.001)),
     ),
 )

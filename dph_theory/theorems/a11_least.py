@@ -7,6 +7,7 @@ from ..grpo import least_rise
 from ..numeric.balls import Values, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -66,5 +67,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a rise larger by .02", lhs=lambda base_rate, beta: least_rise(base_rate, beta) + 0.02),
         neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),
+        near(-0.01, base_rate=(0.54, 0.0006)),
     ),
 )

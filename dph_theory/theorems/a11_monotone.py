@@ -7,6 +7,7 @@ from ..grpo import next_log_odds
 from ..numeric.balls import Values, logit
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 ROUNDS = 2
@@ -74,5 +75,6 @@ THEOREM = Theorem(
             instances=chart(base_rate=uniform(0.01, 0.5), rise=log_uniform(1e-3, 20)),
         ),
         neighbour("stays 2% of the rise short of the fixed point", rhs=short_of_it),
+        near(-0.01, base_rate=(0.81, 0.0004)),
     ),
 )

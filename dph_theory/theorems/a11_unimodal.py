@@ -74,5 +74,7 @@ THEOREM = Theorem(
             "2% above the lower of the two",
             lhs=scaled(lower_of_outer, 1.02),
         ),
+        neighbour("a right side 0.01% smaller", rhs=scaled(between, 0.9999)),
+        neighbour("a right side 0.01% smaller", rhs=scaled(between, 0.9999)),
     ),
 )

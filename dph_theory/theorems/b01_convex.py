@@ -11,6 +11,7 @@ from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import convexity
 
@@ -58,5 +59,6 @@ THEOREM = Theorem(
             lhs=lambda v, w, t: first_term_halved(mixture(v, w, t)),
             rhs=lambda v, w, t: mixture(first_term_halved(v), first_term_halved(w), t),
         ),
+        near(-0.01, t=(0.6, 0.0003)),
     ),
 )

@@ -8,6 +8,7 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 STATED = {
@@ -65,5 +66,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     given=("L1.curvature",),
     symbolic=derivation,
-    false_neighbours=(neighbour("f''(1) = 1 for the Jensen-Shannon generator too", rhs=as_if_all_one),),
+    false_neighbours=(
+        neighbour("f''(1) = 1 for the Jensen-Shannon generator too", rhs=as_if_all_one),
+        near(0.01, h=(0.59, 0.0002)),
+    ),
 )

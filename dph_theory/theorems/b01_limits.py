@@ -88,5 +88,7 @@ THEOREM = Theorem(
         neighbour("the rates cut by 2%", rhs=scaled(rates, 0.98), floor=1e-9),
         neighbour("the ref mass in place of the larger mass", rhs=rates_without_policy),
         neighbour("the two limits exchanged", lhs=exchanged),
+        neighbour("a right side 0.05% smaller", rhs=scaled(rates, 0.9995)),
+        neighbour("a right side 0.05% smaller", rhs=scaled(rates, 0.9995)),
     ),
 )

@@ -1,16 +1,26 @@
-"""B1: an f-divergence is non-negative, and zero only where the policy is the reference."""
+"""B1: an f-divergence is at least each outcome's own term: non-negative, zero only for equal laws."""
 
 from ..divergences import TOTAL_VARIATION, each
-from ..numeric.balls import Values
+from ..fdivergence import FDivergence
+from ..numeric.balls import Values, highest
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import EVERY, convexity
 
 
-def at_the_reference(ref: Values) -> Values:
-    one = 0 * ref + 1
-    return each(lambda divergence: (ref * divergence.generator(one)).sum(axis=-1), EVERY)
+def largest_term(pi: Values, ref: Values) -> Values:
+    """The largest of the terms ref g(u) by size, g = f - f'(1)(u-1): zero only where all ratios are one."""
+    return each(lambda divergence: highest(abs(ref * normalised_generator(divergence, pi / ref))), EVERY)
+
+
+def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
+    return divergence.generator(ratio) - divergence.gauge * (ratio - 1)
+
+
+def largest_plain_term(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: highest(abs(ref * divergence.generator(pi / ref))), EVERY)
 
 
 def mean_generator(pi: Values, ref: Values) -> Values:
@@ -31,17 +41,22 @@ def derivation() -> Claims:
 
 THEOREM = Theorem(
     name="B1.nonnegative",
-    title="Every f-divergence is at least its value at pi = ref, which is 0",
+    title="Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
     source=Source("li2025choice", "generators"),
-    statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge 0 = D_f(\pi_{ref}\|\pi_{ref}),"
-    r"\quad D_f = 0 \iff \pi = \pi_{ref}",
+    statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
+    r" g(u) = f(u) - f'(1)(u-1),\quad D_f = 0 \iff \pi = \pi_{ref}",
     relation=Relation.AT_MOST,
-    lhs=at_the_reference,
+    lhs=largest_term,
     rhs=mean_generator,
     instances=chart(pi=simplex(3), ref=simplex(3)),
     expected=Verdict.PROVED,
     given=("L1.tangent",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".21 .2 .59", ref=".2 .201 .599")),
     symbolic=derivation,
-    false_neighbours=(neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),),
+    tight=True,
+    false_neighbours=(
+        neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
+        neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),
+        near(-0.1, pi=(0.36, 0.001)),
+    ),
 )

@@ -8,7 +8,9 @@ from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import PAIR
 
 
 def merged(law: Values) -> Values:
@@ -61,6 +63,8 @@ THEOREM = Theorem(
             "k2 = (log u)^2/2, not convex, as a generator",
             lhs=lambda pi, ref: mean_half_squared_log(merged(pi), merged(ref)),
             rhs=mean_half_squared_log,
+            instances=PAIR,
         ),
+        near(-0.01, pi=(0.36, 0.0006)),
     ),
 )

@@ -19,6 +19,7 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 NAMED = (
@@ -112,5 +113,6 @@ THEOREM = Theorem(
             lhs=JENSEN_SHANNON,
             rhs=jensen_shannon_itself,
         ),
+        near(0.01, pi=(0.36, 0.0003)),
     ),
 )

@@ -8,7 +8,8 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..statement.neighbours import near
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import MISPRINT, misprinted
 
 
@@ -21,10 +22,9 @@ def only_first_term_misprinted(pi: Values, ref: Values) -> Values:
     return JENSEN_SHANNON(pi, ref) + (pi * (np.log(pi / ref / 2) - np.log(pi / ref))).sum(axis=-1)
 
 
-def above_the_minimum(pi: Values, ref: Values) -> Values:
-    """98% of -log 2, the value at pi = ref."""
-    one = zero(pi) + 1
-    return 98 * np.log(one / 2) / 100
+def minimum(pi: Values) -> Values:
+    """-log 2, the value at pi = ref."""
+    return np.log((zero(pi) + 1) / 2)
 
 
 def derivation() -> Claims:
@@ -47,7 +47,8 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("only the first term misprinted", rhs=only_first_term_misprinted),
-        neighbour("bounded below by 98% of -log 2", lhs=above_the_minimum),
+        neighbour("bounded below by 98% of -log 2", lhs=scaled(minimum, 0.98)),
+        near(-0.01, {"lhs": minimum}, pi=(0.36, 0.0006)),
     ),
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"

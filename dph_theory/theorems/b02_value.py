@@ -8,6 +8,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import MISPRINT, misprinted
 
@@ -49,5 +50,8 @@ THEOREM = Theorem(
     given=("L1.jensen",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
-    false_neighbours=(neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),),
+    false_neighbours=(
+        neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),
+        near(0.01, pi=(0.36, 0.0003)),
+    ),
 )

@@ -7,6 +7,7 @@ from ..divergences import SMOOTH, each
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -55,5 +56,6 @@ THEOREM = Theorem(
             lhs=lambda pi, ref, c: mean_loss(pi, pi, ref, c),
             rhs=lambda pi, ref, c: mean_loss(pi, pi, ref, 0 * c),
         ),
+        near(0.01, c=(2.2, 0.004)),
     ),
 )

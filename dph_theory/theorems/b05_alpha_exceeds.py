@@ -24,7 +24,7 @@ THEOREM = Theorem(
     examples=(BRANCH_AT_FIRST,),
     false_neighbours=(
         neighbour("prefixes sampled from the policy", rhs=partial(on_policy_token_divergence, HALF)),
-        neighbour("the token sum 5% larger", rhs=scaled(partial(token_divergence, HALF), 1.05)),
+        neighbour("the token sum 40% larger", rhs=scaled(partial(token_divergence, HALF), 1.4)),
     ),
     note="Prefixes that the policy visits and the reference does not are missing from the token sum, so the"
     " sequence divergence can exceed it. For forward KL the two are equal (B5.chain), for product measures"

@@ -7,6 +7,7 @@ import sympy
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..references import Source
 from ..statement.charts import example
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
 from ._tokens import TWO_TOKENS
@@ -48,5 +49,6 @@ THEOREM = Theorem(
             lhs=partial(token_divergence, REVERSE_KL),
             rhs=partial(sequence_divergence, REVERSE_KL),
         ),
+        near(0.01, pi_first=(0.35, 0.0001)),
     ),
 )

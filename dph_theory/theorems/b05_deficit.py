@@ -7,6 +7,7 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..tokens import independent, independent_divergences, summed_divergences
 from ._tokens import INDEPENDENT, INDEPENDENT_PAIR, JS_AND_ALPHAS, TWO_ALPHAS, token_deficits
@@ -52,5 +53,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the token sum itself", rhs=partial(summed_divergences, JS_AND_ALPHAS)),
         neighbour("half the deficit", rhs=tokens_less_half),
+        near(0.01, pi_first=(0.35, 0.0002)),
     ),
 )

@@ -6,6 +6,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K3, x
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import Derivative, same_gradient
 
@@ -36,5 +37,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
         neighbour("the corrected form gives the forward-KL gradient", rhs=FORWARD_KL.gradient),
+        near(0.01, pi=(0.24, 0.0002)),
     ),
 )

@@ -7,6 +7,7 @@ from ..estimators import K1, x
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import at_fixed_samples, symbolic_softmax
 
@@ -35,5 +36,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
-    false_neighbours=(neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),),
+    false_neighbours=(
+        neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),
+        near(0.01, pi=(0.24, 0.0002)),
+    ),
 )

@@ -8,6 +8,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..estimators import K1, K2, K3, x
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import Derivative, same_gradient
 
@@ -34,5 +35,6 @@ THEOREM = Theorem(
         neighbour("k1 in the reward gives the forward-KL gradient", rhs=FORWARD_KL.gradient),
         neighbour("k2 in the reward does as well", lhs=K2.reward_gradient),
         neighbour("k3 in the reward does as well", lhs=K3.reward_gradient),
+        near(0.01, pi=(0.24, 0.0002)),
     ),
 )

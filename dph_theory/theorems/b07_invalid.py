@@ -6,6 +6,7 @@ from ..estimators import alpha_dpg_reward
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -32,5 +33,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
+        near(0.01, pi=(0.24, 0.0002)),
     ),
 )

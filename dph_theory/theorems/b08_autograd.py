@@ -10,6 +10,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -48,5 +49,8 @@ THEOREM = Theorem(
     certified=False,
     needs="torch",
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    false_neighbours=(neighbour("on policy samples too", lhs=on_policy_samples),),
+    false_neighbours=(
+        neighbour("on policy samples too", lhs=on_policy_samples),
+        near(0.01, pi=(0.35, 0.0001)),
+    ),
 )

@@ -5,7 +5,7 @@ from ..estimators import definition_form, generator_form
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 COMPARED = (FORWARD_KL, JENSEN_SHANNON)
 
@@ -36,6 +36,7 @@ THEOREM = Theorem(
             rhs=generator_variance,
             examples=(example(pi=".1 .9", ref=".5 .5"),),
         ),
+        neighbour("at most 1e11 times as large", rhs=scaled(definition_variance, 1e11)),
     ),
     note="Neither form dominates: outcomes that gained mass (u > 1) favour the definition form, outcomes that"
     " lost mass (u < 1) the generator form (B8.gap). Under collapse, where modes are lost, it is the latter.",

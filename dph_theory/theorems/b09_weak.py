@@ -7,6 +7,7 @@ from ..binary_reward import mu_by_forward_kl, mu_from_beta
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -49,5 +50,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the reverse KL lifts it as far", rhs=lambda base_rate, eta: mu_from_beta(base_rate, eta)),
         neighbour("2% more than 1 - eta", lhs=scaled(lifted_by_forward, 1.02)),
+        near(-0.01, base_rate=(1e-06, 2e-08)),
     ),
 )

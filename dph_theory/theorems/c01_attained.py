@@ -5,6 +5,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import example
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import WORST_CHAINS, scaled_loss
 
@@ -43,5 +44,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),
         neighbour("2% less is lost", rhs=scaled(sharp_penalty, 0.98)),
+        near(0.01, gamma=(0.52, 0.0001)),
     ),
 )

@@ -8,6 +8,7 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import STATED
 
@@ -86,6 +87,7 @@ THEOREM = Theorem(
             "the whole first-order gain is left",
             lhs=scaled(half_first_order, 2),
         ),
+        near(-0.01, gamma=(0.52, 0.0003)),
     ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
 )

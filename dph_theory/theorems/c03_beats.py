@@ -4,6 +4,7 @@ from ..improvement import anchor_bound
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import TRIPLE, TRIPLES
 
@@ -47,5 +48,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("iff the penalty is below delta/(1-gamma)", rhs=gain_over_horizon),
         neighbour("iff delta > 0", rhs=gain),
+        near(0.01, gamma=(0.52, 0.0002)),
     ),
 )

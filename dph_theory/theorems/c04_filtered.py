@@ -9,6 +9,7 @@ from ..improvement import rehearsal_guarantee
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -56,6 +57,7 @@ THEOREM = Theorem(
         neighbour("a guarantee 2% higher", lhs=scaled(guarantee, 1.02)),
         neighbour("the reverse KL to the base", lhs=from_reverse),
         neighbour("rehearsing all samples of the base", lhs=from_base),
+        near(-0.01, pi=(0.14, 0.0006)),
     ),
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",

@@ -4,7 +4,7 @@ from ..divergences import FORWARD_KL
 from ..improvement import rehearsal_guarantee
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import success_and_failure, token_divergence
 from ._tokens import REWARDED, REWARDED_PAIR
 
@@ -54,5 +54,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),
         neighbour("half the divergence", lhs=half_the_divergence),
+        neighbour("a right side 2% smaller", rhs=scaled(policy_return, 0.98)),
+        neighbour("a right side 2% smaller", rhs=scaled(policy_return, 0.98)),
     ),
 )

@@ -52,7 +52,7 @@ THEOREM = Theorem(
     tight=True,
     examples=(REWARDED_PAIR,),
     false_neighbours=(
-        neighbour("a bound one third smaller", rhs=scaled(both_kls, 2 / 3)),
+        neighbour("a bound one fifth smaller", rhs=scaled(both_kls, 0.8)),
         neighbour("the first token alone", rhs=first_token),
         neighbour(
             "tokens on the policy's own prefixes add up to the sequence KL",

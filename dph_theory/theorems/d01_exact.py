@@ -9,6 +9,7 @@ from ..numeric.arrays import whole
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K = 6
@@ -45,5 +46,8 @@ THEOREM = Theorem(
     expected=Verdict.CERTIFIED,
     examples=(example(p=".1 .3 .6", k=4),),
     digits=8,  # fewer would round rates near 1 to 1
-    false_neighbours=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
+    false_neighbours=(
+        neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),
+        near(0.01, p=(0.54, 0.0003)),
+    ),
 )

@@ -10,6 +10,7 @@ from ..numeric.arrays import whole
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 MOST_K, MOST_SPARE = 10, 20
@@ -72,5 +73,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the product over i = n-c+2..n+1", lhs=one_factor_later),
         neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=powers),
+        near(0.1, k=(3, 0.1), spare=(5, 0.1), correct=(3, 0.1)),
     ),
 )

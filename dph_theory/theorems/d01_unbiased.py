@@ -10,6 +10,7 @@ from ..numeric.arrays import whole
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K, MOST_SPARE = 5, 4
@@ -49,5 +50,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
         neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),
+        near(0.01, p=(0.54, 0.0003)),
     ),
 )

@@ -9,6 +9,7 @@ from ..numeric.arrays import whole
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 MOST_K = 4
@@ -47,5 +48,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("repeats counted, k q(Y1)", rhs=counting_repeats),
         neighbour("invalid outputs counted too", rhs=counting_invalid),
+        near(0.01, q=(0.35, 0.0002)),
     ),
 )

@@ -6,6 +6,7 @@ from ..coverage import averaged, expected_distinct_valid
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -39,5 +40,6 @@ THEOREM = Theorem(
             lhs=lambda q, valid: distinct(q, valid, 2),
             rhs=lambda q, valid, share: distinct(averaged(q, share, 0, 1), valid, 2),
         ),
+        near(0.01, share=(0.59, 0.0001)),
     ),
 )

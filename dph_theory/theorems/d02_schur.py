@@ -6,6 +6,7 @@ from ..coverage import averaged, expected_distinct_valid
 from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import concavity_of_hits
 
@@ -51,5 +52,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),
         neighbour("moving mass from the rarer to the likelier", rhs=averaged_apart),
+        near(-0.01, share=(0.61, 0.0006)),
     ),
 )

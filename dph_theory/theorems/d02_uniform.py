@@ -6,6 +6,7 @@ from ..coverage import exact_pass_at_k, expected_distinct_valid
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import concavity_of_hits
 
@@ -61,5 +62,6 @@ THEOREM = Theorem(
             lhs=distinct,
             rhs=lambda q, k: distinct(0 * q + 1 / q.shape[-1], k),
         ),
+        near(-0.01, q=(0.24, 0.0007)),
     ),
 )

@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values, highest, lowest, minimisers
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import strategy_rewards, trained_pass_at_k
 from ._lemmas import solving
@@ -63,5 +64,8 @@ THEOREM = Theorem(
     expected=Verdict.CERTIFIED,
     examples=(example(q=".5 .5", rho=".6 .4", also=["1 0", "0 1"], k=2, gain=10),),
     tight=True,
-    false_neighbours=(neighbour("the upper bound of a single draw for every k", rhs=without_draws),),
+    false_neighbours=(
+        neighbour("the upper bound of a single draw for every k", rhs=without_draws),
+        near(-0.01, q=(0.35, 0.0003)),
+    ),
 )

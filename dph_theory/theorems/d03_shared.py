@@ -41,6 +41,10 @@ THEOREM = Theorem(
             examples=(),
         ),
         neighbour(
+            "never by more than 0.2",
+            rhs=lambda q, rho, success, k, gain: 0.2 + trained_pass_at_k(q, rho, success, k, gain),
+        ),
+        neighbour(
             "for pass@2",
             lhs=lambda q, rho, success, k: shared_pass_at_k(q, rho, success, 2 + 0 * k),
             rhs=lambda q, rho, success, k, gain: trained_pass_at_k(q, rho, success, 2 + 0 * k, gain),

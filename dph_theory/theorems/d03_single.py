@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import Chart, chart, example, integers, simplex, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import shared_pass_at_k
 from ._lemmas import hits_rise
@@ -50,5 +51,8 @@ THEOREM = Theorem(
     examples=(example(q=".3 .3 .4", other=".8 .1 .1", rho="1 ", success=[".9 .2 .1"], k=4),),
     symbolic=hits_rise,
     tight=True,
-    false_neighbours=(neighbour("with two types of prompts", instances=instances(types=2), examples=()),),
+    false_neighbours=(
+        neighbour("with two types of prompts", instances=instances(types=2), examples=()),
+        near(-0.01, q=(0.35, 0.0003)),
+    ),
 )

@@ -9,6 +9,7 @@ from ..laws import best_response
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 ALPHAS = {0.5: alpha_divergence(0.5), 1.0: FORWARD_KL, 2.0: alpha_divergence(2.0)}
@@ -52,5 +53,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("linear for every alpha", lhs=over_linear),
         neighbour("(alpha beta)^(1/alpha)", lhs=over_product),
+        near(1, base_rate=(0.51, 0.0001)),
     ),
 )

@@ -6,6 +6,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -55,5 +56,6 @@ THEOREM = Theorem(
     digits=6,
     false_neighbours=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
+        near(0.01, beta=(2.5, 0.007)),
     ),
 )

@@ -8,6 +8,7 @@ from ..divergences import SMOOTH, each
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -52,5 +53,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
     symbolic=derivation,
-    false_neighbours=(neighbour("uniform on the valid answers", lhs=uniform_inside),),
+    false_neighbours=(
+        neighbour("uniform on the valid answers", lhs=uniform_inside),
+        near(0.01, mu=(0.53, 0.0003)),
+    ),
 )

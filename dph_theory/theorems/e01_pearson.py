@@ -6,6 +6,7 @@ from ..divergences import CHI_SQUARED
 from ..numeric.balls import Values, lowest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -42,5 +43,8 @@ THEOREM = Theorem(
     examples=(example(base_rate=".25", beta=".5", mu=".3"), example(base_rate=".25", beta=".1", mu=".9")),
     digits=9,
     floor=1.0,
-    false_neighbours=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=half_as_strong),),
+    false_neighbours=(
+        neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=half_as_strong),
+        near(-0.01, base_rate=(0.52, 0.0003)),
+    ),
 )

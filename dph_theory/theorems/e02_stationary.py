@@ -8,6 +8,7 @@ from ..fdivergence import FDivergence, u
 from ..laws import best_response, sequence_law, token_law
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, flat, tables, verifier
 
@@ -75,5 +76,6 @@ THEOREM = Theorem(
             "Q is the base's validity after the token, not the policy's",
             lhs=with_the_bases_values,
         ),
+        near(0.01, beta=(1.7, 0.003)),
     ),
 )

@@ -7,6 +7,7 @@ from ..laws import best_response
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -50,5 +51,8 @@ THEOREM = Theorem(
     symbolic=derivation,
     certified=False,
     floor=1.0,
-    false_neighbours=(neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),),
+    false_neighbours=(
+        neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),
+        near(0.01, beta=(2, 0.004)),
+    ),
 )

@@ -6,6 +6,7 @@ import sympy
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, local_filter
 
@@ -49,5 +50,8 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(TWO_TOKENS,),
     symbolic=derivation,
-    false_neighbours=(neighbour("averaged over the base's prefixes", rhs=under_the_base),),
+    false_neighbours=(
+        neighbour("averaged over the base's prefixes", rhs=under_the_base),
+        near(0.01, beta=(1.7, 0.003)),
+    ),
 )

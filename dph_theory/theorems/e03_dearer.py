@@ -6,6 +6,7 @@ import sympy
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, flat, local_filter, verifier
 
@@ -46,5 +47,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("2% more", lhs=lambda first, second, valid: 1.02 * filtering_cost(first, second, valid)),
         neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),
+        near(-0.01, beta=(1.7, 0.006)),
     ),
 )

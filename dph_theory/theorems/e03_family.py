@@ -4,6 +4,7 @@ from ..divergences import FORWARD_KL, alpha_divergence
 from ..laws import locally_filtered, token_law
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
@@ -42,5 +43,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("alpha = 1, forward KL", lhs=at_one),
         neighbour("alpha = 1.5", lhs=beyond_one),
+        near(1, beta=(1.7, 0.004)),
     ),
 )

@@ -6,6 +6,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -47,5 +48,6 @@ THEOREM = Theorem(
             lhs=lambda validity: expected_weight(4, validity)[..., None],
             rhs=lambda validity: 1.5 + 0 * validity[..., None],
         ),
+        near(0.01, validity=(0.52, 9e-05)),
     ),
 )

@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -41,5 +42,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("1/sqrt(V(1-V))", rhs=population),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in SIZES])[None]),
+        near(1, pace=(1.4, 0.0007)),
     ),
 )

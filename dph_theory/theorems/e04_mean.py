@@ -6,6 +6,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -59,5 +60,8 @@ THEOREM = Theorem(
     examples=(example(validity=".25"),),
     symbolic=derivation,
     digits=6,
-    false_neighbours=(neighbour("G in the exponent", rhs=geometric_of_the_group),),
+    false_neighbours=(
+        neighbour("G in the exponent", rhs=geometric_of_the_group),
+        near(0.01, validity=(0.52, 9e-05)),
+    ),
 )

@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -39,7 +40,10 @@ THEOREM = Theorem(
     expected=Verdict.CERTIFIED,
     examples=(example(away=".8", share=".5"),),
     digits=6,
-    false_neighbours=(neighbour("1% more below one half than above", lhs=mirrored),),
+    false_neighbours=(
+        neighbour("1% more below one half than above", lhs=mirrored),
+        near(-0.01, share=(0.51, 0.0002)),
+    ),
     note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit mu)/"
     "(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of laws of some beta and base rate, if a"
     " small one (`dph_theory.laws.several_laws_below`).",

@@ -21,7 +21,7 @@ def lower(low: Values, beta: Values) -> Values:
 
 
 def small_group(validity: Values, beta: Values) -> Values:
-    return 10 * expected_weight(4, validity) / beta - logit(validity)
+    return 3 * expected_weight(4, validity) / beta - logit(validity)
 
 
 THEOREM = Theorem(
@@ -41,7 +41,7 @@ THEOREM = Theorem(
     digits=6,
     false_neighbours=(
         neighbour(
-            "groups of four at a tenth of the beta",
+            "groups of four at a third of the beta",
             lhs=lambda low, share, beta: small_group(low + (1 - low) * share, beta),
             rhs=lambda low, beta: small_group(low, beta),
         ),

@@ -8,6 +8,7 @@ from ..divergences import each
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -66,5 +67,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the population form 1/sqrt(V(1-V))", rhs=of_the_population),
         neighbour("G others in the place of G - 1", rhs=from_the_whole_group),
+        near(0.01, validity=(0.52, 9e-05)),
     ),
 )

@@ -7,6 +7,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import softmax_slopes
 
@@ -56,5 +57,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("ref - pi, the pull of rehearsal", rhs=reference_less_policy),
         neighbour("without the mean log ratio", rhs=without_the_mean),
+        near(0.01, pi=(0.24, 0.0002)),
     ),
 )

@@ -4,6 +4,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 PAIRS = chart(first=simplex(3), second=simplex(3, 3), ref_first=simplex(3), ref_second=simplex(3, 3))
@@ -44,6 +45,7 @@ THEOREM = Theorem(
                 in_the_loss(first, ref_first) + to_come(first, second, ref_second, 0.5)
             ),
         ),
+        near(0.01, {"lhs": in_the_reward}, first=(0.36, 0.0003)),
     ),
     note="True for answers of one token (B6.squared). For sequences the loss leaves out the KL of the tokens"
     " to come (F1.future), and its law is another one (E2, E3).",

@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import expected_weight
 
@@ -26,6 +27,10 @@ def of_order_size(validity: Values) -> Values:
     return _slopes(validity, 0)
 
 
+def of_order_below(validity: Values) -> Values:
+    return _slopes(validity, -1)
+
+
 def of_order_beyond(validity: Values) -> Values:
     return _slopes(validity, 1)
 
@@ -42,7 +47,10 @@ THEOREM = Theorem(
     expected=Verdict.REFUTED,
     examples=(example(validity=".25"),),
     digits=6,
-    false_neighbours=(neighbour("order G + 1", rhs=of_order_beyond),),
+    false_neighbours=(
+        neighbour("order G + 1", rhs=of_order_beyond),
+        near(0.01, {"rhs": of_order_below}, validity=(0.3, 0.0003)),
+    ),
     note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
     " it ends at G: where groups are dropped, subtracting the mean is not free.",
 )

@@ -32,7 +32,10 @@ THEOREM = Theorem(
     ),
     expected=Verdict.REFUTED,
     examples=(example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta="1", less=".5"),),
-    false_neighbours=(neighbour("from the base on", lhs=from_the_base),),
+    false_neighbours=(
+        neighbour("from the base on", lhs=from_the_base),
+        neighbour("at most 0.1", rhs=lambda beta: 0.1 + 0 * beta),
+    ),
     note="Along the tilted path entropy can rise with validity (F4). A fit to runs whose entropy falls may"
     " hold there; it is no law of the objective.",
 )

@@ -9,6 +9,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 CASES = ((4, 2), (6, 3), (8, 8))
@@ -85,5 +86,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("rho(n,c,k)", lhs=with_rho_of_all),
         neighbour("rho(n-1,c,k)", lhs=with_one_sample_left_out_only),
+        near(0.01, validity=(0.3, 0.0002)),
     ),
 )

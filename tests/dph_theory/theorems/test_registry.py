@@ -69,3 +69,15 @@ def test_the_short_form_finds_what_is_expected(theorem):
     assert report.as_expected, report.as_json()
     for timed in report.checks:
         assert timed.result.verdict is not Verdict.UNDECIDED
+
+
+@pytest.mark.slow
+@every
+def test_one_false_neighbour_is_near(theorem):
+    # Fewer than 1% of random instances refute it: that it falls above is the search's doing.
+    shares = []
+    for false in theorem.false_neighbours:
+        statement = theorem.changed(false)
+        cube = sample(statement.instances, 2_000, np.random.default_rng(5))
+        shares.append((statement.violation(statement.instances(cube)) > statement.tolerance).mean())
+    assert min(shares) < 0.01

@@ -1,0 +1,44 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.small_theorems import BINOMIAL
+
+from dph_theory.statement.charts import as_balls, example
+from dph_theory.statement.neighbours import near, nearness
+from dph_theory.statement.theorem import Verdict
+from dph_theory.verification.checks.adversarial import adversarial
+from dph_theory.verification.checks.certified import certify
+from dph_theory.verification.checks.numeric import numeric
+
+FALSE = near(0.01, x=(0.3, 1e-3), y=(0.6, 1e-3))
+
+
+def test_a_neighbour_is_off_at_its_point_and_true_elsewhere():
+    statement = BINOMIAL.changed(FALSE)
+    assert FALSE.name == "off by 0.01 near x = 0.3, y = 0.6"
+    assert statement.expected is Verdict.REFUTED
+    at = {"x": np.array([0.3, 0.3, 0.9]), "y": np.array([0.6, 0.7, 0.6])}
+    assert statement.violation(at) == pytest.approx([0.01 / 0.82, 0, 0], abs=1e-15)
+    assert BINOMIAL.violation(at).max() < 1e-15
+
+
+def test_the_search_finds_what_random_points_miss():
+    statement = BINOMIAL.changed(FALSE)
+    assert numeric(replace(statement, examples=()), instances=1000, seed=1).verdict is Verdict.HOLDS
+    assert adversarial(statement, seed=1).verdict is Verdict.REFUTED
+
+
+def test_nearness_takes_several_numbers_of_a_part_and_balls():
+    values = {"law": np.array([[0.2, 0.3, 0.5], [0.2, 0.4, 0.4]])}
+    assert nearness({"law": ((0.2, 0.3), 0.1)}, values) == pytest.approx([1, 1 / 2])
+    assert certify(BINOMIAL.changed(FALSE), example(x=".3", y=".6")) is Verdict.REFUTED
+    exact = as_balls(example(law=".2 .3 .5"))
+    assert float(nearness({"law": ((0.2, 0.3), 0.1)}, exact)[0]) == pytest.approx(1)
+
+
+def test_other_changes_come_first():
+    changed = near(0.01, {"rhs": lambda x: x, "lhs": lambda x: x}, x=(0.5, 1e-3))
+    statement = BINOMIAL.changed(changed)
+    at = {"x": np.array([0.5, 0.9]), "y": np.array([0.1, 0.1])}
+    assert statement.violation(at) == pytest.approx([0.01 / 0.51, 0], abs=1e-15)
