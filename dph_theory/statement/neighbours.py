@@ -38,7 +38,9 @@ def nearness(spot: Spot, values: Mapping[str, Any]) -> Any:
     for part, (centre, width) in spot.items():
         numbers = values[part].reshape(len(values[part]), -1)
         for index, number in enumerate(_several(centre)):
-            product = product / (1 + ((numbers[:, index] - number) / width) ** 8)
+            # Three squares: powers of balls that hold zero are not defined.
+            eighth = np.square(np.square(np.square((numbers[:, index] - number) / width)))
+            product = product / (1 + eighth)
     return product
 
 

@@ -29,10 +29,13 @@ def dirac_distances(base: Values) -> Values:
 
 def costs_of_one_outcome(q: Values, base: Values, divergences: Sequence[FDivergence] = COVERING) -> Values:
     """Of each valid outcome: the distance of q to p_* after all other outcomes are merged."""
-    target = filtered(normalised(base), TWO_OF_FOUR)
-    law = normalised(q)
-    merged = [tuple(np.stack([p[..., y], 1 - p[..., y]], axis=-1) for p in (law, target)) for y in (0, 1)]
-    return np.concatenate([each(lambda d, pair=pair: d(*pair), divergences) for pair in merged], axis=-1)
+    target, law = filtered(normalised(base), TWO_OF_FOUR), normalised(q)
+
+    def cost(y: int) -> Values:
+        kept, asked = (np.stack([p[..., y], 1 - p[..., y]], axis=-1) for p in (law, target))
+        return each(lambda divergence: divergence(kept, asked), divergences)
+
+    return np.concatenate([cost(0), cost(1)], axis=-1)
 
 
 def costs_and_distances(q: Values, base: Values) -> Values:

@@ -4,16 +4,24 @@ from functools import partial
 
 import numpy as np
 import sympy
+from flint import arb
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL
 from ..estimators import k3_of_ratio, mean_on_filtered
-from ..numeric.balls import Values
+from ..numeric.balls import Values, is_ball
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import RatioLoss, filtered_token_loss
 from ._tokens import SAMPLED, SAMPLED_PAIR
+
+
+def minus_log(ratio: Values) -> Values:
+    """-log u, infinite at u = 0, in balls too."""
+    empty = np.asarray(ratio == 0).astype(bool)
+    infinite = arb.pos_inf() if is_ball(ratio) else np.inf
+    return np.where(empty, infinite, -np.log(np.where(empty, 1 + 0 * ratio, ratio)))
 
 
 def both(
@@ -59,7 +67,7 @@ THEOREM = Theorem(
     statement=r"E_{p_*}\Big[\sum_t -\log u_t\Big] = E_{p_*}[-\log u] = \mathrm{KL}(p_*\|\pi) + \log A_1,"
     r"\quad \text{so its minimiser is } p_*",
     relation=Relation.EQUAL,
-    lhs=partial(both, FORWARD_KL.generator),
+    lhs=partial(both, minus_log),
     rhs=to_the_filtered_model,
     instances=SAMPLED,
     expected=Verdict.PROVED,

@@ -55,10 +55,6 @@ def test_fewer_checks_expect_less():
     assert expected_verdict(LIMIT, everything) is Verdict.HOLDS
 
 
-def test_neighbours_need_a_check_that_searches():
-    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(checks=("symbolic",))) is None
-
-
 def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
     # The search must succeed too: here it is replaced by one that never finds anything.
     blind = {**CHECKS, "adversarial": lambda theorem, **_: CheckResult("adversarial", Verdict.HOLDS, 0)}
@@ -70,8 +66,10 @@ def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
 
 def test_the_short_form_attacks_neighbours_by_the_search_alone():
     assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], SMALL).found_by == ("adversarial",)
-    without = replace(SMALL, checks=("numeric",))
-    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], without).found_by == ("numeric",)
+
+
+def test_random_instances_are_not_asked_to_refute_neighbours():
+    assert attack(BINOMIAL, BINOMIAL.false_neighbours[0], Settings(checks=("numeric", "certified"))) is None
 
 
 def test_a_bound_called_tight_must_be_nearly_attained():
