@@ -132,7 +132,17 @@ def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
 def test_the_json_has_the_documented_keys():
     report = verify_one(THEOREMS["C2.old"], SMALL).as_json()
     assert {"theorem", "source", "expected", "verdict", "checks", "false_neighbours"} <= set(report)
-    keys = {"check", "verdict", "instances", "worst_violation", "tightness", "witness", "seed", "seconds"}
+    keys = {
+        "check",
+        "verdict",
+        "instances",
+        "worst_violation",
+        "tightness",
+        "witness",
+        "claims",
+        "seed",
+        "seconds",
+    }
     assert all(set(check) == keys for check in report["checks"])
     assert all({"name", "refuted", "found_by"} <= set(n) for n in report["false_neighbours"])
     assert report["expected"] == report["verdict"] == "REFUTED"
