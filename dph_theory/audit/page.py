@@ -6,10 +6,20 @@ from ..references import REFERENCES
 from ..support.markdown import escaped
 from .catalogue import Form, form_of
 from .report import AuditReport, Match
+from .trainers import TRAINERS
 from .verdict import angle_words
 
-_INTRODUCTION = """\
+_FIND = """\
 # What does your KL do?
+
+## Find your trainer
+
+What a trainer's KL term descends, by version (or commit) and flag: `x = log(pi/ref)` of a sampled token,
+*old* the policy that drew the samples. "After" a commit says that the formula stands in a later version of
+the file. For TRL as installed, with your own configuration, run `dph audit --trl config.yaml`.
+"""
+_INTRODUCTION = """\
+## How, and the words
 
 A KL term in the loss of a language model is a few characters long, and they decide which divergence the
 gradient descends. Below, the forms in circulation, each re-stated from its published formula, are audited.
@@ -55,6 +65,20 @@ _HEADERS = (
     "minimiser",
     "variance",
     "dead zones",
+)
+_TRAINER_HEADERS = (
+    "trainer",
+    "version",
+    "file",
+    "flag",
+    "formula",
+    "samples",
+    "value estimates",
+    "gradient descends",
+    "selects",
+    "variance",
+    "dead zones",
+    "nan",
 )
 _TARGETS = {
     "p_*": "p_*, valid mass 1",
@@ -117,10 +141,13 @@ def dead_zone_words(report: AuditReport) -> str:
     return ", ".join(zones) or "none"
 
 
-def page(reports: Sequence[AuditReport]) -> str:
-    """The Markdown page made from the catalogue's reports; ValueError for a report of another loss."""
+def page(reports: Sequence[AuditReport], trainers: Sequence[AuditReport]) -> str:
+    """The Markdown page made from the catalogue's and the trainers' reports.
+
+    Raises ValueError for a report of another loss.
+    """
     found = [(form_of(report), report) for report in reports]
-    parts = [_INTRODUCTION, _in_short(reports), _table(found)]
+    parts = [_FIND, _trainers(trainers), _INTRODUCTION, _in_short(reports), _table(found)]
     parts += [_section(form, report) for form, report in found]
     return "\n".join((*parts, _sources([form for form, _ in found])))
 
@@ -166,6 +193,30 @@ def _target(report: AuditReport) -> str | None:
 
 def _samples(report: AuditReport) -> str:
     return report.samples.replace("_", " ")
+
+
+def _trainers(reports: Sequence[AuditReport]) -> str:
+    rows = [_TRAINER_HEADERS, ("---",) * len(_TRAINER_HEADERS)]
+    forms = {(form.name, form.samples): form for form in TRAINERS}
+    for report in reports:
+        form = forms[report.loss, report.samples]
+        nan = [f"{e.dtype} from |x| = {min(map(abs, e.nan)):g}" for e in report.extremes if e.nan]
+        cells = (
+            form.trainer,
+            form.version,
+            form.file,
+            form.flag,
+            form.formula,
+            _samples(report),
+            match_words(report.value),
+            both_words(report.gradient, report.sequence_gradient),
+            report.selects,
+            variance_words(report),
+            dead_zone_words(report),
+            "; ".join(nan) or "none",
+        )
+        rows.append(tuple(escaped(cell) for cell in cells))
+    return "\n".join((*(f"| {' | '.join(row)} |" for row in rows), ""))
 
 
 def _table(found: Sequence[tuple[Form, AuditReport]]) -> str:

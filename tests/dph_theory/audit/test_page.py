@@ -5,13 +5,14 @@ import pytest
 from dph_theory.audit.catalogue import CATALOGUE, audit_catalogue
 from dph_theory.audit.page import both_words, match_words, page
 from dph_theory.audit.report import Match
+from dph_theory.audit.trainers import TRAINERS, audit_trainers
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "what-does-your-kl-do.md"
 
 
 @pytest.fixture(scope="module")
 def text():
-    return page(audit_catalogue())
+    return page(audit_catalogue(), audit_trainers())
 
 
 def test_the_committed_page_is_what_the_command_writes(text):
@@ -19,12 +20,20 @@ def test_the_committed_page_is_what_the_command_writes(text):
 
 
 def test_every_form_has_a_row_and_a_section(text):
-    table = [line for line in text.splitlines() if line.startswith("| ")]
+    table = [line for line in text.split("## The table")[1].splitlines() if line.startswith("| ")]
     assert len(table) == len(CATALOGUE) + 2
     assert all(line.replace(r"\|", "").count("|") == 11 for line in table)
     for form in CATALOGUE:
         assert f"`{form.formula}`" in text
     assert text.count("\n> ") == len(CATALOGUE)
+
+
+def test_it_opens_with_the_trainers(text):
+    first = text.split("## How")[0]
+    assert first.splitlines()[2] == "## Find your trainer"
+    table = [line for line in first.splitlines() if line.startswith("| ")]
+    assert len(table) == len(TRAINERS) + 2
+    assert all(line.replace(r"\|", "").count("|") == 13 for line in table)
 
 
 def test_the_surprises_are_listed(text):

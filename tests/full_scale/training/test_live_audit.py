@@ -1,8 +1,12 @@
+import inspect
+from functools import partial
+
 import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from full_scale.training.live_audit import audit_file, audit_settings, audit_trainer
+from dph_theory.audit.trainers import TRAINERS
+from full_scale.training.live_audit import _build, audit_file, audit_settings, audit_trainer, trainer_loss
 
 TOKENS = "on the samples' prefixes"
 
@@ -57,3 +61,30 @@ def test_a_file_s_other_names_are_told_and_entropy_is_refused(tmp_path):
     path.write_text("entropy_coef: 0.01\n")
     with pytest.raises(ValueError, match=r"entropy_coef=0\.01 is not allowed"):
         audit_file(path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "restated"),
+    [
+        ({"use_bias_correction_kl": False}, "use_bias_correction_kl=False"),
+        ({"use_bias_correction_kl": True}, "use_bias_correction_kl=True (default)"),
+        ({"importance_sampling_level": "sequence"}, "the same, importance_sampling_level=sequence"),
+    ],
+)
+def test_the_catalogue_restates_the_installed_code(tmp_path, flags, restated):
+    """The trainer's own code and the catalogue's formula, on the same tensors: value and gradient."""
+    (form,) = [f for f in TRAINERS if (f.trainer, f.flag) == ("TRL", restated)]
+    trainer = _build(settings(beta=1.0, loss_type="bnpo", **flags), tmp_path, GRPOTrainer, GRPOConfig)
+    generator = torch.Generator().manual_seed(0)
+    draw = [-2 * torch.rand(3, 4, generator=generator, dtype=torch.float64) for _ in range(3)]
+    given = dict(zip(("log_pi", "log_ref", "log_old"), draw, strict=True))
+    given["mask"] = torch.tensor([[1.0, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=torch.float64)
+    found = []
+    advantages = torch.zeros(3, 4, dtype=torch.float64)
+    for loss in (form.loss, partial(trainer_loss(trainer), advantages=advantages)):
+        leaf = given["log_pi"].clone().requires_grad_()
+        named = {name: given[name] for name in inspect.signature(loss).parameters if name in given}
+        value = loss(**{**named, "log_pi": leaf})
+        found.append((value.detach(), torch.autograd.grad(value, leaf)[0]))
+    torch.testing.assert_close(found[0][0], found[1][0])
+    torch.testing.assert_close(found[0][1], found[1][1])
