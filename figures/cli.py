@@ -149,7 +149,7 @@ def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None
         except ValueError as error:
             failed[name] = str(error)
     if macros is not None:
-        if set(NAMES) <= set(names):
+        if not failed and set(NAMES) <= set(names):
             commands.append(paper.commands_of_page("readme", guide.in_short(guide.records(kept))))
         write_text(macros, "\n".join(commands))
     return failed

@@ -73,7 +73,7 @@ def latex(text: str) -> str:
         return rf"${sign}\infty$"
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    return text.translate(_LATEX)
+    return text.translate(_LATEX).replace("$|$$|$", r"$\|$")
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ def test_latex_has_rules_and_numbers_to_the_right():
     ("text", "expected"),
     [
         ("50% of a_b", r"50\% of a\_b"),
-        ("KL(p || q)", "KL(p $|$$|$ q)"),
+        ("KL(p || q)", r"KL(p $\|$ q)"),
         ("1.5e-07", r"$1.5 \times 10^{-7}$"),
         ("-inf", r"$-\infty$"),
         ("a\\b^{2}", r"a\textbackslash{}b\textasciicircum{}\{2\}"),
