@@ -41,7 +41,7 @@ TO_FILTERED = {
     "JS generator to p_*": JENSEN_SHANNON,
     "alpha-divergence 0.5 to p_*": alpha_divergence(0.5),
 }
-"""Those that stay finite: p_* has no mass on invalid outcomes, so no reverse KL can aim at it."""
+"""Those that stay finite: p_* has no mass on invalid outcomes, so the reverse KL to it is infinite."""
 TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
 """On samples of an old policy."""
 ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD)

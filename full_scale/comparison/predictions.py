@@ -100,8 +100,8 @@ def rehearsed_mass(here: Measured, arguments: Mapping[str, Any]) -> Iterator[Hel
     """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal aims at (B3).
 
     -log u aims at p_*, mass 1: the mass does not fall below the base's. A generator that vanishes with its
-    slope at u = 1 (k3, JS and alpha as printed) aims at the base's own mass A1. `arguments` are those of
-    `methods.setup`.
+    slope at u = 1 (k3; JS and alpha as li2025choice writes them) aims at the base's own mass A1. `arguments`
+    are those of `methods.setup`.
     """
     target = rehearsal_target(arguments)
     if target is None:
