@@ -158,7 +158,9 @@ def _is_rounding(
 ) -> bool:
     """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
     inner = min(zone, key=abs)
-    if float(np.abs(values[inner == FINE]).max()) > LARGE:
+    ends = [float(values[list(FINE).index(end)]) for end in zone]
+    # A clamp's value is one constant, however large.
+    if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
         return True
     # From the inner end towards zero, by a third: a clamp's end stays, rounding's moves by a factor of two.
     near = (
