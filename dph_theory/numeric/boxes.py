@@ -70,6 +70,14 @@ def rate(least: str) -> Range:
     return Range(least, f"1 - {least}", "log odds")
 
 
+def xlogx(y: Scalar) -> Scalar:
+    """The scalar y log y, whose derivative 1 + log y gives tighter series than the product."""
+    if not isinstance(y, arb_series):
+        return y * y.log()
+    rest = (y.derivative() * (1 + y.log())).integral()
+    return rest + y[0] * y[0].log()
+
+
 def described(ranges: Mapping[str, Range]) -> str:
     """The box in words."""
     return ", ".join(f"{name} in {span}" for name, span in ranges.items())
@@ -82,7 +90,8 @@ def _exact(number: str) -> arb:
 
 
 def _rounded(x: arb, towards: float) -> float:
-    return math.nextafter(float(x.mid()), towards)
+    nearest = float(x.mid())
+    return nearest if arb(nearest) == x else math.nextafter(nearest, towards)
 
 
 def halves(piece: Piece, axis: int) -> tuple[Piece, Piece]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -11,12 +11,14 @@ from flint import arb
 
 from .boxes import OnBox, Piece, ball, halves
 
+TELLING = 0.9
+"""A cut tells if it leaves less than this share of a radius."""
 ORDER = 12
 """The most interpolation nodes a coordinate."""
 
 
 @dataclass(frozen=True)
-class Decision:
+class Outcome:
     """What was found: the pieces looked at, one that is left undecided, and one on which it fails for sure.
 
     `bound` is the greatest distance from zero, of a function that was to vanish.
@@ -28,7 +30,7 @@ class Decision:
     bound: float | None = None
 
 
-def positive(function: OnBox, *, zero: tuple[int, int] | None = None, budget: int) -> Decision:
+def positive(function: OnBox, *, zero: tuple[int, int] | None = None, budget: int) -> Outcome:
     """Whether all components are positive on the box, within a budget of pieces.
 
     On each piece by ball arithmetic as it is, else by the mean-value form at the corner to which the
@@ -40,7 +42,7 @@ def positive(function: OnBox, *, zero: tuple[int, int] | None = None, budget: in
     queue, whole, pieces = deque([function.whole]), function.whole, 0
     while queue:
         if pieces == budget:
-            return Decision(pieces, left=queue[0])
+            return Outcome(pieces, left=queue[0])
         piece, pieces = queue.popleft(), pieces + 1
         balls = [ball(span) for span in piece]
         touching = zero is not None and balls[zero[0]].contains(0)
@@ -50,14 +52,19 @@ def positive(function: OnBox, *, zero: tuple[int, int] | None = None, budget: in
             if _all_positive(values):
                 continue
             if any(value < 0 for value in values):
-                return Decision(pieces, fails=piece)
+                return Outcome(pieces, fails=piece)
             slopes = _slopes(function, balls)
             if _positive_by_slopes(function, piece, balls, slopes):
                 continue
         if zero is not None and _all_positive(_divided(function, balls, *zero)):
             continue
-        queue += halves(piece, _steepest(piece, whole, slopes))
-    return Decision(pieces)
+        axis = (
+            _steepest(piece, whole, slopes)
+            if zero is None or slopes
+            else _sharpest(function, piece, whole, *zero)
+        )
+        queue += halves(piece, axis)
+    return Outcome(pieces)
 
 
 def _all_positive(values: Sequence[arb]) -> bool:
@@ -110,16 +117,42 @@ def _divided(function: OnBox, balls: Sequence[arb], axis: int, order: int) -> li
     return [component[order] for component in function.coefficients(hull, axis, order)]
 
 
+def _sharpest(function: OnBox, piece: Piece, whole: Piece, axis: int, order: int) -> int:
+    """Where to cut a piece that touches zero: towards zero while that tells, else across another axis."""
+
+    def radius(pieces: Iterable[Piece]) -> float:
+        balls = ([ball(span) for span in part] for part in pieces)
+        found = [value for own in balls for value in _divided(function, own, axis, order)]
+        return max(float(value.rad()) if value.is_finite() else math.inf for value in found)
+
+    # The other half is looked at again with the hull up to zero, as large as before.
+    nearer = [half for half in halves(piece, axis) if ball(half[axis]).contains(0)]
+    now, then = radius([piece]), radius(nearer)
+    at_zero = (*piece[:axis], (0.0, 0.0), *piece[axis + 1 :])
+    others = [cut for cut in range(len(piece)) if cut != axis]
+    if not others or then < TELLING * now or (math.isinf(now) and math.isfinite(radius([at_zero]))):
+        return axis
+    if math.isinf(now):
+        return _widest(piece, whole, others)
+    return min(others, key=lambda cut: radius(halves(piece, cut)))
+
+
+def _widest(piece: Piece, whole: Piece, among: Sequence[int] = ()) -> int:
+    """The axis, of those given or of all, along which the piece is the largest part of the whole."""
+    shares = [(high - low) / (top - bottom) for (low, high), (bottom, top) in zip(piece, whole, strict=True)]
+    return max(among or range(len(piece)), key=shares.__getitem__)
+
+
 def _steepest(piece: Piece, whole: Piece, slopes: Sequence[Sequence[arb]]) -> int:
     """The axis along which the function varies most on the piece; where that is not known, the widest."""
-    widths = [high - low for low, high in piece]
-    most = [max((float(abs(s).upper()) for s in slope), default=math.inf) for slope in slopes]
-    if not most or not all(map(math.isfinite, most)):
-        most = [1 / (high - low) for low, high in whole]
-    return max(range(len(widths)), key=lambda axis: most[axis] * widths[axis])
+    most = [max(float(abs(s).upper()) if s.is_finite() else math.inf for s in slope) for slope in slopes]
+    if not all(map(math.isfinite, most)):
+        return _widest(piece, whole)
+    changes = [slope * (high - low) for slope, (low, high) in zip(most, piece, strict=True)]
+    return changes.index(max(changes))
 
 
-def distance_from_zero(function: OnBox, *, tolerance: float, budget: int) -> Decision:
+def distance_from_zero(function: OnBox, *, tolerance: float, budget: int) -> Outcome:
     """A bound on the components' distance from zero on the box, from pieces with an error below tolerance.
 
     On a piece the function differs from its interpolant at n Chebyshev nodes a coordinate by at most
@@ -127,21 +160,21 @@ def distance_from_zero(function: OnBox, *, tolerance: float, budget: int) -> Dec
     Lambda_1...Lambda_d max |f(node)|, with w the widths and Lambda_i <= 1 + (2/pi) log n the Lebesgue
     constants. The derivatives are coefficients of power series on the piece; n is as small as will do.
     """
-    stack, pieces, bound = [function.whole], 0, 0.0
+    whole = function.whole
+    stack, pieces, bound = [whole], 0, 0.0
     while stack:
         if pieces == budget:
-            return Decision(pieces, left=stack[-1], bound=bound)
+            return Outcome(pieces, left=stack[-1], bound=bound)
         piece, pieces = stack.pop(), pieces + 1
         balls = [ball(span) for span in piece]
         remainders = [_remainder(function, balls, axis, tolerance) for axis in range(len(piece))]
-        worst = max(
-            range(len(piece)), key=lambda axis: (remainders[axis][1], piece[axis][1] - piece[axis][0])
-        )
-        if remainders[worst][1] > tolerance:
-            stack += halves(piece, worst)
+        errors = [error for _, error in remainders]
+        if max(errors) > tolerance:
+            known = all(map(math.isfinite, errors))
+            stack += halves(piece, errors.index(max(errors)) if known else _widest(piece, whole))
             continue
         bound = max(bound, _distance_on(function, piece, remainders))
-    return Decision(pieces, bound=bound)
+    return Outcome(pieces, bound=bound)
 
 
 def _remainder(function: OnBox, balls: Sequence[arb], axis: int, tolerance: float) -> tuple[int, float]:

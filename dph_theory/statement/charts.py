@@ -21,6 +21,10 @@ Instance = Mapping[str, np.ndarray]
 """Named arrays, each with one leading batch axis."""
 
 
+class OutsideDomainError(ValueError):
+    """An instance outside the statement's domain, such as one that was rounded out of it."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One named part of an instance: cube (batch, dimension) -> values (batch, ...), and its rounding."""
@@ -39,6 +43,8 @@ class Chart:
 
     parts: Mapping[str, Part]
     derive: Callable[..., Mapping[str, Any]] | None = None
+    domain: Callable[..., Any] | None = None
+    """Takes parts by name and says where they are certain to be in the statement's domain."""
 
     @property
     def dimension(self) -> int:
@@ -54,7 +60,14 @@ class Chart:
         return instance
 
     def completed(self, instance: Instance) -> Mapping[str, Any]:
-        """The instance with the parts derived from it."""
+        """The instance with the parts derived from it.
+
+        Raises OutsideDomainError where the chart names a domain that the instance is not certain to be in.
+        """
+        if self.domain is not None:
+            inside = self.domain(**{name: instance[name] for name in signature(self.domain).parameters})
+            if not np.all(inside):
+                raise OutsideDomainError(f"not every instance has {self.domain.__name__}")
         if self.derive is None:
             return instance
         return {
@@ -64,7 +77,11 @@ class Chart:
 
     def deriving(self, derive: Callable[..., Mapping[str, Any]]) -> "Chart":
         """The same chart with derived parts."""
-        return Chart(self.parts, derive)
+        return replace(self, derive=derive)
+
+    def within(self, domain: Callable[..., Any]) -> "Chart":
+        """The same chart, with the domain that its rounded instances may leave."""
+        return replace(self, domain=domain)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:
         """The nearest instances whose numbers have about that many digits, as exact fractions."""

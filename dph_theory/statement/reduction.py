@@ -13,9 +13,10 @@ class Reduction:
 
     `instance` gives the parts of the instance, nested lists of scalars or of booleans, from the scalars of
     `box` and of `free`, those on which the statement does not depend. A bound states `gap`, its components
-    of (rhs - lhs)/factor with a positive `factor`; an identity states `sides`, its pairs (lhs, rhs).
-    `zero` names a scalar and the order to which every gap vanishes with it: that power is divided out.
-    `tolerance` is the error that is to be shown of an identity.
+    of (rhs - lhs)/factor with a positive `factor` each; an identity states `sides`, its pairs (lhs, rhs).
+    `components` are those of the statement that it speaks of, all if None. `zero` names a scalar and the
+    order to which every gap vanishes with it: that power is divided out. `tolerance` is the error that is to
+    be shown of an identity.
     """
 
     text: str
@@ -23,7 +24,8 @@ class Reduction:
     instance: Callable[..., Mapping[str, Any]]
     gap: Callable[..., Sequence[Scalar]] | None = None
     sides: Callable[..., Sequence[tuple[Scalar, Scalar]]] | None = None
-    factor: Callable[..., Scalar] | None = None
+    factor: Callable[..., Sequence[Scalar]] | None = None
+    components: tuple[int, ...] | None = None
     zero: tuple[str, int] | None = None
     free: Mapping[str, Range] = field(default_factory=dict)
     tolerance: float = 1e-6

@@ -5,10 +5,13 @@ import sympy
 from ..binary_reward import bernoulli_kl, filtered, kappa, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds, two_verdicts
 
 
 def distance_to_base(base: Values, valid: Values, beta: Values) -> Values:
@@ -41,6 +44,17 @@ def derivation() -> Claims:
     yield Claim("the ratio on an invalid outcome", (1 - A1 * x / Z) / A0, equals=1 / Z)
 
 
+def costs(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    base, law, failed = base_of(log_odds), tilted_law(log_odds, gain), tilted_odds(log_odds, gain)
+    # log(p_b/a) is -log(A1 + A0 e^-gain) on the valid outcome, less the gain on the invalid one.
+    partition = (base[0] + base[1] * (-gain).exp()).log()
+    odds, surprise = (-log_odds).exp(), (1 + failed).log()
+    valid = (1 + odds).log() - surprise
+    invalid = (1 + 1 / odds).log() - surprise - log_odds - gain
+    kl = (valid + failed * invalid) / (1 + failed)
+    return [(-law[0] * partition - law[1] * (gain + partition), kl)]
+
+
 THEOREM = Theorem(
     name="A5.cost",
     title="KL(p_beta||a) = kappa(mu), the KL of two Bernoullis",
@@ -53,6 +67,14 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "two outcomes, one valid",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            two_verdicts,
+            sides=costs,
+        ),
+    ),
     false_neighbours=(
         neighbour("kl with its arguments exchanged", rhs=exchanged),
         neighbour(

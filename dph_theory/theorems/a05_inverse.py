@@ -1,14 +1,19 @@
 """A5, fifth claim: the beta that reaches a wanted validity."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..binary_reward import beta_from_mu, tilted, valid_mass
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import LOG_ODDS, SHARE, base_of
 
 
 def validity_reached(base: Values, valid: Values, share: Values) -> Values:
@@ -42,6 +47,18 @@ def derivation() -> Claims:
     yield Claim("beta is positive", sympy.log(1 + more / A_odds), ">0")
 
 
+def wanted_share(log_odds: Scalar, share: Scalar) -> dict[str, Any]:
+    return {"base": base_of(log_odds), "valid": [True, False], "share": share}
+
+
+def rates_reached(log_odds: Scalar, share: Scalar) -> list[tuple[Scalar, Scalar]]:
+    # mu = A0 (A1/A0 + share) and 1 - mu = A0 (1 - share); less is e^(-1/beta), their odds' ratio.
+    odds = log_odds.exp()
+    less = odds * (1 - share) / (odds + share)
+    base = base_of(log_odds)
+    return [(base[0] / (base[0] + base[1] * less), (odds + share) / (1 + odds))]
+
+
 THEOREM = Theorem(
     name="A5.inverse",
     title="beta = 1/(logit mu - logit A1) reaches the validity mu",
@@ -59,6 +76,14 @@ THEOREM = Theorem(
     symbolic=derivation,
     # Three digits would round a share near 1 to 1.
     digits=9,
+    reductions=(
+        Reduction(
+            "two outcomes, one valid",
+            {"log_odds": LOG_ODDS, "share": SHARE},
+            wanted_share,
+            sides=rates_reached,
+        ),
+    ),
     false_neighbours=(
         neighbour("to first order, 1/beta = (mu - A1)/(A1 A0)", lhs=reached_to_first_order),
         neighbour("1/beta = log(mu/A1)", lhs=reached_from_ratio),

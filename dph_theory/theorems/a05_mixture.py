@@ -1,13 +1,18 @@
 """A5, second claim: the tilted model is a mixture of the two conditionals of the base."""
 
+from typing import Any
+
 import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, SHARE, base_of, tilted_law, tilted_odds
 
 
 def mixture(base: Values, valid: Values, beta: Values) -> Values:
@@ -29,6 +34,18 @@ def derivation() -> Claims:
     yield Claim("an invalid outcome", (1 - mu) * a / A0, equals=a / Z)
 
 
+def two_valid(log_odds: Scalar, gain: Scalar, share: Scalar) -> dict[str, Any]:
+    valid, invalid = base_of(log_odds)
+    base = [valid * share, valid * (1 - share), invalid]
+    return {"base": base, "valid": [True, True, False], "beta": 1 / gain}
+
+
+def masses(log_odds: Scalar, gain: Scalar, share: Scalar) -> list[tuple[Scalar, Scalar]]:
+    (valid, invalid), failed = tilted_law(log_odds, gain), tilted_odds(log_odds, gain)
+    mu = 1 / (1 + failed)
+    return [(valid * share, mu * share), (valid * (1 - share), mu * (1 - share)), (invalid, failed * mu)]
+
+
 THEOREM = Theorem(
     name="A5.mixture",
     title="p_beta = mu p_* + (1-mu) p_0",
@@ -41,6 +58,14 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".5"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "two valid outcomes, one invalid",
+            {"log_odds": LOG_ODDS, "gain": GAIN, "share": SHARE},
+            two_valid,
+            sides=masses,
+        ),
+    ),
     false_neighbours=(
         neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),
         near(0.01, beta=(4.3, 0.02)),

@@ -1,12 +1,16 @@
 """A5, fourth claim: kappa'(mu) = 1/beta, as the supporting lines of the convex frontier."""
 
+from typing import Any
+
 import sympy
 
 from ..binary_reward import kappa, mu_from_beta
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import DROP, GAIN, Law, both_ways, kl_to_first, mass
 
 
 def supporting_line(base_rate: Values, beta: Values, mu: Values) -> Values:
@@ -38,6 +42,15 @@ def derivation() -> Claims:
     yield Claim("kappa'(mu) = logit mu - logit A1", sympy.Derivative(kl, M), equals=slope, where=domain)
 
 
+CONTACT = logarithmic("1e-12", "1e12")
+"""The odds of mu_b; those of the base rate are e^(-1/beta) times as large."""
+
+
+def from_contact(contact: Law, mu: Law, gain: Scalar) -> dict[str, Any]:
+    base_rate = 1 / (1 + gain.exp() * contact[1] / contact[0])
+    return {"base_rate": base_rate, "beta": 1 / gain, "mu": mu[0]}
+
+
 THEOREM = Theorem(
     name="A5.slope",
     title="kappa'(mu) = 1/beta: the line of slope 1/beta at p_beta supports the frontier",
@@ -55,6 +68,15 @@ THEOREM = Theorem(
     tight=True,
     # Three digits would round a base rate near 1 to 1.
     digits=9,
+    reductions=both_ways(
+        "the gap is kl(mu || mu_b), whatever the gain",
+        {"odds": CONTACT, "drop": DROP},
+        from_contact,
+        gap=lambda odds, drop: [kl_to_first(odds, drop)],
+        factor=mass,
+        zero=("drop", 2),
+        free={"gain": GAIN},
+    ),
     false_neighbours=(
         neighbour(
             "a slope 2% larger",

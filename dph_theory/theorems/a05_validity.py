@@ -4,10 +4,13 @@ import sympy
 
 from ..binary_reward import mu_from_beta, tilted, valid_mass
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, tilted_law, tilted_odds, two_verdicts
 
 
 def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -27,6 +30,10 @@ def derivation() -> Claims:
     yield Claim("its logit", logit, equals=sympy.log(A1 / (1 - A1)) + 1 / beta)
 
 
+def validities(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    return [(tilted_law(log_odds, gain)[0], 1 / (1 + tilted_odds(log_odds, gain)))]
+
+
 THEOREM = Theorem(
     name="A5.validity",
     title="The tilted model's validity: logit mu = logit A1 + 1/beta",
@@ -39,6 +46,14 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "two outcomes, one valid",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            two_verdicts,
+            sides=validities,
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "first-order gain, mu = A1 (1 + 1/beta)",

@@ -6,10 +6,13 @@ import sympy
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds, two_verdicts
 
 
 def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -41,6 +44,13 @@ def derivation() -> Claims:
     yield Claim("1/mu - 1", 1 / mu - 1, equals=A0 / A1 / x)
 
 
+def surprises(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    # log Z - 1/beta - log A1, and the two forms of its surprise.
+    (valid, invalid), odds, less = base_of(log_odds), (-log_odds).exp(), (-gain).exp()
+    divergence = (valid + invalid * less).log() + (1 + odds).log()
+    return [(divergence, (1 + tilted_odds(log_odds, gain)).log()), (divergence, (1 + odds * less).log())]
+
+
 THEOREM = Theorem(
     name="A6.forward",
     title="KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)), which vanishes",
@@ -55,6 +65,14 @@ THEOREM = Theorem(
     given=("L1.logarithm",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "two outcomes, one valid",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            two_verdicts,
+            sides=surprises,
+        ),
+    ),
     false_neighbours=(
         neighbour("to first order, 1 - mu", rhs=invalid_left),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),

@@ -5,10 +5,13 @@ import sympy
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import GAIN, LOG_ODDS, tilted_law, tilted_odds, two_verdicts
 
 
 def distance_to_filtered(base: Values, valid: Values, beta: Values) -> Values:
@@ -32,6 +35,11 @@ def derivation() -> Claims:
     yield Claim("it vanishes with beta, as it is below 1/(odds x)", 1 / (odds * x) - invalid, ">0")
 
 
+def variations(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    valid, invalid = tilted_law(log_odds, gain)
+    return [((1 - valid + invalid) / 2, 1 - 1 / (1 + tilted_odds(log_odds, gain)))]
+
+
 THEOREM = Theorem(
     name="A6.variation",
     title="TV(p_beta, p_*) = 1 - mu",
@@ -45,6 +53,14 @@ THEOREM = Theorem(
     given=("A5.mixture",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "two outcomes, one valid",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            two_verdicts,
+            sides=variations,
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "the L1 distance in place of half of it",

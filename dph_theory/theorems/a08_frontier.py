@@ -1,14 +1,18 @@
 """A8, second claim: kappa is the validity-KL Pareto frontier."""
 
+from typing import Any
+
 import sympy
 
 from ..binary_reward import bernoulli_kl, excess_kl, valid_mass
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_first
 
 
 def least_cost(policy: Values, base: Values, valid: Values) -> Values:
@@ -30,6 +34,14 @@ def derivation() -> Claims:
     yield Claim("the room", mass * inside + other * outside, ">=0")
 
 
+def two_valid(inner: Law, policy: Law, mu: Scalar, base_rate: Scalar) -> dict[str, Any]:
+    return {
+        "policy": [mu * policy[0], mu * policy[1], 1 - mu],
+        "base": [base_rate * inner[0], base_rate * inner[1], 1 - base_rate],
+        "valid": [True, True, False],
+    }
+
+
 THEOREM = Theorem(
     name="A8.frontier",
     title="KL(q||a) >= kappa(q(Y1)), the validity-KL frontier",
@@ -46,6 +58,15 @@ THEOREM = Theorem(
     ),
     tight=True,
     symbolic=derivation,
+    reductions=both_ways(
+        "two valid outcomes, one invalid: the gap is q(Y1) times their inner divergence",
+        {"odds": ODDS, "drop": DROP},
+        two_valid,
+        gap=lambda odds, drop: [kl_to_first(odds, drop)],
+        factor=lambda odds, mu: [mu * chance(odds)],
+        zero=("drop", 2),
+        free={"mu": RATE, "base_rate": RATE},
+    ),
     false_neighbours=(
         neighbour("a frontier 2% higher", lhs=scaled(least_cost, 1.02)),
         neighbour("kl with its arguments exchanged", lhs=exchanged),

@@ -1,12 +1,16 @@
 """A9, fifth claim: the marginal KL cost of validity is 1/beta, the same for all prompts."""
 
+from typing import Any
+
 import sympy
 
 from ..binary_reward import bernoulli_kl, mu_from_beta
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import DROP, GAIN, Law, both_ways, kl_to_first, mass
 
 
 def at_price(base_rates: Values, targets: Values, beta: Values, price: float) -> Values:
@@ -42,6 +46,15 @@ def derivation() -> Claims:
     yield Claim("kl(m||A1) - kl(mu||A1) - (m-mu)/beta, e^{1/beta} = t, is kl(m||mu)", gap, equals=kl(m, mu))
 
 
+TILTED = logarithmic("1e-12", "1e12")
+"""The odds of mu_b; those of the base rate are e^(-1/beta) times as large."""
+
+
+def one_prompt(tilted: Law, targets: Law, gain: Scalar) -> dict[str, Any]:
+    base_rate = 1 / (1 + gain.exp() * tilted[1] / tilted[0])
+    return {"base_rates": [base_rate], "targets": targets[:1], "beta": 1 / gain}
+
+
 THEOREM = Theorem(
     name="A9.dual",
     title="No rates cost less than the tilted ones plus 1/beta per unit of mean validity",
@@ -59,6 +72,15 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=both_ways(
+        "one prompt, of which the mean is taken: the gap is kl(m || mu), whatever the gain",
+        {"odds": TILTED, "drop": DROP},
+        one_prompt,
+        gap=lambda odds, drop: [kl_to_first(odds, drop)],
+        factor=mass,
+        zero=("drop", 2),
+        free={"gain": GAIN},
+    ),
     false_neighbours=(
         neighbour("a price 2% higher", lhs=dearer),
         neighbour("kl with its arguments exchanged on the right", rhs=reversed_cost),

@@ -1,14 +1,19 @@
 """A9, third claim: both ends of the range are approached, as beta -> inf and as beta -> 0."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..binary_reward import mean_validity, solvable_share
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds
 from ._lemmas import rates_of_base
 
 
@@ -38,6 +43,20 @@ def derivation() -> Claims:
     yield Claim("1 - mu <= A0/(A1 t)", 1 / (odds * t) - (1 - mu), ">=0")
 
 
+def one_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
+    return {"base_rates": base_of(log_odds)[:1], "solvable": [True], "beta": 1 / gain}
+
+
+def rooms(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
+    # With e = e^(1/beta) - 1, mu - A1 is e A1 A0/(1 + A1 e), and 1 - mu is z/(1 + z), z the odds of failure.
+    return [1 / ((-log_odds).exp() + gain.exp()), 1 / (1 + tilted_odds(log_odds, gain))]
+
+
+def squares(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
+    valid, invalid = base_of(log_odds)
+    return [valid * invalid * (gain.exp() - 1) ** 2, tilted_odds(log_odds, gain) ** 2]
+
+
 THEOREM = Theorem(
     name="A9.ends",
     title="The mean validity tends to E A1 as beta -> inf and to P(A1 > 0) as beta -> 0, with rates",
@@ -59,6 +78,15 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "one prompt, of which the mean is taken",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            one_prompt,
+            gap=rooms,
+            factor=squares,
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "bounds 2% lower",

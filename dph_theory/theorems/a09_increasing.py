@@ -1,13 +1,18 @@
 """A9, first claim: the mean validity over prompts rises strictly with 1/beta."""
 
+from typing import Any
+
 import sympy
 
 from ..binary_reward import mu_from_beta
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds
 
 
 def mean_validity(base_rates: Values, beta: Values) -> Values:
@@ -34,6 +39,16 @@ def derivation() -> Claims:
     yield Claim("e^{1/beta} rises", sympy.exp(later) - sympy.exp(first), ">0", where=(first < later,))
 
 
+def one_prompt(log_odds: Scalar, gain: Scalar, rise: Scalar) -> dict[str, Any]:
+    return {"base_rates": base_of(log_odds)[:1], "beta": 1 / gain, "rise": rise}
+
+
+def slope(log_odds: Scalar, gain: Scalar, rise: Scalar) -> list[Scalar]:
+    # 1/(1+y) - 1/(1+z) = (z-y)/((1+y)(1+z)) for the odds of failure y and z, y = z e^(-gain rise).
+    before, after = tilted_odds(log_odds, gain), tilted_odds(log_odds, gain * (1 + rise))
+    return [before / ((1 + before) * (1 + after))]
+
+
 THEOREM = Theorem(
     name="A9.increasing",
     title="The mean validity under one beta is strictly increasing in 1/beta",
@@ -50,6 +65,16 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "one prompt, of which the mean is taken",
+            {"gain": GAIN, "rise": logarithmic("1e-2", "1e2")},
+            one_prompt,
+            gap=lambda gain, rise: [1 - (-gain * rise).exp()],
+            factor=slope,
+            free={"log_odds": LOG_ODDS},
+        ),
+    ),
     false_neighbours=(
         neighbour("increasing in beta", lhs=with_more_gain, rhs=mean_validity),
         neighbour(

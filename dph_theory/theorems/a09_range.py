@@ -1,14 +1,19 @@
 """A9, second claim: the mean validity lies strictly between E A1 and the share of solvable prompts."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..binary_reward import mean_validity, solvable_share
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds
 from ._lemmas import rates_of_base
 
 
@@ -37,6 +42,16 @@ def derivation() -> Claims:
     yield Claim("mu < 1", 1 - mu, ">0")
 
 
+def one_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
+    return {"base_rates": base_of(log_odds)[:1], "solvable": [True], "beta": 1 / gain}
+
+
+def rooms(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
+    # mu = A1/(A1 + A0 e^-gain), so mu - A1 is A0 times mu (1 - e^-gain).
+    valid, _ = tilted_law(log_odds, gain)
+    return [valid * (1 - (-gain).exp()), 1 / (1 + tilted_odds(log_odds, gain))]
+
+
 THEOREM = Theorem(
     name="A9.range",
     title="E A1 < mean validity < P(A1 > 0) for every beta",
@@ -56,6 +71,15 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "one prompt, of which the mean is taken",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            one_prompt,
+            gap=rooms,
+            factor=lambda log_odds, gain: [base_of(log_odds)[1], tilted_odds(log_odds, gain)],
+        ),
+    ),
     false_neighbours=(
         neighbour("at most twice E A1", rhs=below_best_rate),
         neighbour("above the validity of one prompt with rate E A1", lhs=one_global_prompt),

@@ -4,10 +4,13 @@ import numpy as np
 
 from ..grpo import deviation, grpo_round
 from ..numeric.balls import Values, expit, logit
+from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import LOG_ODDS, base_of
 
 VALID = np.array([True, False])
 
@@ -33,6 +36,13 @@ def without_deviation(base_rate: Values, rise: Values) -> Values:
     return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
 
 
+def fixed(log_odds: Scalar, rise: Scalar) -> list[tuple[Scalar, Scalar]]:
+    # The gains v - p over beta times the deviation are (1-p) rise and -p rise.
+    policy = base_of(log_odds + rise)
+    failed = (-log_odds).exp() * (-policy[1] * rise).exp() * (-policy[0] * rise).exp()
+    return [(1 / (1 + failed), policy[0]), (failed / (1 + failed), policy[1])]
+
+
 THEOREM = Theorem(
     name="A11.interior",
     title="p is a fixed point of GRPO at exactly beta = 1/((logit p - logit p_ref) sqrt(p(1-p)))",
@@ -43,9 +53,18 @@ THEOREM = Theorem(
     lhs=after_a_round,
     rhs=fixed_policy,
     instances=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(example(base_rate=".1", rise="2.78"),),
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "all of the chart's scalars",
+            {"log_odds": LOG_ODDS, "rise": linear("0.001", "30")},
+            lambda log_odds, rise: {"base_rate": base_of(log_odds)[0], "rise": rise},
+            sides=fixed,
+            tolerance=1e-4,
+        ),
+    ),
     false_neighbours=(
         neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),
         neighbour("at a rise 2% larger", rhs=lambda base_rate, rise: fixed_policy(base_rate, 1.02 * rise)),

@@ -1,14 +1,19 @@
 """A11, fourth claim: the least rise of the log odds in a round, whose sign counts the fixed points."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..grpo import least_rise
 from ..numeric.balls import Values, logit
+from ..numeric.boxes import Scalar, linear, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import LOG_ODDS, base_of
 
 
 def rise(base_rate: Values, beta: Values, current: Values) -> Values:
@@ -41,6 +46,17 @@ def derivation() -> Claims:
     yield Claim("positive far to the right", bound, ">0", where=domain)
 
 
+def around_the_least(log_odds: Scalar, c: Scalar, d: Scalar) -> dict[str, Any]:
+    beta = ((c / 2).exp() - (-c / 2).exp()) / 2
+    return {"base_rate": base_of(log_odds)[0], "beta": beta, "current": base_of(c + d)[0]}
+
+
+def excess_rise(c: Scalar, d: Scalar) -> list[Scalar]:
+    # 2 cosh(L/2)/b - L at L = c + d, less the same at L = c; b = sinh(c/2).
+    less, change = (-c).exp(), (d / 2).exp()
+    return [2 * (change - 1 + less * (1 / change - 1)) / (1 - less) - d]
+
+
 THEOREM = Theorem(
     name="A11.least",
     title="A round raises the log odds by at least logit p_ref + 2 sqrt(1+1/b^2) - 2 arsinh b",
@@ -64,6 +80,16 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "whatever the base rate: log odds 2 arsinh(b) + d of p, with c = 2 arsinh(b)",
+            {"c": logarithmic("0.01", "12"), "d": linear("-30", "30")},
+            around_the_least,
+            gap=excess_rise,
+            zero=("d", 2),
+            free={"log_odds": LOG_ODDS},
+        ),
+    ),
     false_neighbours=(
         neighbour("a rise larger by .02", lhs=lambda base_rate, beta: least_rise(base_rate, beta) + 0.02),
         neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),

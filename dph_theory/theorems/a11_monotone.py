@@ -1,14 +1,19 @@
 """A11, sixth claim: from a base rate of at least 1/2 the iterates rise and stay below every fixed point."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..grpo import next_log_odds
 from ..numeric.balls import Values, logit
+from ..numeric.boxes import Scalar, linear, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import base_of
 
 ROUNDS = 2
 
@@ -53,6 +58,25 @@ def derivation() -> Claims:
     yield Claim("F(c) > c", image(c) - c, ">0")
 
 
+def from_start(start: Scalar, rise: Scalar) -> dict[str, Any]:
+    return {"base_rate": base_of(start)[0], "rise": rise}
+
+
+def steps(start: Scalar, rise: Scalar) -> list[Scalar]:
+    # A round leads from L to start + rise cosh(L/2)/cosh(fixed/2); all cosh are over e^(start/2)/2. And
+    # e^x + r e^-x - (e^y + r e^-y) = (e^x - e^y) (1 - r e^-(x+y)).
+    far, less = (rise / 2).exp(), (-start).exp()
+    top = far + less / far
+    first = (1 + less) / top
+    then = (rise * first / 2).exp()
+    beyond = (rise * (far - 1) * (1 - less / far) / top / 2).exp()
+    return [
+        first,
+        (then - 1) * (1 - less / then) / top,
+        then * (beyond - 1) * (1 - less / (far * then)) / top,
+    ]
+
+
 THEOREM = Theorem(
     name="A11.monotone",
     title="From p_ref >= 1/2 the validity rises in every round and stays below each interior fixed point",
@@ -69,6 +93,15 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=(
+        Reduction(
+            "all of the chart's scalars, from a base rate of 1/2",
+            {"start": linear("0", "13.82"), "rise": logarithmic("0.01", "20")},
+            from_start,
+            gap=steps,
+            factor=lambda rise: [rise],
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "from base rates below 1/2 as well",

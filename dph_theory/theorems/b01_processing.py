@@ -1,15 +1,19 @@
 """B1: merging outcomes never increases an f-divergence, the data processing inequality."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..divergences import SMOOTH, each
 from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import Law, chance, merging
 from ._lemmas import PAIR
 
 
@@ -43,6 +47,13 @@ def derivation() -> Claims:
     yield Claim("and the chord's value, times b1 + b2, the two terms", chord, equals=b1 * f1 + b2 * f2)
 
 
+def two_merged(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
+    """Reference masses share/(1+u) times the first law, policy masses u times as much of the second."""
+    below = share / (1 + ratio)
+    pi = [1 - ratio * below, *(ratio * below * mass for mass in second)]
+    return {"pi": pi, "ref": [1 - below, *(below * mass for mass in first)]}
+
+
 THEOREM = Theorem(
     name="B1.processing",
     title="Merging outcomes never increases a divergence",
@@ -57,6 +68,11 @@ THEOREM = Theorem(
     tight=True,
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
+    reductions=merging(
+        "the merged outcomes' ratios about their mean, whatever the mass of the others",
+        two_merged,
+        lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
+    ),
     false_neighbours=(
         neighbour("a coarse divergence 2% larger", lhs=scaled(coarse, 1.02)),
         neighbour(

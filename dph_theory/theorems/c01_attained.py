@@ -3,10 +3,13 @@
 import sympy
 
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import example
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import GAMMA
 from ._mdps import WORST_CHAINS, scaled_loss
 
 
@@ -28,6 +31,14 @@ def derivation() -> Claims:
     yield Claim("the loss", surrogate_gain - v0, equals=lost, where=domain)
 
 
+def loss_by_values(gamma: Scalar, tv: Scalar, eps: Scalar) -> list[tuple[Scalar, Scalar]]:
+    h, rest = 2 * tv * eps, 1 - gamma
+    ruined = -h / rest
+    value = (h + gamma * tv * ruined) / (1 - gamma * (1 - tv))
+    loss = rest * h - rest * rest * value
+    return [(loss, 4 * eps * gamma * tv * tv * rest / (rest + gamma * tv))]
+
+
 THEOREM = Theorem(
     name="C1.attained",
     title="The sharp improvement bound is attained, for every discount, TV up to 1/2 and eps",
@@ -41,6 +52,14 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(gamma=".9", tv=".5", eps="1"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "all of the chart's scalars",
+            {"gamma": GAMMA, "tv": linear("0.001", "0.5"), "eps": linear("0.01", "1")},
+            lambda gamma, tv, eps: {"gamma": gamma, "tv": tv, "eps": eps},
+            sides=loss_by_values,
+        ),
+    ),
     false_neighbours=(
         neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),
         neighbour("2% less is lost", rhs=scaled(sharp_penalty, 0.98)),

@@ -1,15 +1,21 @@
 """C1: TRPO's bound for the whole family, with C_f = 2/f''(1)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from ..divergences import COMPARED, each
+from ..fdivergence import FDivergence
 from ..improvement import trpo_penalty
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Scalar, linear
 from ..references import Source
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import balanced, scalar_form
 from ._mdps import STEP, around, scaled_loss
 
 
@@ -38,6 +44,15 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
     }
 
 
+def penalty_less_loss(divergence: FDivergence) -> Callable[[Scalar, Scalar], list[Scalar]]:
+    constant, f = 2 / arb(divergence.curvature), scalar_form(divergence)
+
+    def gap(gamma: Scalar, tv: Scalar) -> list[Scalar]:
+        return [constant * (f(1 - 2 * tv) + f(1 + 2 * tv)) / 2 - 4 * (1 - gamma) * tv * tv]
+
+    return gap
+
+
 THEOREM = Theorem(
     name="C1.divergence",
     title="One formula for the family: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
@@ -48,8 +63,21 @@ THEOREM = Theorem(
     lhs=loss,
     rhs=penalties,
     instances=around(balanced_step),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(STEP,),
+    reductions=tuple(
+        Reduction(
+            f"the balanced step, two states and two actions; {divergence.name}",
+            {"gamma": linear("0.01", "1 - 1e-3"), "tv": linear("0", "0.45")},
+            balanced,
+            gap=penalty_less_loss(divergence),
+            factor=lambda gamma, eps: [gamma * eps],
+            components=(index,),
+            zero=("tv", 2),
+            free={"eps": linear("0.01", "1")},
+        )
+        for index, divergence in enumerate(COMPARED)
+    ),
     false_neighbours=(
         neighbour(
             "constants 2% smaller",

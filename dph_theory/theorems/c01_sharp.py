@@ -4,8 +4,11 @@ from ..divergences import TOTAL_VARIATION
 from ..improvement import worst_advantage
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest
+from ..numeric.boxes import linear
 from ..references import Source
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import GAMMA, balanced
 from ._mdps import STEP, STEPS, scaled_loss
 
 
@@ -28,8 +31,18 @@ THEOREM = Theorem(
     lhs=scaled_loss,
     rhs=sharp_penalty,
     instances=STEPS,
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(STEP,),
+    reductions=(
+        Reduction(
+            "the balanced step, two states and two actions",
+            {"gamma": GAMMA, "tv": linear("0.001", "0.5 - 1e-3")},
+            balanced,
+            gap=lambda gamma, tv: [(1 - tv) / (1 - gamma + gamma * tv)],
+            factor=lambda gamma, tv, eps: [4 * eps * gamma * gamma * (1 - gamma) * tv * tv],
+            free={"eps": linear("0.01", "1")},
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "a constant 2% smaller",

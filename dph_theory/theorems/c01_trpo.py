@@ -1,7 +1,10 @@
 """C1: TRPO's improvement bound with the total variation."""
 
+from ..numeric.boxes import linear
 from ..references import Source
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import GAMMA, chain
 from ._mdps import (
     STEP,
     STEPS,
@@ -19,8 +22,18 @@ THEOREM = Theorem(
     lhs=scaled_loss,
     rhs=scaled_trpo_penalty,
     instances=STEPS,
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(STEP,),
+    reductions=(
+        Reduction(
+            "the chain of C1.attained, two states and three actions",
+            {"gamma": GAMMA, "tv": linear("0.001", "0.5")},
+            chain,
+            gap=lambda gamma, tv: [1 / (1 - gamma + gamma * tv)],
+            factor=lambda gamma, tv, eps: [4 * eps * gamma * gamma * tv * tv * tv],
+            free={"eps": linear("0.01", "1")},
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "a constant 2% smaller",

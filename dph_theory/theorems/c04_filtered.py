@@ -1,5 +1,7 @@
 """C4: training on correct samples (rehearsal) bounds the pass rate: J(pi) >= exp(-KL(p_* || pi))."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
@@ -7,10 +9,12 @@ from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..improvement import rehearsal_guarantee
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 
 
 def guarantee(pi: Values, base: Values, valid: Values) -> Values:
@@ -39,6 +43,11 @@ def derivation() -> Claims:
     yield Claim("e^-KL(p_*||pi) is below m", m - sympy.exp(sympy.log(m) - kl), ">0")
 
 
+def two_valid(target: Law, inner: Law, m: Scalar, base_rate: Scalar) -> dict[str, Any]:
+    base = [*(base_rate * mass for mass in target), 1 - base_rate]
+    return {"pi": [*(m * mass for mass in inner), 1 - m], "base": base, "valid": [True, True, False]}
+
+
 THEOREM = Theorem(
     name="C4.filtered",
     title="J(pi) >= exp(-KL(p_* || pi)): rehearsing correct samples bounds the pass rate",
@@ -53,6 +62,15 @@ THEOREM = Theorem(
     tight=True,
     examples=(example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
     symbolic=derivation,
+    reductions=both_ways(
+        "two valid outcomes, one invalid: pi(Y1) less the guarantee is pi(Y1) (1 - e^-KL(p_* || pi(.|Y1)))",
+        {"odds": ODDS, "drop": DROP},
+        two_valid,
+        gap=lambda odds, drop: [(1 - (-chance(odds) * kl_to_second(odds, drop)).exp()) / chance(odds)],
+        factor=lambda odds, m: [m * chance(odds)],
+        zero=("drop", 2),
+        free={"m": RATE, "base_rate": RATE},
+    ),
     false_neighbours=(
         neighbour("a guarantee 2% higher", lhs=scaled(guarantee, 1.02)),
         neighbour("the reverse KL to the base", lhs=from_reverse),

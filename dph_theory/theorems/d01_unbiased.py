@@ -2,16 +2,22 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
+from flint import arb
 
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..numeric.arrays import whole
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import SHARE
 
 MOST_K, MOST_SPARE = 5, 4
 BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
@@ -35,6 +41,17 @@ def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
     return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
 
 
+def counts(k: int, spare: int, p: Scalar) -> dict[str, Any]:
+    return {"p": p, "k": k, "spare": spare}
+
+
+def polynomials(k: int, spare: int, p: Scalar) -> list[tuple[Scalar, Scalar]]:
+    n = k + spare
+    chances = (math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1))
+    estimates = (1 - arb(math.comb(n - c, k)) / math.comb(n, k) for c in range(n + 1))
+    return [(sum(a * b for a, b in zip(chances, estimates, strict=True)), 1 - (1 - p) ** k)]
+
+
 THEOREM = Theorem(
     name="D1.unbiased",
     title="E_c[1 - C(n-c,k)/C(n,k)] = 1 - (1-p)^k for c ~ Binomial(n, p)",
@@ -44,9 +61,18 @@ THEOREM = Theorem(
     lhs=expected_estimate,
     rhs=exact_pass_at_k,
     instances=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(example(p=".3", k=4, spare=4),),
     digits=8,  # fewer would round rates near 1 to 1
+    reductions=tuple(
+        Reduction(
+            f"all of the chart's rates, for k = {k} and n = {k + spare}",
+            {"p": SHARE},
+            partial(counts, k, spare),
+            sides=partial(polynomials, k, spare),
+        )
+        for k, spare in ((1, 4), (2, 4), (3, 0), (4, 4), (5, 4))
+    ),
     false_neighbours=(
         neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
         neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),

@@ -1,13 +1,20 @@
 """D2, third claim: Schur-concavity, averaging the masses of two valid outputs never lowers the number."""
 
+import math
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ..coverage import averaged, expected_distinct_valid
 from ..numeric.balls import Values, only
+from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import SHARE
 from ._lemmas import concavity_of_hits
 
 # concavity: with f = 1 - (1-.)^k concave and masses x, y sent to x' = (1-t)x + ty, y' = tx + (1-t)y,
@@ -35,6 +42,21 @@ def averaged_apart(q: Values, valid: Values, k: Values, share: Values) -> Values
     return distinct(q + only(moved, place == 1) - only(moved, place == 0), valid, k)
 
 
+def two_valid(k: int, mu: Scalar, apart: Scalar, share: Scalar) -> dict[str, Any]:
+    q = [mu * (1 + apart) / 2, mu * (1 - apart) / 2, 1 - mu]
+    return {"q": q, "valid": [True, True, False], "k": k, "share": share}
+
+
+def gained(k: int, mu: Scalar, apart: Scalar, share: Scalar) -> list[Scalar]:
+    # (1-m-h)^k + (1-m+h)^k = 2 sum_j C(k, 2j) (1-m)^(k-2j) h^2j, and T takes h to (1-2t) h.
+    rest, h2, kept = 1 - mu / 2, (mu * apart / 2) ** 2, (1 - 2 * share) ** 2
+    terms = (
+        math.comb(k, 2 * j) * rest ** (k - 2 * j) * h2 ** (j - 1) * sum(kept**i for i in range(j))
+        for j in range(1, k // 2 + 1)
+    )
+    return [2 * sum(terms)]
+
+
 THEOREM = Theorem(
     name="D2.schur",
     title="A T-transform of two valid masses never lowers the expected distinct valid outputs",
@@ -49,6 +71,16 @@ THEOREM = Theorem(
     examples=(example(q=".48 .32 .1 .1", valid=[True, True, False, False], k=4, share=".5"),),
     symbolic=concavity_of_hits,
     tight=True,
+    reductions=tuple(
+        Reduction(
+            f"two valid outcomes of masses mu (1 +- apart)/2, one invalid, k = {k}",
+            {"mu": SHARE, "apart": SHARE, "share": linear("0.01", "0.99")},
+            partial(two_valid, k),
+            gap=partial(gained, k),
+            factor=lambda mu, apart, share: [share * (1 - share) * (mu * apart) ** 2],
+        )
+        for k in (2, 3, 4, 8, 12)
+    ),
     false_neighbours=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),
         neighbour("moving mass from the rarer to the likelier", rhs=averaged_apart),

@@ -1,13 +1,20 @@
 """D2, second claim: at fixed validity uniform on Y1 finds the most distinct outputs, a Dirac the fewest."""
 
+import math
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ..coverage import exact_pass_at_k, expected_distinct_valid
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import SHARE
 from ._lemmas import concavity_of_hits
 
 
@@ -37,6 +44,23 @@ def law_then_uniform(q: Values, k: Values) -> Values:
     return np.stack([distinct(q, k), distinct_if_uniform(q, k)], axis=-1)
 
 
+def two_valid(k: int, mu: Scalar, apart: Scalar) -> dict[str, Any]:
+    return {"q": [mu * (1 + apart) / 2, mu * (1 - apart) / 2, 1 - mu], "k": k}
+
+
+def gained(k: int, mu: Scalar, apart: Scalar) -> list[Scalar]:
+    # The chance that both are found, over the product of their masses; and the even terms of the binomial.
+    x, y = mu * (1 + apart) / 2, mu * (1 - apart) / 2
+    both = sum(
+        math.comb(k, i) * math.comb(k - i, j) * x ** (i - 1) * y ** (j - 1) * (1 - mu) ** (k - i - j)
+        for i in range(1, k)
+        for j in range(1, k - i + 1)
+    )
+    rest, h2 = 1 - mu / 2, (mu * apart / 2) ** 2
+    even = (math.comb(k, 2 * j) * rest ** (k - 2 * j) * h2 ** (j - 1) for j in range(1, k // 2 + 1))
+    return [both, 2 * sum(even)]
+
+
 THEOREM = Theorem(
     name="D2.uniform",
     title="Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at fixed validity, k >= 2",
@@ -52,6 +76,16 @@ THEOREM = Theorem(
     examples=(example(q=".48 .32 .2", k=4),),
     symbolic=concavity_of_hits,
     tight=True,
+    reductions=tuple(
+        Reduction(
+            f"two valid outcomes of masses mu (1 +- apart)/2, one invalid, k = {k}",
+            {"mu": SHARE, "apart": SHARE},
+            partial(two_valid, k),
+            gap=partial(gained, k),
+            factor=lambda mu, apart: [mu**2 * (1 - apart**2) / 4, (mu * apart / 2) ** 2],
+        )
+        for k in (2, 3, 4, 8, 12)
+    ),
     false_neighbours=(
         neighbour("2% fewer for the uniform law", lhs=distinct, rhs=scaled(distinct_if_uniform, 0.98)),
         neighbour(

@@ -1,13 +1,17 @@
 """E1, second claim: no law of that validity is closer to the base, whatever the divergence."""
 
+from typing import Any
+
 import numpy as np
 
 from ..divergences import SMOOTH, each
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import Law, chance, merging
 
 
 def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
@@ -26,6 +30,14 @@ def of_answers(q: Values, base: Values, valid: Values) -> Values:
     return each(lambda divergence: divergence(q, base), SMOOTH)
 
 
+def two_valid(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
+    """A base rate share/(1+u), spread as the first law, and u times as much, spread as the second."""
+    base_rate = share / (1 + ratio)
+    q = [*(ratio * base_rate * mass for mass in second), 1 - ratio * base_rate]
+    base = [*(base_rate * mass for mass in first), 1 - base_rate]
+    return {"q": q, "base": base, "valid": [True, True, False]}
+
+
 THEOREM = Theorem(
     name="E1.frontier",
     title="For every f, a law costs at least what its validity costs",
@@ -35,9 +47,14 @@ THEOREM = Theorem(
     lhs=of_verdicts,
     rhs=of_answers,
     instances=chart(q=simplex(4), base=simplex(4), valid=masks(4)),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
     tight=True,
+    reductions=merging(
+        "two valid outcomes, one invalid: their ratios about the mean q(Y1)/A1, whatever A1",
+        two_valid,
+        lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
+    ),
     false_neighbours=(
         neighbour("2% more", lhs=lambda q, base, valid: _merged(q, base, valid, 1.02)),
         neighbour("the arguments exchanged on the left", lhs=lambda q, base, valid: _merged(base, q, valid)),

@@ -4,10 +4,13 @@ import numpy as np
 
 from ..divergences import CHI_SQUARED
 from ..numeric.balls import Values, lowest
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import ODDS, RATE, SHARE, chance
 
 
 def objective(base_rate: Values, beta: Values, mu: Values) -> Values:
@@ -28,6 +31,15 @@ def half_as_strong(base_rate: Values, beta: Values) -> Values:
     return _best(base_rate, beta, 1)
 
 
+def at(odds: Scalar, beta: Scalar, mu: Scalar) -> dict[str, Scalar]:
+    return {"base_rate": chance(odds), "beta": beta, "mu": mu}
+
+
+def square(odds: Scalar, mu: Scalar, b: Scalar) -> list[Scalar]:
+    base_rate = chance(odds)
+    return [(mu - base_rate - (1 - base_rate) * b) ** 2 / (2 * (1 - base_rate))]
+
+
 THEOREM = Theorem(
     name="E1.pearson",
     title="Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
@@ -39,10 +51,30 @@ THEOREM = Theorem(
     instances=chart(
         base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)
     ),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(example(base_rate=".25", beta=".5", mu=".3"), example(base_rate=".25", beta=".1", mu=".9")),
     digits=9,
     floor=1.0,
+    reductions=(
+        Reduction(
+            "failures are left, beta = A1/(2b) with b < 1: the square is completed",
+            {"odds": ODDS, "b": SHARE, "mu": RATE},
+            lambda odds, b, mu: at(odds, chance(odds) / (2 * b), mu),
+            gap=lambda odds, b, mu: [1 / b],
+            factor=square,
+        ),
+        Reduction(
+            "none is left, beta = A1 b/2 with b < 1",
+            {"odds": ODDS, "b": SHARE, "failed": RATE},
+            lambda odds, b, failed: {
+                "base_rate": chance(odds),
+                "beta": chance(odds) * b / 2,
+                "mu": 1 - failed,
+            },
+            gap=lambda odds, b, failed: [1 - b + b * failed * (1 + odds) / 2],
+            factor=lambda failed: [failed],
+        ),
+    ),
     false_neighbours=(
         neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=half_as_strong),
         near(-0.01, base_rate=(0.52, 0.0003)),

@@ -1,13 +1,17 @@
 """E3, fifth claim: local filtering is never closer to the base than the filtered model is."""
 
+from typing import Any
+
 import numpy as np
 import sympy
 
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import DROP, ODDS, RATE, Law, both_ways, kl_to_second, mass
 from ._laws import TREES, TWO_TOKENS, answers_of, flat, local_filter, verifier
 
 
@@ -30,6 +34,13 @@ def derivation() -> Claims:
     yield Claim("Pythagoras, one answer", loc * sympy.log(loc / a), equals=split)
 
 
+def one_kept_each(first: Law, second: Law, share: Scalar) -> dict[str, Any]:
+    ratios = [after / before for before, after in zip(first, second, strict=True)]
+    kept = [share * ratio / sum(ratios) for ratio in ratios]
+    rows = [[likely, 1 - likely] for likely in kept]
+    return {"first": first, "second": rows, "valid": [[True, False], [True, False]]}
+
+
 THEOREM = Theorem(
     name="E3.dearer",
     title="KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
@@ -44,6 +55,15 @@ THEOREM = Theorem(
     examples=(TWO_TOKENS,),
     symbolic=derivation,
     tight=True,
+    reductions=both_ways(
+        "two first tokens, each with one valid continuation, whose chances are as the two laws' ratios",
+        {"odds": ODDS, "drop": DROP},
+        one_kept_each,
+        gap=lambda odds, drop: [kl_to_second(odds, drop)],
+        factor=mass,
+        zero=("drop", 2),
+        free={"share": RATE},
+    ),
     false_neighbours=(
         neighbour("2% more", lhs=lambda first, second, valid: 1.02 * filtering_cost(first, second, valid)),
         neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),

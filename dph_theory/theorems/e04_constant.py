@@ -2,12 +2,15 @@
 
 import numpy as np
 import sympy
+from flint import arb
 
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import SHARE, scalar_weight
 from ._laws import expected_weight
 
 
@@ -42,6 +45,17 @@ THEOREM = Theorem(
     examples=(example(validity=".25"),),
     symbolic=derivation,
     digits=6,
+    reductions=(
+        Reduction(
+            "all of the chart's validities",
+            {"validity": SHARE},
+            lambda validity: {"validity": validity},
+            sides=lambda validity: [
+                (scalar_weight(2, validity), 1 / arb(2).sqrt()),
+                (scalar_weight(3, validity), 2 / arb(3).sqrt()),
+            ],
+        ),
+    ),
     false_neighbours=(
         neighbour(
             "alpha_4 = 3/2 whatever the validity",

@@ -7,7 +7,9 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import SHARE, scalar_weight
 from ._laws import expected_weight
 
 SIZES = (2, 3, 8)
@@ -60,6 +62,17 @@ THEOREM = Theorem(
     examples=(example(validity=".25"),),
     symbolic=derivation,
     digits=6,
+    reductions=(
+        Reduction(
+            "all of the chart's validities",
+            {"validity": SHARE},
+            lambda validity: {"validity": validity},
+            sides=lambda validity: [
+                (validity * scalar_weight(size, validity, "mean"), 1 - (1 - validity) ** (size - 1))
+                for size in SIZES
+            ],
+        ),
+    ),
     false_neighbours=(
         neighbour("G in the exponent", rhs=geometric_of_the_group),
         near(0.01, validity=(0.52, 9e-05)),

@@ -3,13 +3,17 @@
 from itertools import product
 
 import numpy as np
+from flint import arb
 
 from ..divergences import each
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ._boxes import SHARE, scalar_weight
 from ._laws import expected_weight
 
 SIZES = (2, 4, 5)
@@ -50,6 +54,25 @@ def of_the_population(validity: Values) -> Values:
     return each(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
 
 
+def polynomials(validity: Scalar) -> list[tuple[Scalar, Scalar]]:
+    return [
+        (_update_of_groups(size, validity), validity * (1 - validity) * scalar_weight(size, validity))
+        for size in SIZES
+    ]
+
+
+def _update_of_groups(size: int, validity: Scalar) -> Scalar:
+    total = 0 * validity
+    for group in product((0, 1), repeat=size):
+        won = sum(group)
+        if 0 < won < size:
+            deviation = (arb(won * (size - won)) / (size * (size - 1))).sqrt()
+            chance = validity**won * (1 - validity) ** (size - won)
+            gains = ((verdict - arb(won) / size) * (verdict - validity) for verdict in group)
+            total += chance * sum(gains) / (deviation * size)
+    return total
+
+
 THEOREM = Theorem(
     name="E4.weight",
     title="A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
@@ -60,10 +83,18 @@ THEOREM = Theorem(
     lhs=over_all_groups,
     rhs=weighed,
     instances=chart(validity=rates(low=1e-4, high=1e-4)),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.ENCLOSED,
     examples=(example(validity=".25"),),
     floor=1e-6,
     digits=6,
+    reductions=(
+        Reduction(
+            "all of the chart's validities",
+            {"validity": SHARE},
+            lambda validity: {"validity": validity},
+            sides=polynomials,
+        ),
+    ),
     false_neighbours=(
         neighbour("the population form 1/sqrt(V(1-V))", rhs=of_the_population),
         neighbour("G others in the place of G - 1", rhs=from_the_whole_group),

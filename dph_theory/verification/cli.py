@@ -9,6 +9,7 @@ from textwrap import fill
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ..references import REFERENCES
@@ -17,7 +18,8 @@ from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..theorems import THEOREMS
 from .checks import CHECKS
-from .run import INSTANCES, QUICK_INSTANCES, Report, Settings, select
+from .reports import Report
+from .run import INSTANCES, QUICK_INSTANCES, Settings, select
 from .run import verify as run
 
 FEW = 3
@@ -42,7 +44,11 @@ _STYLE = {
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
-@click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help=f"A short run: {QUICK_INSTANCES} instances, shorter searches, no whole boxes.",
+)
 @click.option(
     "--json", "path", type=terminal.OutputFile(), help='Write the reports there; "-" is standard output.'
 )
@@ -78,6 +84,8 @@ def verify(
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
     console.print(_table(console, reports))
+    if any(report.boxes for report in reports):
+        console.print(_boxes(console, reports))
     _print_remarks(console, reports)
     _print_steps(console, reports, quick)
     console.print(_last_line(theorems, reports))
@@ -150,6 +158,21 @@ def _verdict(report: Report) -> str:
     """The verdict in words, on narrow lines: a proof names the entries that it leans on."""
     leans = report.verdict is Verdict.PROVED and report.given
     return fill(f"{report.verdict}, given {', '.join(report.given)}", 22) if leans else str(report.verdict)
+
+
+def _boxes(console: Console, reports: list[Report]) -> Table:
+    """The boxes on which statements were decided as a whole; several of one box and finding are one row."""
+    headers = ("theorem", "found on the whole box", "box", "pieces")
+    rows: list[tuple[str, ...]] = []
+    for report in reports:
+        pieces: Counter[tuple[str, str]] = Counter()
+        for box in report.boxes:
+            pieces[box.finding, box.box] += box.pieces
+        rows += [
+            (f"  {report.theorem}", finding, escape(box), f"{count:,}")
+            for (finding, box), count in pieces.items()
+        ]
+    return terminal.fitted(console, headers, rows, keep=("theorem", "box"))
 
 
 def _print_remarks(console: Console, reports: list[Report]) -> None:

@@ -66,6 +66,7 @@ _CHECKS = {
     "numeric": "random instances, extreme corners included",
     "adversarial": "an optimiser that looks for the worst violation",
     "certified": "ball arithmetic at rational instances",
+    "enclosed": "ball arithmetic on whole boxes",
 }
 _RELATIONS = {
     Relation.EQUAL: "both sides are equal",
@@ -142,6 +143,7 @@ def _section(theorem: Theorem) -> str:
         f"- Source: {escaped(str(theorem.source))}.",
         f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
+        *_boxes(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
         "- False neighbours, which the same checks must refute:",
@@ -158,6 +160,12 @@ def _given(theorem: Theorem) -> str:
         for name in theorem.given
     )
     return f", given {', '.join(links)}" if theorem.given else ""
+
+
+def _boxes(theorem: Theorem) -> list[str]:
+    """The boxes on which the statement is decided as a whole, each with how it is reduced to its scalars."""
+    lines = [f"    - {escaped(f'{reduction}: {reduction.text}')}" for reduction in theorem.reductions]
+    return ["- Decided on all of these boxes:", *lines] if lines else []
 
 
 def _applied(theorem: Theorem) -> str:

@@ -13,7 +13,8 @@ from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
-from .proofs.decision import Decision
+from .checks.around import certain_around
+from .reports import NeighbourReport, Report, Timed
 
 INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 NEIGHBOUR_INSTANCES = 5_000
@@ -32,6 +33,11 @@ class Settings:
     seed: int = 0
     quick: bool = False
 
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The checks that run: the short form decides no whole boxes."""
+        return tuple(check for check in self.checks if not (self.quick and check == "enclosed"))
+
     def __post_init__(self) -> None:
         for check in self.checks:
             if check not in CHECKS:
@@ -42,90 +48,6 @@ class Settings:
             raise argument_error("instances", self.instances, "at least 1")
         if self.seed < 0:
             raise argument_error("seed", self.seed, "at least 0")
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A check's result and how long it took."""
-
-    result: CheckResult
-    seconds: float
-
-
-@dataclass(frozen=True)
-class NeighbourReport:
-    """Whether a false neighbour was refuted, by which checks, and the first witness."""
-
-    name: str
-    refuted: bool
-    found_by: tuple[str, ...]
-    witness: dict[str, Any] | None
-
-
-@dataclass(frozen=True)
-class Report:
-    """What verification found about one theorem."""
-
-    theorem: str
-    source: str
-    expected: Verdict
-    verdict: Verdict
-    checks: tuple[Timed, ...]
-    neighbours: tuple[NeighbourReport, ...]
-    given: tuple[str, ...] = ()
-    """The entries that a proof leans on."""
-    tight: bool | None = None
-    """Whether a bound called tight was nearly attained; None where it is not called so or not searched."""
-
-    @property
-    def claims(self) -> tuple[Decision, ...]:
-        """The steps of the derivation, each with who decided it."""
-        return tuple(claim for timed in self.checks for claim in timed.result.claims)
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the verdict is the expected one, every false neighbour fell, and tight bounds are tight."""
-        fell = all(n.refuted for n in self.neighbours)
-        return self.verdict is self.expected and fell and self.tight is not False
-
-    @property
-    def seconds(self) -> float:
-        """The time of the checks on the theorem itself."""
-        return sum(timed.seconds for timed in self.checks)
-
-    def as_json(self) -> dict[str, Any]:
-        """The report as plain data, in the documented keys."""
-        return {
-            "theorem": self.theorem,
-            "source": self.source,
-            "expected": str(self.expected),
-            "verdict": str(self.verdict),
-            "given": list(self.given),
-            "tight": self.tight,
-            "checks": [
-                {
-                    "check": timed.result.check,
-                    "verdict": str(timed.result.verdict),
-                    "instances": timed.result.instances,
-                    "worst_violation": timed.result.worst_violation,
-                    "tightness": timed.result.tightness,
-                    "witness": timed.result.witness,
-                    "seed": timed.result.seed,
-                    "seconds": timed.seconds,
-                    "claims": [claim.as_json() for claim in timed.result.claims],
-                }
-                for timed in self.checks
-            ],
-            "false_neighbours": [
-                {
-                    "name": n.name,
-                    "refuted": n.refuted,
-                    "found_by": ", ".join(n.found_by),
-                    "witness": n.witness,
-                }
-                for n in self.neighbours
-            ],
-        }
 
 
 def select(names: Sequence[str]) -> list[Theorem]:
@@ -162,6 +84,8 @@ def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
     available = [check for check in checks if applies(check, theorem)]
     if theorem.expected is Verdict.PROVED and "symbolic" in available:
         return Verdict.PROVED
+    if "enclosed" in available:
+        return Verdict.ENCLOSED
     return Verdict.CERTIFIED if "certified" in available else Verdict.HOLDS
 
 
@@ -193,7 +117,7 @@ def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: b
 def verify_one(theorem: Theorem, settings: Settings) -> Report:
     """Run the selected checks on a theorem and on its false neighbours."""
     seed = seed_for(settings.seed, theorem.name)
-    checks = [check for check in settings.checks if applies(check, theorem)]
+    checks = [check for check in settings.selected if applies(check, theorem)]
     timed = []
     for check in checks:
         start = time.perf_counter()
@@ -203,7 +127,7 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
     return Report(
         theorem.name,
         str(theorem.source),
-        expected_verdict(theorem, settings.checks),
+        expected_verdict(theorem, settings.selected),
         overall([t.result for t in timed]),
         tuple(timed),
         tuple(n for n in neighbours if n is not None),
@@ -224,7 +148,8 @@ def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> Neigh
     """Turn the selected checks on a false neighbour; None unless the adversarial one is among them.
 
     It must succeed, whatever the others find: random instances are not asked to find what nearly all of them
-    obey. The short form leaves the others out.
+    obey. The short form leaves the others out. In the long form the box about the witness on which a
+    neighbour of an enclosed statement is certain to fail is looked for.
     """
     statement = theorem.changed(false)
     searches = [c for c in settings.checks if c in SEARCHES and applies(c, statement)]
@@ -239,7 +164,9 @@ def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> Neigh
     results = [_run_check(check, statement, seed, few, quick=False) for check in searches]
     found = {result.check: result for result in results if result.verdict is Verdict.REFUTED}
     witness = next((r.witness for r in found.values() if r.witness), None)
-    return NeighbourReport(false.name, "adversarial" in found, tuple(found), witness)
+    asked = "enclosed" in settings.selected and applies("enclosed", theorem)
+    within = certain_around(statement, witness) if asked and witness else None
+    return NeighbourReport(false.name, "adversarial" in found, tuple(found), witness, within)
 
 
 def _verify_by_name(name: str, settings: Settings) -> Report:
@@ -262,7 +189,7 @@ def verify(
     Theorems that have none of the selected checks are left out. `on_report` is called as each ends.
     An interruption ends the workers and is passed on.
     """
-    chosen = [t for t in theorems if any(applies(check, t) for check in settings.checks)]
+    chosen = [t for t in theorems if any(applies(check, t) for check in settings.selected)]
     reports: dict[str, Report] = {}
     names = [theorem.name for theorem in chosen]
     for name, report in run_jobs(

@@ -1,8 +1,8 @@
 """The certified check: the same sides in ball arithmetic at rational instances.
 
 Equality means overlapping balls narrower than 1e-30, an inequality disjoint balls, so that no verdict can
-be a rounding artefact. An instance where a bound is attained (balls that overlap however narrow) is a tie:
-it neither certifies nor refutes and is not counted.
+be a rounding artefact. An instance where some component of a bound is attained (balls that overlap however
+narrow) is a tie: it neither certifies nor refutes and is not counted.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 
 from ...numeric.balls import precision
-from ...statement.charts import Instance, as_balls
+from ...statement.charts import Instance, OutsideDomainError, as_balls
 from ...statement.theorem import Relation, Theorem, Verdict
 from .numeric import sample
 from .result import CheckResult, pick, plain, smallest
@@ -54,7 +54,7 @@ def certify(theorem: Theorem, instance: Instance) -> Verdict:
                 lhs, rhs = theorem.sides(as_balls(instance))
             except ZeroDivisionError:  # A matrix too wide to invert at this precision.
                 continue
-            except ValueError:  # Rounded out of the theorem's domain, or too wide to tell: no evidence.
+            except OutsideDomainError:  # Rounded out of it, or too wide to tell: no evidence.
                 return Verdict.HOLDS
             pairs = zip(lhs.ravel(), rhs.ravel(), strict=True)
             found = _combine([compare(theorem.relation, arb(a), arb(b)) for a, b in pairs])
@@ -64,7 +64,8 @@ def certify(theorem: Theorem, instance: Instance) -> Verdict:
 
 
 def _combine(verdicts: list[Verdict]) -> Verdict:
-    order = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.CERTIFIED, Verdict.HOLDS)
+    """Of one instance's components, or of instances: a tie in one lets none of them certify."""
+    order = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.CERTIFIED)
     return next((verdict for verdict in order if verdict in verdicts), Verdict.UNDECIDED)
 
 

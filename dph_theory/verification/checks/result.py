@@ -13,6 +13,15 @@ MOST_DIGITS = 12
 
 
 @dataclass(frozen=True)
+class Enclosed:
+    """A box on which all instances were decided at once: what was found there, from how many pieces."""
+
+    box: str
+    finding: str
+    pieces: int
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """The outcome of one check: a frozen value with its witness, if it found a violation.
 
@@ -30,6 +39,7 @@ class CheckResult:
     seed: int | None = None
     detail: str = ""
     claims: tuple[Decision, ...] = ()
+    boxes: tuple[Enclosed, ...] = ()
 
 
 def pick(instance: Instance, index: int) -> Instance:

@@ -140,6 +140,7 @@ def test_the_json_has_the_documented_keys():
         "tightness",
         "witness",
         "claims",
+        "boxes",
         "seed",
         "seconds",
     }

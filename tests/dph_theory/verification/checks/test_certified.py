@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from flint import arb
 from support.small_theorems import BINOMIAL, PINSKER
@@ -66,3 +67,29 @@ def test_a_tie_is_no_evidence():
     assert certify(tied, example(pi=".5 .5", ref=".2 .8")) is Verdict.HOLDS
     result = certified(tied)
     assert (result.verdict, result.instances) == (Verdict.UNDECIDED, 0)
+
+
+def test_a_tie_in_one_component_lets_the_others_certify_nothing():
+    both = replace(
+        BINOMIAL,
+        relation=Relation.AT_MOST,
+        lhs=lambda x, y: np.stack([x, y], axis=-1),
+        rhs=lambda x, y: np.stack([x + 1, y], axis=-1),
+    )
+    assert certify(both, example(x=".5", y=".25")) is Verdict.HOLDS
+    result = certified(both)
+    assert (result.verdict, result.instances) == (Verdict.UNDECIDED, 0)
+
+
+def refusing(x, y):
+    raise ValueError("x is not allowed")
+
+
+def test_only_what_the_chart_calls_outside_its_domain_is_no_evidence():
+    broken = replace(BINOMIAL, lhs=refusing)
+    with pytest.raises(ValueError, match="not allowed"):
+        certify(broken, example(x=".5", y=".25"))
+    bounded = replace(broken, instances=BINOMIAL.instances.within(lambda x: x < 0.5))
+    assert certify(bounded, example(x=".5", y=".25")) is Verdict.HOLDS
+    with pytest.raises(ValueError, match="not allowed"):
+        certify(bounded, example(x=".25", y=".25"))

@@ -1,0 +1,262 @@
+"""Boxes, ways from scalars to instances, and gaps that several statements share.
+
+Two laws of two outcomes are (p, 1-p), of odds o = p/(1-p), and (p(1-s), (1-p)(1+os)): so all pairs are
+written in which the second law has less of the first outcome, and the others with the outcomes exchanged.
+The two laws meet at s = 0.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import sympy
+from flint import arb, arb_series
+from sympy.printing.lambdarepr import LambdaPrinter
+
+from ..divergences import JENSEN_SHANNON, SMOOTH
+from ..fdivergence import FDivergence, u
+from ..numeric.boxes import Range, Scalar, linear, logarithmic, rate, xlogx
+from ..statement.reduction import Reduction
+from ._laws import gains
+
+Law: TypeAlias = list[Scalar]
+"""The masses of two outcomes."""
+
+LOG_ODDS = linear("-13.82", "13.82")
+"""Of rates from 1e-6 to 1 - 1e-6."""
+GAIN = linear("0.01", "100")
+"""1/beta for beta from 1e-2 to 1e2."""
+ODDS = logarithmic("1e-6", "1e6")
+DROP = linear("0", "1 - 1e-6")
+"""The share s by which an outcome's mass falls."""
+RATE = rate("1e-6")
+SHARE = linear("1e-6", "1 - 1e-6")
+RATIO = logarithmic("1e-3", "1e3")
+"""Of the policy to the reference."""
+GAMMA = linear("1e-6", "1 - 1e-3")
+HALF_TO_TWO = logarithmic("0.5", "2")
+
+
+def chance(odds: Scalar) -> Scalar:
+    """The rate p of these odds."""
+    return 1 / (1 + 1 / odds)
+
+
+def laws(odds: Scalar, drop: Scalar) -> tuple[Law, Law]:
+    """(p, 1-p) and (p(1-s), (1-p)(1+os))."""
+    p, rest = chance(odds), 1 / (1 + odds)
+    return [p, rest], [p * (1 - drop), rest * (1 + odds * drop)]
+
+
+def both_ways(
+    text: str, box: Mapping[str, Range], instance: Callable[..., Mapping[str, Any]], **stated: Any
+) -> tuple[Reduction, Reduction]:
+    """The reductions for two laws of two outcomes, in either order of the outcomes.
+
+    `instance(first, second, **scalars)` takes the two laws and the other scalars; `box` has odds and drop.
+    """
+
+    def below(odds: Scalar, drop: Scalar, **others: Scalar) -> Mapping[str, Any]:
+        return instance(*laws(odds, drop), **others)
+
+    def above(odds: Scalar, drop: Scalar, **others: Scalar) -> Mapping[str, Any]:
+        first, second = laws(odds, drop)
+        return instance(first[::-1], second[::-1], **others)
+
+    return (
+        Reduction(text, box, below, **stated),
+        Reduction(f"{text}; the outcomes exchanged", box, above, **stated),
+    )
+
+
+def kl_to_first(odds: Scalar, drop: Scalar) -> Scalar:
+    """KL(second || first)/p = (1-s) log(1-s) + (1+os) log(1+os)/o."""
+    return xlogx(1 - drop) + xlogx(1 + odds * drop) / odds
+
+
+def kl_to_second(odds: Scalar, drop: Scalar) -> Scalar:
+    """KL(first || second)/p = -log(1-s) - log(1+os)/o."""
+    return -(1 - drop).log() - (1 + odds * drop).log() / odds
+
+
+def mass(odds: Scalar) -> Sequence[Scalar]:
+    """The factor p that the two divergences above leave out."""
+    return [chance(odds)]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A declared generator f(u) on scalars, and its derivative."""
+
+    value: Callable[[Scalar], Scalar]
+    slope: Callable[[Scalar], Scalar]
+
+    def __call__(self, ratio: Scalar) -> Scalar:
+        """f(u); the series come by way of f', which gives tighter ones."""
+        if not isinstance(ratio, arb_series):
+            return self.value(ratio)
+        return (ratio.derivative() * self.slope(ratio)).integral() + self.value(ratio[0])
+
+    def excess(self, ratio: Scalar, step: Scalar) -> Scalar:
+        """f(u + step) - f(u) - f'(u) step."""
+        return self(ratio + step) - self(ratio) - self.slope(ratio) * step
+
+
+def scalar_form(divergence: FDivergence) -> Generator:
+    """The divergence's generator on scalars."""
+    if divergence is JENSEN_SHANNON:
+        slope = sympy.log(2) - sympy.log(1 + 1 / u)  # Written so that its derivative keeps one sign.
+    else:
+        slope = sympy.expand(divergence.derivative)
+    return Generator(_on_scalars(divergence.expression), _on_scalars(slope))
+
+
+class _Exact(LambdaPrinter):
+    """Writes fractions as balls at the working precision."""
+
+    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802 - sympy's name
+        return f"ball({number.p}, {number.q})"
+
+
+def _on_scalars(expression: sympy.Expr) -> Callable[[Scalar], Scalar]:
+    functions = {
+        "log": lambda x: x.log() if hasattr(x, "log") else arb(x).log(),
+        "sqrt": lambda x: x.sqrt(),
+        "ball": lambda p, q: arb(p) / q,
+    }
+    printer = _Exact({"fully_qualified_modules": False, "inline": True})
+    return sympy.lambdify(u, expression, modules=[functions], printer=printer)
+
+
+GENERATORS = tuple(map(scalar_form, SMOOTH))
+"""Of the smooth divergences, on scalars."""
+
+
+def two_verdicts(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
+    """A base of one valid and one invalid outcome, and beta."""
+    return {"base": base_of(log_odds), "valid": [True, False], "beta": 1 / gain}
+
+
+def base_of(log_odds: Scalar) -> Law:
+    """(A1, A0) of these log odds."""
+    return [1 / (1 + (-log_odds).exp()), 1 / (1 + log_odds.exp())]
+
+
+def tilted_odds(log_odds: Scalar, gain: Scalar) -> Scalar:
+    """(A0/A1) e^(-1/beta), the odds of failure of the tilted model."""
+    return (-log_odds - gain).exp()
+
+
+def tilted_law(log_odds: Scalar, gain: Scalar) -> Law:
+    """The two masses a e^(v/beta)/Z of the tilted model, with Z and the masses times e^(-1/beta)."""
+    (valid, invalid), less = base_of(log_odds), (-gain).exp()
+    partition = valid + invalid * less
+    return [valid / partition, invalid * less / partition]
+
+
+def _between(f: Generator) -> Callable[[Scalar, Scalar], list[Scalar]]:
+    return lambda odds, drop: [f(1 - drop) + f(1 + odds * drop) / odds]
+
+
+BETWEEN = tuple(map(_between, GENERATORS))
+"""D_f(second || first)/p of each smooth divergence."""
+
+
+def merging(
+    text: str, instance: Callable[..., Mapping[str, Any]], factor: Callable[[Scalar, Scalar, Scalar], Scalar]
+) -> tuple[Reduction, ...]:
+    """What merging two outcomes of ratios u(1-s) and u(1+os) loses, p f(u(1-s)) + (1-p) f(u(1+os)) - f(u).
+
+    p and 1-p are the reference's shares, so that u, among the scalars as `ratio`, is their mean. A generator
+    that is a power or a logarithm, up to a line, gives a power of u times the divergence of the two laws;
+    Jensen-Shannon's is taken with u, on a smaller box. `factor` is what the loss is to be multiplied by.
+    """
+    reductions: list[Reduction] = []
+    for index, divergence in enumerate(SMOOTH):
+        if divergence is JENSEN_SHANNON:
+            box = {"odds": HALF_TO_TWO, "drop": linear("0", "0.5"), "ratio": HALF_TO_TWO}
+            stated = {
+                "gap": _about_the_mean(GENERATORS[index]),
+                "factor": lambda odds, ratio, share: [factor(odds, ratio, share)],
+            }
+            free = {"share": RATE}
+        else:
+            box, free = {"odds": ODDS, "drop": DROP}, {"ratio": RATIO, "share": RATE}
+            stated = {"gap": BETWEEN[index], "factor": _scaled(factor, divergence)}
+        reductions += both_ways(
+            f"{text}; {divergence.name}",
+            box,
+            instance,
+            components=(index,),
+            zero=("drop", 2),
+            free=free,
+            **stated,
+        )
+    return tuple(reductions)
+
+
+def _about_the_mean(f: Generator) -> Callable[..., list[Scalar]]:
+    def gap(odds: Scalar, drop: Scalar, ratio: Scalar) -> list[Scalar]:
+        return [f(ratio * (1 - drop)) - f(ratio) + (f(ratio * (1 + odds * drop)) - f(ratio)) / odds]
+
+    return gap
+
+
+def _scaled(
+    factor: Callable[[Scalar, Scalar, Scalar], Scalar], divergence: FDivergence
+) -> Callable[..., list[Scalar]]:
+    # u^2 f'' is a power of u: its value at 4 is 4^power of that at 1.
+    curvature = sympy.lambdify(u, sympy.diff(divergence.expression, u, 2) * u**2)
+    power = arb(round(4 * math.log(curvature(4.0) / curvature(1.0), 4))) / 4
+
+    def scaled(odds: Scalar, ratio: Scalar, share: Scalar) -> list[Scalar]:
+        return [factor(odds, ratio, share) * ratio**power]
+
+    return scaled
+
+
+def chain(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
+    """The MDP and the policies of the worst chain (`_mdps.worst_chain`), as parts of an instance."""
+    one, zero = arb(1), arb(0)
+    gains = [-eps, eps * tv / (1 - tv), eps]
+    stay, leave = [one, zero, zero], [zero, one, zero]
+    lost = [leave] * 3, [-gain for gain in gains]
+    return {
+        "P": [[stay, stay, leave], lost[0], lost[0]],
+        "r": [gains, lost[1], lost[1]],
+        "gamma": gamma,
+        "rho0": stay,
+        "pi": [[zero, 1 - tv, tv]] * 3,
+        "pi_old": [[tv, 1 - tv, zero]] * 3,
+        "tv": tv,
+        "away": one,
+    }
+
+
+def balanced(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
+    """A step by TV from the even policy towards the second action, which pays in state 0 and leads to 1.
+
+    The first action leads to state 0 and pays in state 1: the advantages are eps and -eps. A third state is
+    never reached, a third action never taken.
+    """
+    one, zero, half = arb(1), arb(0), arb(0.5)
+    to_zero, to_one = [one, zero, zero], [zero, one, zero]
+    return {
+        "P": [[to_zero, to_one, to_one]] * 3,
+        "r": [[-eps, eps, eps], [eps, -eps, -eps], [eps, -eps, -eps]],
+        "gamma": gamma,
+        "rho0": [half, half, zero],
+        "pi": [[half - tv, half + tv, zero]] * 3,
+        "pi_old": [[half, half, zero]] * 3,
+        "tv": tv,
+        "away": one,
+    }
+
+
+def scalar_weight(size: int, validity: Scalar, scale: str = "std") -> Scalar:
+    """alpha_G(V) on scalars: the gains averaged over the others' successes."""
+    return sum(
+        math.comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
+        for k, gain in enumerate(gains(size, arb(0), scale))
+    )

@@ -1,0 +1,48 @@
+"""Around a witness: the widest box of instances on all of which a statement is certain to fail."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from ...numeric.balls import precision
+from ...statement.charts import Instance
+from ...statement.theorem import Relation, Theorem
+from .enclosed import BITS_AT_POINTS, as_instance
+
+EXPONENTS = tuple(range(3, 41))
+
+
+def certain_around(theorem: Theorem, witness: Mapping[str, Any]) -> int | None:
+    """The k of the widest box about a witness, x (1 +- 2^-k), on all of which the theorem is violated.
+
+    None if no box is found, for limits and for sides that balls cannot evaluate.
+    """
+    if theorem.relation is Relation.TENDS or not theorem.certified:
+        return None
+    middle = theorem.instances(np.full((1, theorem.instances.dimension), 0.5))
+    whole = {name for name, value in middle.items() if value.dtype.kind in "biu"}
+    with precision(BITS_AT_POINTS):
+        return next((k for k in EXPONENTS if _violated(theorem, _widened(witness, whole, k))), None)
+
+
+def _widened(witness: Mapping[str, Any], whole: set[str], k: int) -> Instance:
+    share = arb(1, arb(2) ** -k)
+    instance = as_instance(witness)
+    return {
+        name: value if name in whole or value.dtype == bool else value * share
+        for name, value in instance.items()
+    }
+
+
+def _violated(theorem: Theorem, instance: Instance) -> bool:
+    """Whether both sides are evaluated and some component of them is certain to break the relation."""
+    try:
+        lhs, rhs = theorem.sides(instance)
+    except (ValueError, ZeroDivisionError):  # A box too wide to tell a law, or to divide by.
+        return False
+    pairs = [(arb(a), arb(b)) for a, b in zip(lhs.ravel(), rhs.ravel(), strict=True)]
+    if theorem.relation is Relation.AT_MOST:
+        return any(a > b for a, b in pairs)
+    return any(a > b or a < b for a, b in pairs)
