@@ -1,6 +1,7 @@
 import re
 from html import unescape
 
+from support.browser import chromium
 from support.small_confrontation import small_confrontation
 
 from figures.confront.page import page
@@ -19,3 +20,21 @@ def test_the_page_tells_all_and_asks_nobody():
     assert found.base.sha256 in words
     assert all(line.law in words for line in found.laws)
     assert text.count('role="img"') == 2
+
+
+def test_tables_sort_and_the_sheet_zooms_without_a_network(tmp_path):
+    path = tmp_path / "index.html"
+    path.write_text(page([small_confrontation()], "confront.json"))
+    head = "document.querySelector('table thead th:nth-child(2)')"
+    column = "return [...document.querySelector('table').tBodies[0].rows].map(r => +r.cells[1].textContent)"
+    width = "return document.querySelector('.plate svg').getBoundingClientRect().width"
+    with chromium(tmp_path / "profile") as browser:
+        browser.open(path, 1000)
+        rising = browser.run(column)
+        browser.run(f"{head}.click(); {head}.click()")
+        assert browser.run(column) == sorted(rising, reverse=True) != rising
+        before = browser.run(width)
+        browser.run("document.querySelector('.plate').click()")
+        assert browser.run(width) > 1.5 * before
+        assert browser.complaints() == []
+        assert browser.requests() == [path.as_uri()]
