@@ -131,7 +131,7 @@ def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
 
 def test_the_json_has_the_documented_keys():
     report = verify_one(THEOREMS["C2.old"], SMALL).as_json()
-    assert {"theorem", "source", "expected", "verdict", "checks", "false_neighbours"} <= set(report)
+    assert {"theorem", "source", "expected", "verdict", "given", "checks", "false_neighbours"} <= set(report)
     keys = {
         "check",
         "verdict",
@@ -147,3 +147,8 @@ def test_the_json_has_the_documented_keys():
     assert all(set(check) == keys for check in report["checks"])
     assert all({"name", "refuted", "found_by"} <= set(n) for n in report["false_neighbours"])
     assert report["expected"] == report["verdict"] == "REFUTED"
+    symbolic = Settings(checks=("symbolic",))
+    proved = verify_one(THEOREMS["A8.frontier"], symbolic).as_json()
+    assert proved["given"] == ["A8.decomposition", "L1.gibbs"]
+    (step,) = proved["checks"][0]["claims"]
+    assert step == {"claim": "the room", "verdict": "PROVED", "decided_by": ["z3", "sympy"]}
