@@ -17,7 +17,10 @@ import torch
 from rich.console import Console
 
 from dph_theory.audit import audit
+from dph_theory.audit.advantages import page as advantages_page
 from dph_theory.audit.catalogue import CATALOGUE
+from dph_theory.audit.metrics import audit_metric
+from dph_theory.audit.trainers import TRAINERS
 from dph_theory.support.files import write_json
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
@@ -42,6 +45,20 @@ def form_seconds() -> dict[str, float]:
     return found
 
 
+def other_seconds() -> dict[str, float]:
+    """Seconds of every trainer's setting, every advantage at three group sizes, and one metric, one process."""
+    found = {}
+    for name, work in (
+        ("trainers", lambda: [audit(f.loss, samples=f.samples, name=f.name) for f in TRAINERS]),
+        ("advantages", advantages_page.catalogue),
+        ("a metric", lambda: audit_metric(lambda n, c, k: c / n)),
+    ):
+        start = time.perf_counter()
+        work()
+        found[name] = time.perf_counter() - start
+    return found
+
+
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -58,6 +75,7 @@ def main() -> None:
         "catalogue_command_s": command_seconds(),
         "forms": len(forms),
         "form_s": forms,
+        "other_s": other_seconds(),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     write_json(out, numbers)
