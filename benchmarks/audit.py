@@ -46,7 +46,7 @@ def form_seconds() -> dict[str, float]:
 
 
 def other_seconds() -> dict[str, float]:
-    """Seconds of every trainer's setting, every advantage at three group sizes, and one metric, one process."""
+    """Seconds of all trainers, of all advantages at three group sizes, and of a metric, in one process."""
     found = {}
     for name, work in (
         ("trainers", lambda: [audit(f.loss, samples=f.samples, name=f.name) for f in TRAINERS]),
