@@ -119,7 +119,7 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
 def test_the_catalogue_in_time_with_its_page_and_its_numbers(tmp_path):
     start = time.monotonic()
     done = dph("--catalogue", "--json", tmp_path / "all.json", "--page", tmp_path / "page.md")
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 60
     assert done.returncode == 0, done.stderr
     reports = json.loads((tmp_path / "all.json").read_text())
     assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
