@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 HALVINGS = 60
@@ -47,6 +48,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a function that jumps over zero", lhs=jump),
         neighbour("one that stays negative", lhs=lambda slope, height: -height - slope * height),
+        near(0.01, slope=(1.2, 0.0004)),
     ),
     note="A textbook lemma, not proved here.",
 )

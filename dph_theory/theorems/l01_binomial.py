@@ -8,6 +8,7 @@ import sympy
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 POWERS = (1, 2, 5, 8)
@@ -54,5 +55,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("its last term left out", lhs=lambda a, b: expansion(a, b, most=POWERS[-1] - 1)),
         neighbour("without the products", rhs=lambda a, b: np.stack([a**n + b**n for n in POWERS], axis=-1)),
+        near(0.01, a=(1.8, 0.0005)),
     ),
 )

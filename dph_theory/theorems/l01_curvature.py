@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -42,6 +43,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("2% more", rhs=lambda x: 1.02 * second_derivative(x)),
         neighbour("a one-sided difference", lhs=one_sided),
+        near(1, h=(0.28, 0.0002)),
     ),
     note="A textbook lemma, not proved here.",
 )

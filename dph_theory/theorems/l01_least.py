@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values, lowest
 from ..references import Source
 from ..statement.charts import chart, example, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -40,6 +41,7 @@ THEOREM = Theorem(
         neighbour(
             "always at an end", lhs=lambda centre: lowest(np.stack([centre**2, (1 - centre) ** 2], axis=-1))
         ),
+        near(-1, centre=(1, 0.001)),
     ),
     note="A textbook lemma, not proved here.",
 )

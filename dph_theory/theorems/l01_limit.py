@@ -5,6 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 ROUNDS_PER_DIGIT = 8
@@ -38,6 +39,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the limit is the bound 1 + sqrt(c)", rhs=lambda c: 1 + np.sqrt(c)),
         neighbour("0.1% past it", rhs=lambda c: 1.001 * first_fixed_point(c)),
+        near(0.01, c=(12, 0.01)),
     ),
     note="A textbook lemma, not proved here.",
 )

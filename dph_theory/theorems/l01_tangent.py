@@ -8,6 +8,7 @@ from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -58,5 +59,6 @@ THEOREM = Theorem(
             lhs=lambda v, w: k2_of_ratio(w) + np.log(w) / w * (v - w),
             rhs=k2_of_v,
         ),
+        near(-1, v=(4.7, 0.02)),
     ),
 )
