@@ -41,7 +41,7 @@ THEOREM = Theorem(
         neighbour(
             "always at an end", lhs=lambda centre: lowest(np.stack([centre**2, (1 - centre) ** 2], axis=-1))
         ),
-        near(-1, centre=(1, 0.001)),
+        near(-1, centre=(1, 0.005)),
     ),
     note="A textbook lemma, not proved here.",
 )
