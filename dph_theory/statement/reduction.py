@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..numeric.boxes import Range, Scalar, described
+from ..support.errors import argument_error
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,9 @@ class Reduction:
 
     def __str__(self) -> str:
         return described({**self.box, **self.free})
+
+    def pairs(self, **scalars: Scalar) -> Sequence[tuple[Scalar, Scalar]]:
+        """The two sides of an identity; raises ValueError if neither they nor a gap are stated."""
+        if self.sides is None:
+            raise argument_error("sides", self.sides, "what an identity states, where there is no gap")
+        return self.sides(**scalars)

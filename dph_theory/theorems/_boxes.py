@@ -16,6 +16,7 @@ from sympy.printing.lambdarepr import LambdaPrinter
 
 from ..divergences import JENSEN_SHANNON, SMOOTH
 from ..fdivergence import FDivergence, u
+from ..numeric.balls import ZERO
 from ..numeric.boxes import Range, Scalar, linear, logarithmic, rate, xlogx
 from ..statement.reduction import Reduction
 from ._laws import gains
@@ -176,7 +177,7 @@ def merging(
     for index, divergence in enumerate(SMOOTH):
         if divergence is JENSEN_SHANNON:
             box = {"odds": HALF_TO_TWO, "drop": linear("0", "0.5"), "ratio": HALF_TO_TWO}
-            stated = {
+            stated: dict[str, Any] = {
                 "gap": _about_the_mean(GENERATORS[index]),
                 "factor": lambda odds, ratio, share: [factor(odds, ratio, share)],
             }
@@ -258,5 +259,5 @@ def scalar_weight(size: int, validity: Scalar, scale: str = "std") -> Scalar:
     """alpha_G(V) on scalars: the gains averaged over the others' successes."""
     return sum(
         math.comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
-        for k, gain in enumerate(gains(size, arb(0), scale))
+        for k, gain in enumerate(gains(size, ZERO, scale))
     )

@@ -85,7 +85,7 @@ def decide(reduction: Reduction, budget: int) -> Outcome:
 
 
 def _errors(reduction: Reduction) -> Any:
-    return lambda **scalars: [lhs - rhs for lhs, rhs in reduction.sides(**scalars)]
+    return lambda **scalars: [lhs - rhs for lhs, rhs in reduction.pairs(**scalars)]
 
 
 def finding(reduction: Reduction, outcome: Outcome) -> str:
@@ -140,11 +140,13 @@ def _forms(reduction: Reduction, scalars: Mapping[str, arb]) -> list[tuple[Scala
     """What the scalars say of each component: (rhs - lhs,) of a bound, (lhs, rhs) of an identity."""
     own = {name: scalars[name] for name in reduction.box}
     if reduction.gap is None:
-        return [tuple(pair) for pair in reduction.sides(**own)]
+        return [tuple(pair) for pair in reduction.pairs(**own)]
     gaps = reduction.gap(**own)
     if reduction.factor is None:
         return [(gap,) for gap in gaps]
-    factors = reduction.factor(**{name: scalars[name] for name in signature(reduction.factor).parameters})
+    factors = list(
+        reduction.factor(**{name: scalars[name] for name in signature(reduction.factor).parameters})
+    )
     factors = factors * len(gaps) if len(factors) == 1 else factors
     return [(factor * gap,) for factor, gap in zip(factors, gaps, strict=True) if factor > 0]
 
