@@ -86,7 +86,8 @@ def figures_command(
     if listing:
         terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
-    wanted = paper.Wanted(chosen, folder or _writable(drawings.OUT), _venue(venue), tables)
+    target = folder or _writable(drawings.OUT)
+    wanted = paper.Wanted(formats=chosen, folder=target, venue=_venue(venue), tables=tables)
     kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
         failed = _recomputed(names, kept, seed) if recompute else {}

@@ -1,6 +1,7 @@
 """B3: -log u on correct samples, per token or per sequence, is forward KL to the filtered model."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import sympy
@@ -20,7 +21,7 @@ from ._tokens import SAMPLED, SAMPLED_PAIR
 def minus_log(ratio: Values) -> Values:
     """-log u, infinite at u = 0, in balls too."""
     empty = np.asarray(ratio == 0).astype(bool)
-    infinite = arb.pos_inf() if is_ball(ratio) else np.inf
+    infinite: Any = arb.pos_inf() if is_ball(ratio) else np.inf
     return np.where(empty, infinite, -np.log(np.where(empty, 1 + 0 * ratio, ratio)))
 
 

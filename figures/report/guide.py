@@ -18,6 +18,8 @@ ALIKE = 0.01
 """A difference of Pass@k below this is called none."""
 SHOWN_BETA = 0.2
 """At which the laws of training are told."""
+STRONG = 0.5
+"""From here on nearly every run had the steps that its law takes."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def _laws(stored: Records) -> dict[str, Any]:
         "rows": [_row(of, judged) for of in by_form.values() if of],
         "held": sum(run.held for run in judged),
         "all": len(judged),
+        "strong": [run.held for run in judged if run.beta >= STRONG],
+        "strong_beta": STRONG,
         "by_kl": any(run.full_verdict for run in judged),
     }
 
