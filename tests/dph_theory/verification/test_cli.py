@@ -25,10 +25,10 @@ def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
     done = dph("verify", "A8", "C2.old", "--quick", "--instances", "500", "--json", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("3 theorems: 2 proved (1 of them given another entry), 1 refuted; 3 as expected; ")
+    assert last.startswith("4 theorems: 3 proved (1 of them given another entry), 1 refuted; 4 as expected; ")
     assert "false neighbours refuted" in last
     names = [report["theorem"] for report in json.loads(path.read_text())]
-    assert names == ["A8.decomposition", "A8.frontier", "C2.old"]
+    assert names == ["A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
 
 
 def test_the_table_is_grouped_by_paper():
@@ -66,8 +66,12 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
 
 def test_reports_on_standard_output_stand_alone():
     done = dph("verify", "A8", "--checks", "symbolic", "--json", "-")
-    assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.decomposition", "A8.frontier"]
-    assert "2 theorems" in done.stderr
+    assert [report["theorem"] for report in json.loads(done.stdout)] == [
+        "A8.decomposition",
+        "A8.frontier",
+        "A8.equality",
+    ]
+    assert "3 theorems" in done.stderr
 
 
 def test_the_list_names_every_theorem():

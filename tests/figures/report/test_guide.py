@@ -128,4 +128,4 @@ def test_the_laws_are_told_with_the_runs_that_missed(stored):
         "| k3 in the loss | token forward KL | 0.900 / 0.910 | 0.600 / 0.620 | token forward KL | 1 of 2 |"
         in text
     )
-    assert "of 2 runs 1 held, 1 missed" in text
+    assert "of 2 runs 1 held, 1 missed" in " ".join(text.split())

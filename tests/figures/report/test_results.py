@@ -6,6 +6,7 @@ from support.small_report import verdict
 from dph_theory.audit import catalogue
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification import run as verification
+from dph_theory.verification.run import QUICK_INSTANCES
 from figures.report import results
 from figures.report.results import Plan, UnexpectedError
 from figures.results import experiments, store
@@ -48,7 +49,7 @@ def test_verdicts_are_stored_whether_expected_or_not(tmp_path, verified):
         results.verdicts(plan, nothing)
     stored = store.load("verdicts", "report.verdicts", plan.results)
     assert stored["seed"] == 3
-    assert stored["config"]["instances"] == 10_000
+    assert stored["config"]["instances"] == QUICK_INSTANCES
     assert stored["results"]["reports"][0]["theorem"] == "C2.old"
 
 
