@@ -86,8 +86,7 @@ def figures_command(
     if listing:
         terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
         return
-    target = folder or _writable(drawings.OUT)
-    wanted = paper.Wanted(formats=chosen, folder=target, venue=_venue(venue), tables=tables)
+    wanted = paper.Wanted(chosen, folder or _writable(drawings.OUT), _venue(venue), tables)
     kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
         failed = _recomputed(names, kept, seed) if recompute else {}

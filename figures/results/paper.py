@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"(?<![\w@.*-])-?(?:\d+\.\d+|\.\d+|\d+)(?![\w*]|\.\d)")
 """A number that is no part of a name such as k3 or Pass@16."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Wanted:
     """What is written of a figure: formats of the drawing in a folder; tables, if they have a folder."""
 
