@@ -34,7 +34,8 @@ THEOREM = Theorem(
     lhs=least,
     rhs=somewhere,
     instances=chart(x=uniform(0, 1), centre=uniform(-2, 3)),
-    expected=Verdict.CERTIFIED,
+    expected=Verdict.HOLDS,
+    certified=False,  # Where x is the centre both sides are zero, a tie that balls do not decide.
     examples=(example(x=".3", centre="1.5"), example(x=".3", centre=".5")),
     false_neighbours=(
         neighbour("a least value higher by 1e-6", lhs=lambda centre: least(centre) + 1e-6),
