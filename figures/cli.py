@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -16,6 +16,7 @@ from dph_theory.support.files import write_text
 from .look.venues import VENUES, Venue
 
 if TYPE_CHECKING:
+    from .figure import Figure
     from .results.paper import Wanted
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -74,23 +75,23 @@ def figures_command(
     from .catalogue import NAMES, figure
     from .results import drawings, paper, store
 
-    if runs:
-        _draw_runs(tuple(map(Path, names)), labels, prompts, form, folder, venue)
-        return
-    names = tuple(dict.fromkeys(names or NAMES))
     try:
-        needs = {name: figure(name).needs for name in names}
-        chosen = drawings.formats(form)
+        wanted = paper.Wanted(
+            drawings.formats(form), folder or _writable(drawings.OUT), _venue(venue), tables
+        )
+        if runs:
+            _draw_runs(tuple(map(Path, names)), labels, prompts, wanted, macros)
+            return
+        asked = {name: figure(name) for name in names or NAMES}
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        terminal.console(highlight=False).print(_listing(needs, {name: figure(name).title for name in names}))
+        terminal.console(highlight=False).print(_listing(asked))
         return
-    wanted = paper.Wanted(chosen, folder or _writable(drawings.OUT), _venue(venue), tables)
     kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
     try:
-        failed = _recomputed(names, kept, seed) if recompute else {}
-        failed |= _written([name for name in names if name not in failed], kept, wanted, macros)
+        failed = _recomputed(tuple(asked), kept, seed) if recompute else {}
+        failed |= _written([name for name in asked if name not in failed], kept, wanted, macros)
     except KeyboardInterrupt:
         click.echo("interrupted: what was written before is whole")
         sys.exit(terminal.INTERRUPTED)
@@ -104,30 +105,20 @@ def _venue(name: str | None) -> Venue | None:
 
 
 def _draw_runs(
-    paths: tuple[Path, ...],
-    labels: Path | None,
-    prompts: str | None,
-    form: str,
-    folder: Path | None,
-    venue: str | None,
+    paths: tuple[Path, ...], labels: Path | None, prompts: str | None, wanted: "Wanted", macros: Path | None
 ) -> None:
-    from .results import drawings
-    from .runs.command import draw_runs
+    from .runs.command import write_runs
 
-    out = folder or _writable(drawings.OUT)
-    try:
-        chosen = drawings.formats(form)
-        written, empty, rows = draw_runs(paths, labels, prompts, chosen, out, _venue(venue))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    for path in written:
+    made = write_runs(paths, labels, prompts, wanted)
+    for path in made.paths:
         click.echo(path)
-    for name in empty:
+    for name in made.empty:
         click.echo(f"{name}: the runs hold nothing of it")
-    table = Table("runs", "interquartile mean of pass rates", "chance to beat the base", pad_edge=False)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    terminal.console(highlight=False).print(table)
+    if macros is not None:
+        write_text(macros, made.macros)
+    console = terminal.console(highlight=False)
+    rows = [list(map(escape, row)) for row in made.table.words()]
+    console.print(terminal.fitted(console, made.table.head, rows, made.table.head))
 
 
 def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:
@@ -143,9 +134,10 @@ def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None
     for name in names:
         try:
             found = figure(name).stored(kept)
-            for path in paper.write(figure(name), found, wanted):
+            made = paper.piece(figure(name), found, wanted.venue)
+            for path in paper.write(made, wanted):
                 click.echo(path)
-            commands.append(paper.commands(figure(name), found))
+            commands.append(paper.commands(name, made.table, f"dph figures {name}"))
         except ValueError as error:
             failed[name] = str(error)
     if macros is not None:
@@ -160,10 +152,10 @@ def _writable(folder: Path) -> Path:
     return folder if (folder.parents[1] / "pyproject.toml").is_file() else Path(folder.name)
 
 
-def _listing(needs: Mapping[str, tuple[str, ...]], titles: Mapping[str, str]) -> Table:
+def _listing(asked: Mapping[str, "Figure[Any, Any]"]) -> Table:
     table = Table("figure", "experiments", "title", box=None, pad_edge=False)
-    for name, title in titles.items():
-        table.add_row(name, ", ".join(needs[name]) or "-", escape(title))
+    for name, one in asked.items():
+        table.add_row(name, ", ".join(one.needs) or "-", escape(one.title))
     return table
 
 

@@ -23,4 +23,10 @@ def calibration(pairs: Pairs, predicted: np.ndarray) -> tuple[Bin, ...]:
     """At most ten bins of as many prompts each, by predicted rate (prompts,)."""
     groups = np.array_split(np.argsort(predicted, kind="stable"), min(_BINS, max(1, len(pairs) // 5)))
     seen = pairs.run_c / pairs.run_n
-    return tuple(Bin(len(g), float(predicted[g].mean()), mean_of(seen[g])) for g in groups)
+    return tuple(Bin(len(g), float(predicted[g].mean()), _rate(seen[g])) for g in groups)
+
+
+def _rate(values: np.ndarray) -> Estimate:
+    """The mean of rates, its interval cut where no rate can be."""
+    found = mean_of(values)
+    return Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0))

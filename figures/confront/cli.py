@@ -8,7 +8,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as Shown
 
 from dph_theory.counts import Confrontation, Counts, confront, five_lines, matched, read_counts
 from dph_theory.support import terminal
@@ -138,10 +137,10 @@ def _show(console: Console, found: Confrontation) -> None:
     for line in five_lines(found):
         console.print(line, markup=False)
     for table in tables(found):
-        shown = Shown(*table.headers, title=table.title, title_justify="left", pad_edge=False)
-        for row in table.rows:
-            shown.add_row(*map(escape, row))
-        console.print(shown)
+        rows = [list(map(escape, row)) for row in table.words()]
+        console.print(
+            terminal.fitted(console, table.head, rows, table.head, title=table.title, title_justify="left")
+        )
 
 
 def write_folder(

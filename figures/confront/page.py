@@ -6,10 +6,11 @@ from typing import Any
 from dph_theory.counts import Confrontation, five_lines
 from dph_theory.support.frozen import as_json
 
+from ..look.tables import Table
 from ..report.page import templates
 from ..results.drawings import rendered
 from .sheet import sheet
-from .tables import Table, tables
+from .tables import tables
 
 
 @dataclass(frozen=True)

@@ -2,38 +2,52 @@
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Cell: TypeAlias = str | float | None
-"""A word, a number, or None for what is not known."""
+from dph_theory.counts.estimate import Estimate
+
+Cell: TypeAlias = str | float | Estimate | None
+"""A word, a number with or without its interval, or None for what is not known."""
 DIGITS = 4
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {character: f"${character}$" for character in "<>|"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
 )
+_INFINITE = re.compile(r"(-?)\binf\b")
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns' names and the rows, a cell a column."""
+    """The columns' names and the rows, a cell a column; a title where several stand together."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
 
     @classmethod
-    def of(cls, head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> "Table":
+    def of(cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "") -> "Table":
         """The table of these rows."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows))
+        return cls(tuple(head), tuple(tuple(row) for row in rows), title)
+
+    def words(self) -> list[list[str]]:
+        """The rows with every cell in words."""
+        return [list(map(written, row)) for row in self.rows]
 
     def csv(self) -> str:
-        """All digits, and nothing for what is not known."""
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.head, *self.rows])
+        """All digits, and nothing for what is not known; an interval takes two columns more."""
+        wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.head))]
+        lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
+        lines += [[_bounds(cell) for cell in row] for row in self.rows]
+        text, many = io.StringIO(), [3 if has else 1 for has in wide]
+        csv.writer(text, lineterminator="\n").writerows(
+            [part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines
+        )
         return text.getvalue()
 
     def latex(self) -> str:
@@ -42,7 +56,7 @@ class Table:
             all(not isinstance(cell, str) for cell in column) for column in zip(*self.rows, strict=True)
         ]
         form = "".join("r" if right else "l" for right in numeric or [False] * len(self.head))
-        lines = [_line(self.head), r"\midrule", *(_line(map(written, row)) for row in self.rows)]
+        lines = [_line(self.head), r"\midrule", *map(_line, self.words())]
         parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
         return "\n".join(parts) + "\n"
 
@@ -55,25 +69,50 @@ class Table:
         for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
             told_apart = of_row if words.count(of_row) == 1 else f"{of_row} row {number}"
             for column, cell in zip(self.head, row, strict=True):
-                if cell is not None and not isinstance(cell, str):
-                    yield command(f"{prefix} {told_apart} {column}"), latex(written(cell))
+                name, digits = f"{prefix} {told_apart} {column}", _decimals(cell)
+                for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
+                    if value is not None and not isinstance(value, str):
+                        yield command(name + bound), latex(_number(value, digits))
 
 
 def written(cell: Cell) -> str:
-    """A cell in words: numbers to DIGITS significant digits, a dash for None."""
+    """A cell in words: a dash for None, DIGITS significant digits, whole numbers in full.
+
+    A number with an interval has two digits of the shorter side of the interval.
+    """
     if cell is None:
         return "–"
-    return cell if isinstance(cell, str) else f"{cell:.{DIGITS}g}"
+    if isinstance(cell, Estimate):
+        value, low, high = (_number(bound, _decimals(cell)) for bound in (cell.value, cell.low, cell.high))
+        return f"{value} [{low}, {high}]"
+    return cell if isinstance(cell, str) else _number(cell, None)
+
+
+def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
+    """A cell's value, and its interval where it has one."""
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
+
+
+def _decimals(cell: Cell) -> int | None:
+    """The decimals that an interval warrants; None for significant digits."""
+    if not isinstance(cell, Estimate):
+        return None
+    sides = [s for s in (cell.value - cell.low, cell.high - cell.value) if 1e-12 < s < math.inf]
+    return max(0, 1 - math.floor(math.log10(min(sides)))) if sides else None
+
+
+def _number(value: float, decimals: int | None) -> str:
+    if decimals is None:
+        return str(value) if isinstance(value, int) else f"{value:.{DIGITS}g}"
+    # Adding zero makes a rounded -0.0 plain.
+    return f"{round(value, decimals) + 0:.{decimals}f}"
 
 
 def latex(text: str) -> str:
     """Text as LaTeX shows it; numbers in powers of ten and infinity as formulas."""
-    if text in ("inf", "-inf"):
-        sign = text.removesuffix("inf")
-        return rf"${sign}\infty$"
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    return text.translate(_LATEX).replace("$|$$|$", r"$\|$")
+    return _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
 
 
 def _line(cells: Iterable[str]) -> str:

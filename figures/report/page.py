@@ -10,7 +10,6 @@ from markupsafe import Markup
 from dph_theory.references import REFERENCES
 from dph_theory.theorems import THEOREMS
 
-from ..look.tables import written
 from . import formulas, pictures, words
 from .claims import CLAIMS, DIFFERENCES
 from .contents import Contents, Plate, as_expected, worst
@@ -45,7 +44,6 @@ def templates() -> Environment:
         "linked": words.linked,
         "members": words.members,
         "number": words.number,
-        "cell": written,
         "g": "{:g}".format,
         "f2": "{:.2f}".format,
         "f3": "{:.3f}".format,

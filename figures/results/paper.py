@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dph_theory.support.files import write_text
 
 from ..figure import Figure
-from ..look.tables import command, latex
+from ..look.tables import Table, command, latex
 from ..look.venues import Venue
 from . import drawings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 _NUMBER = re.compile(r"(?<![\w@.*-])-?(?:\d+\.\d+|\.\d+|\d+)(?![\w*]|\.\d)")
 """A number that is no part of a name such as k3 or Pass@16."""
@@ -29,21 +32,44 @@ class Wanted:
     tables: Path | None = None
 
 
-def write(figure: Figure[Any, Any], numbers: Mapping[str, Any], wanted: Wanted) -> Iterator[Path]:
-    """Write a figure from its record, and give the files' paths as they are there."""
-    drawing = figure.drawing(numbers, wanted.venue)
-    about = f"{figure.title}; numbers sha256:{digest(numbers)}"
-    yield from drawings.save(figure.name, drawing, wanted.formats, wanted.folder, about)
-    caption = wanted.folder / f"{figure.name}.caption.tex"
-    write_text(caption, rf"\caption{{\textbf{{{latex(figure.title)}.}} {latex(figure.caption)}}}" + "\n")
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What is printed: a drawing its title and caption, its numbers, a hash of what it is drawn from."""
+
+    name: str
+    title: str
+    caption: str
+    drawing: "Drawing"
+    table: Table
+    drawn_from: str
+
+
+def piece(figure: Figure[Any, Any], numbers: Mapping[str, Any], venue: Venue | None = None) -> Piece:
+    """A figure of the catalogue, from its record."""
+    drawing, table = figure.drawing(numbers, venue), figure.numbers_to_quote(numbers)
+    return Piece(
+        figure.name, figure.title, figure.caption, drawing, table, f"numbers sha256:{digest(numbers)}"
+    )
+
+
+def write(made: Piece, wanted: Wanted) -> Iterator[Path]:
+    """Write a drawing, its caption and its table, and give the files' paths as they are there."""
+    about = f"{made.title}; {made.drawn_from}"
+    yield from drawings.save(made.name, made.drawing, wanted.formats, wanted.folder, about)
+    caption = wanted.folder / f"{made.name}.caption.tex"
+    write_text(caption, rf"\caption{{\textbf{{{latex(made.title)}.}} {latex(made.caption)}}}" + "\n")
     yield caption
     if wanted.tables is not None:
-        wanted.tables.mkdir(parents=True, exist_ok=True)
-        table = figure.numbers_to_quote(numbers)
-        for suffix, text in (("tex", table.latex()), ("csv", table.csv())):
-            path = wanted.tables / f"{figure.name}.{suffix}"
-            write_text(path, text)
-            yield path
+        yield from write_table(made.name, made.table, wanted.tables)
+
+
+def write_table(name: str, table: Table, folder: Path) -> Iterator[Path]:
+    """Write a table as LaTeX and as CSV, and give the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, text in (("tex", table.latex()), ("csv", table.csv())):
+        path = folder / f"{name}.{suffix}"
+        write_text(path, text)
+        yield path
 
 
 def digest(numbers: Mapping[str, Any]) -> str:
@@ -52,10 +78,9 @@ def digest(numbers: Mapping[str, Any]) -> str:
     return hashlib.sha256(drawn.encode()).hexdigest()
 
 
-def commands(figure: Figure[Any, Any], numbers: Mapping[str, Any]) -> str:
-    r"""A \newcommand for every number of the figure's table, after the command that made them."""
-    found = figure.numbers_to_quote(numbers).commands(f"dph {figure.name}")
-    return _defined(f"dph figures {figure.name}", found)
+def commands(name: str, table: Table, made_by: str) -> str:
+    r"""A \newcommand for every number of a figure's table, after the command that made them."""
+    return _defined(made_by, table.commands(f"dph {name}"))
 
 
 def commands_of_page(name: str, text: str) -> str:

@@ -39,6 +39,12 @@ class Runs:
         labels = dict.fromkeys(run.label for run in self.runs)
         return {label: tuple(run for run in self.runs if run.label == label) for label in labels}
 
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of each input file, by its name."""
+        sources = [self.runs[0].found.base, *(run.found.run for run in self.runs)]
+        return {source.name: source.sha256 for source in sources}
+
 
 def read_runs(paths: Sequence[Path], labels: Path | None = None, prompts: str | None = None) -> Runs:
     """Read the base, which comes first, and the runs; files or folders as `read_counts` takes them.

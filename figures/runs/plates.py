@@ -1,15 +1,19 @@
 """The plates of a user's runs: Pass@k, kept and new, styles, laws, theory, training curves, profiles."""
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dph_theory.aggregates import performance_profile
+from dph_theory.counts.estimate import Estimate
 from dph_theory.intervals import mean_interval, probability_interval
 
 from ..look import seeds, theme
+from ..look.tables import Table
+from . import numbers
 from .inputs import Run, Runs
 
 if TYPE_CHECKING:
@@ -19,31 +23,29 @@ if TYPE_CHECKING:
 _COLORS = (theme.BLUE, theme.VERMILLION, theme.GREEN, theme.ORANGE, theme.PURPLE, theme.SKY)
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = "os^Dv<"
-_LOGGED = (("reward", "mean reward"), ("collapse/excess_kl", "excess KL, nats"))
 
 
 def _looks(runs: Runs) -> dict[str, dict[str, Any]]:
-    """The look of each label: that of the method it names, else colours, lines and markers in turn."""
-    made: dict[str, dict[str, Any]] = {}
-    for i, label in enumerate(runs.by_label):
-        known = seeds.look(label)
-        turn = {"color": _COLORS[i % 6], "linestyle": _LINES[i % 4], "marker": _MARKERS[i % 6]}
-        made[label] = turn if known["color"] == theme.BLACK else known
-    return made
+    """The look of each label: that of the method it names, else the colours that are left, in turn."""
+    known = {label: seeds.look(label) for label in runs.by_label}
+    taken = {look["color"] for look in known.values()}
+    free = [i for i, color in enumerate(_COLORS) if color not in taken] or [*range(len(_COLORS))]
+    turns = ({"color": _COLORS[i], "linestyle": _LINES[i % 4], "marker": _MARKERS[i]} for i in cycle(free))
+    return {label: next(turns) if how["color"] == theme.BLACK else how for label, how in known.items()}
 
 
-def _curve(axes: "Axes", x: Sequence[float], found: seeds.Means, label: str, how: Mapping[str, Any]) -> None:
-    seeds.curve(axes, x, found, label, **how, markersize=0)
+def _along(axes: "Axes", runs: Runs, x: Sequence[float], base: Any, values: Callable[[Run], Any]) -> None:
+    """The base's curve, and a curve for each label with a band over its seeds."""
+    axes.plot(x, base, label="base", **{**theme.METHODS["base"], "marker": ""})
+    for label, how in _looks(runs).items():
+        found = seeds.over_seeds([values(run) for run in runs.by_label[label]], probability_interval)
+        seeds.curve(axes, x, found, label, **how, markersize=0)
 
 
 def _pass_at_k(runs: Runs) -> "Drawing":
     drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
     shared = min((run.found.curves for run in runs.runs), key=lambda curves: len(curves.k))
-    size = len(shared.k)
-    axes.plot(shared.k, shared.base, label="base", **{**theme.METHODS["base"], "marker": ""})
-    for label, how in _looks(runs).items():
-        values = [run.found.curves.run[:size] for run in runs.by_label[label]]
-        _curve(axes, shared.k, seeds.over_seeds(values, probability_interval), label, how)
+    _along(axes, runs, shared.k, shared.base, lambda run: run.found.curves.run[: len(shared.k)])
     if shared.k[-1] > 1:
         axes.set_xscale("log", base=2)
     axes.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
@@ -51,19 +53,36 @@ def _pass_at_k(runs: Runs) -> "Drawing":
     return drawing
 
 
+def _profiles(runs: Runs) -> "Drawing":
+    drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
+    base = performance_profile(runs.base_rates[None], numbers.LEVELS)
+    _along(axes, runs, numbers.LEVELS, base, lambda run: performance_profile(run.rates[None], numbers.LEVELS))
+    axes.set(xlabel=r"pass rate $\tau$", ylabel=r"share of prompts above $\tau$")
+    seeds.legend(drawing, [axes], 3)
+    return drawing
+
+
+def _dot(axes: "Axes", found: Estimate | None, at: float, how: dict[str, Any], label: str = "") -> None:
+    """A number across, with its interval as a bar; nothing for what is not known."""
+    if found is None:
+        return
+    if np.isfinite([found.low, found.high]).all():
+        axes.plot([found.low, found.high], [at, at], color=how["color"], linewidth=0.9)
+    axes.plot(found.value, at, how["marker"], color=how["color"], label=label or None)
+
+
 def _across(
-    runs: Runs, value: Callable[[Run], float | None], axes: "Axes", words: str, mark: float | None
+    runs: Runs,
+    axes: "Axes",
+    words: str,
+    mark: float | None,
+    value: Callable[[Run], Estimate | None],
+    interval: Any,
 ) -> None:
-    """A dot for each label, mean over seeds, and a line where an unchanged model or the base stands."""
+    """A dot for each label, and a line where an unchanged model or the base stands."""
     looks = _looks(runs)
     for at, (label, group) in enumerate(runs.by_label.items()):
-        values = [found for run in group if (found := value(run)) is not None]
-        if values:
-            bounded = max(values) <= 1
-            means = seeds.over_seeds(values, probability_interval if bounded else mean_interval)
-            if means.low is not None and means.high is not None:
-                axes.plot([means.low, means.high], [at, at], color=looks[label]["color"])
-            axes.plot(means.mean, at, looks[label]["marker"], color=looks[label]["color"])
+        _dot(axes, numbers.label_estimate(group, value, interval), at, looks[label])
     if mark is not None:
         axes.axvline(mark, color=theme.GREY, linestyle=":", linewidth=0.9)
     axes.set_yticks(range(len(looks)), [seeds.written(label) for label in looks])
@@ -72,47 +91,37 @@ def _across(
 
 
 def _kept_and_new(runs: Runs) -> "Drawing":
-    drawing, axes = theme.new(height=1.2 + 0.25 * len(runs.by_label), ncols=2, sharey=True)
+    drawing, (left, right) = theme.new(height=1.2 + 0.25 * len(runs.by_label), ncols=2, sharey=True)
     first = runs.runs[0].found.kept
-    _across(runs, _kept, axes[0], "kept, of prompts the base solves", first.kept_unchanged)
-    _across(runs, _new, axes[1], "newly solved, of the others", first.new_unchanged)
+    shown = (
+        (left, "kept, of prompts the base solves", first.kept_unchanged, numbers.kept),
+        (right, "newly solved, of the others", first.new_unchanged, numbers.new),
+    )
+    for axes, words, unchanged, value in shown:
+        _across(runs, axes, words, unchanged, value, probability_interval)
     return drawing
-
-
-def _kept(run: Run) -> float | None:
-    found = run.found.kept.kept
-    return None if found is None else found.value
-
-
-def _new(run: Run) -> float | None:
-    found = run.found.kept.new
-    return None if found is None else found.value
-
-
-def _kinds(run: Run) -> float | None:
-    return None if run.found.styles is None else run.found.styles.run.value
 
 
 def _styles(runs: Runs) -> "Drawing | None":
     drawing, axes = theme.new(theme.ONE_COLUMN, 1.2 + 0.25 * len(runs.by_label))
-    kinds = [run.found.styles for run in runs.runs if run.found.styles is not None]
-    words = f"styles in {kinds[0].k} correct answers" if kinds else ""
-    before = kinds[0].base.value if kinds else None
-    _across(runs, _kinds, axes, words, before)
-    return drawing if kinds else None
+    first = next((run.found.styles for run in runs.runs if run.found.styles is not None), None)
+    if first is None:
+        return None
+    words = f"styles in {first.k} correct answers"
+    _across(runs, axes, words, first.base.value, numbers.kinds, mean_interval)
+    return drawing
 
 
 def _laws(runs: Runs) -> "Drawing":
-    laws = sorted({line.law for run in runs.runs for line in run.found.laws})
-    drawing, axes = theme.new(height=1.2 + 0.22 * len(laws))
-    for label, how in _looks(runs).items():
-        scores = {law: [] for law in laws}  # type: ignore[var-annotated]
-        for run in runs.by_label[label]:
-            for line in run.found.laws:
-                scores[line.law].append(line.held_out.value)
-        means = [np.mean(scores[law]) if scores[law] else np.nan for law in laws]
-        axes.plot(means, range(len(laws)), how["marker"], color=how["color"], label=seeds.written(label))
-    axes.set_yticks(range(len(laws)), laws)
+    names, looks = numbers.law_names(runs), _looks(runs)
+    drawing, axes = theme.new(height=1.2 + 0.22 * len(names))
+    for i, (label, group) in enumerate(runs.by_label.items()):
+        # Side by side on a line, in the order of the legend.
+        offset = 0.5 * ((i + 0.5) / len(looks) - 0.5)
+        for at, law in enumerate(names):
+            found = numbers.label_estimate(group, numbers.held_out(law), mean_interval)
+            _dot(axes, found, at - offset, looks[label], "" if at else seeds.written(label))
+    axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="held-out answers, nats a prompt below the best")
     seeds.legend(drawing, [axes], 4)
     return drawing
@@ -123,8 +132,9 @@ def _theory(runs: Runs) -> "Drawing":
     axes.plot([0, 1], [0, 1], color=theme.GREY, linestyle=":", linewidth=0.9, label="as predicted")
     for label, how in _looks(runs).items():
         bins = [b for run in runs.by_label[label] for b in run.found.calibration]
-        x, y = [b.predicted for b in bins], [b.seen.value for b in bins]
-        axes.plot(x, y, how["marker"], color=how["color"], label=seeds.written(label))
+        x, seen = [b.predicted for b in bins], [b.seen for b in bins]
+        axes.vlines(x, [s.low for s in seen], [s.high for s in seen], color=how["color"], linewidth=0.7)
+        axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=seeds.written(label))
     axes.set(xlabel="rate that the best law predicts", ylabel="rate seen")
     seeds.legend(drawing, [axes], 3)
     return drawing
@@ -133,42 +143,80 @@ def _theory(runs: Runs) -> "Drawing":
 def _training(runs: Runs) -> "Drawing | None":
     if not any(run.log for run in runs.runs):
         return None
-    drawing, axes = theme.new(ncols=len(_LOGGED))
-    for ax, (key, words) in zip(axes, _LOGGED, strict=True):
+    drawing, axes = theme.new(ncols=len(numbers.LOGGED))
+    for ax, (key, words) in zip(axes, numbers.LOGGED.items(), strict=True):
         for label, how in _looks(runs).items():
-            logs = [[e for e in run.log if key in e and "step" in e] for run in runs.by_label[label]]
-            size = min(len(log) for log in logs)
-            if size:
-                steps = [entry["step"] for entry in logs[0][:size]]
-                values = [[entry[key] for entry in log[:size]] for log in logs]
-                _curve(ax, steps, seeds.over_seeds(values), label, how)
+            steps, values = numbers.logs(runs.by_label[label], key)
+            if steps:
+                seeds.curve(ax, steps, seeds.over_seeds(values), label, **how, markersize=0)
         ax.set(xlabel="step", ylabel=words)
     seeds.legend(drawing, axes, 4)
     return drawing
 
 
-def _profiles(runs: Runs) -> "Drawing":
-    drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
-    levels = np.linspace(0, 1, 101)[:-1]
-    base = performance_profile(runs.base_rates[None], levels)
-    axes.plot(levels, base, label="base", **{**theme.METHODS["base"], "marker": ""})
-    for label, how in _looks(runs).items():
-        values = [performance_profile(run.rates[None], levels) for run in runs.by_label[label]]
-        _curve(axes, levels.tolist(), seeds.over_seeds(values, probability_interval), label, how)
-    axes.set(xlabel=r"pass rate $\tau$", ylabel=r"share of prompts above $\tau$")
-    seeds.legend(drawing, [axes], 3)
-    return drawing
+@dataclass(frozen=True)
+class Plate:
+    """A plate by name: what it shows, its drawing (None where the runs hold nothing of it), its numbers."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Runs], "Drawing | None"]
+    table: Callable[[Runs], Table]
 
 
-PLATES: Mapping[str, Callable[[Runs], "Drawing | None"]] = MappingProxyType(
-    {
-        "runs_pass_at_k": _pass_at_k,
-        "runs_keep_and_explore": _kept_and_new,
-        "runs_styles": _styles,
-        "runs_laws": _laws,
-        "runs_theory_against_training": _theory,
-        "runs_training_curves": _training,
-        "runs_profiles": _profiles,
-    }
+PLATES = (
+    Plate(
+        "runs_pass_at_k",
+        "Pass@k",
+        "The chance that at least one of k answers is correct, mean over prompts, unbiased.",
+        _pass_at_k,
+        numbers.pass_at_k,
+    ),
+    Plate(
+        "runs_keep_and_explore",
+        "Prompts kept and newly solved",
+        "Left: of the prompts that the base solves at least once, the share that a run still does. Right: "
+        "of the others, the share that it newly solves. Dotted: what a model with the base's rates reaches.",
+        _kept_and_new,
+        numbers.kept_and_new,
+    ),
+    Plate(
+        "runs_styles",
+        "Styles",
+        "The expected number of different styles among as many correct answers; dotted: the base's.",
+        _styles,
+        numbers.styles,
+    ),
+    Plate(
+        "runs_laws",
+        "Which law of training predicts answers held out",
+        "The mean log probability of a prompt's held-out answers under each law of training, less that under "
+        "the best; 0 is the best.",
+        _laws,
+        numbers.laws,
+    ),
+    Plate(
+        "runs_theory_against_training",
+        "Theory against training",
+        "Pass rates after training as the best law predicts them from the base's answers, against those "
+        "seen, in bins of prompts of like predictions; bars are over the prompts of a bin.",
+        _theory,
+        numbers.theory,
+    ),
+    Plate(
+        "runs_training_curves",
+        "Training curves",
+        "Mean reward and excess KL as the trainer logged them.",
+        _training,
+        numbers.training,
+    ),
+    Plate(
+        "runs_profiles",
+        "Performance profiles",
+        "The share of prompts whose pass rate is above a level.",
+        _profiles,
+        numbers.profiles,
+    ),
 )
-"""The plates by name; one that gives None has nothing to draw in these runs."""
+"""The plates, in the order in which they are drawn."""

@@ -2,6 +2,7 @@ import csv
 
 import pytest
 
+from dph_theory.counts.estimate import Estimate
 from figures.look.tables import Table, latex, written
 
 TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
@@ -10,6 +11,24 @@ TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none"
 def test_cells_in_words():
     cells = ("a", 0.123456, 16, float("inf"), None)
     assert [written(cell) for cell in cells] == ["a", "0.1235", "16", "inf", "–"]
+
+
+def test_a_number_has_as_many_digits_as_its_interval_warrants():
+    cells = Estimate(0.12345, 0.1, 0.15), Estimate(-0.001, -30.0, 7), Estimate(0.3, 0.01, float("inf"))
+    assert [written(cell) for cell in cells] == [
+        "0.123 [0.100, 0.150]",
+        "0.0 [-30.0, 7.0]",
+        "0.30 [0.01, inf]",
+    ]
+    assert written(Estimate(0.5, 0.5, 0.5)) == "0.5 [0.5, 0.5]"
+    assert latex(written(cells[2])) == r"0.30 [0.01, $\infty$]"
+
+
+def test_an_interval_is_three_columns_and_three_commands():
+    table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
+    assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
+    names = ("xEOneBeta", "xEOneBetaLow", "xEOneBetaHigh")
+    assert list(table.commands("x")) == list(zip(names, ("0.250", "0.200", "0.300"), strict=True))
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():

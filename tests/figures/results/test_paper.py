@@ -17,7 +17,7 @@ def numbers():
 
 def test_a_pdf_names_the_numbers_that_it_is_drawn_from(numbers, tmp_path):
     wanted = paper.Wanted(formats=("pdf",), folder=tmp_path)
-    pdf, caption = paper.write(figure("mu_beta"), numbers, wanted)
+    pdf, caption = paper.write(paper.piece(figure("mu_beta"), numbers), wanted)
     assert f"sha256:{paper.digest(numbers)}".encode() in pdf.read_bytes()
     assert caption.read_text().count("{") == caption.read_text().count("}")
     assert not re.search(r"(?<!\\)[_%#&]", caption.read_text())
