@@ -174,11 +174,17 @@ class Theorem:
             relative = np.abs(relative)
         return np.where(np.isnan(relative), np.inf, relative)
 
-    def tightness(self, instance: Instance) -> np.ndarray:
-        """The ratio lhs/rhs of a bound where rhs is finite and above the floor, else -inf: (batch,)."""
+    def measured(self, instance: Instance) -> tuple[np.ndarray, float]:
+        """The violations, and how tight a bound's batch is at most: its sides are evaluated once for both.
+
+        Tightness is the ratio lhs/rhs where rhs is finite and above the floor, else -inf (as without a bound).
+        """
+        if self.relation is not Relation.AT_MOST:
+            return self.violation(instance), -np.inf
         lhs, rhs = self.sides(instance)
         above = (rhs > self.floor) & np.isfinite(rhs)
-        return _worst(np.where(above, lhs, -np.inf) / np.where(above, rhs, 1.0))
+        ratio = np.where(above, lhs, -np.inf) / np.where(above, rhs, 1.0)
+        return _worst(self.gap(lhs, rhs)), float(_worst(ratio).max())
 
 
 def _worst(values: np.ndarray) -> np.ndarray:

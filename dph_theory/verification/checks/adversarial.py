@@ -1,9 +1,11 @@
 """The adversarial check: a bounded global search over the chart for the worst violation."""
 
+from contextlib import suppress
+
 import numpy as np
 from scipy import optimize
 
-from ...statement.theorem import Relation, Theorem, Verdict
+from ...statement.theorem import Theorem, Verdict
 from .numeric import sample
 from .result import CheckResult, plain, simplest
 
@@ -13,6 +15,10 @@ POLISH_STEPS = 25
 _DIFFERENCE = 1e-6
 _CEILING = 1e6
 """Infinite violations enter the optimisers as this, since they compare but do not add infinities."""
+
+
+class _ClearViolationError(Exception):
+    """Raised by the objective to end an exploration that has found what it looks for."""
 
 
 class _Search:
@@ -26,10 +32,9 @@ class _Search:
     def __call__(self, cube: np.ndarray) -> np.ndarray:
         """The negative violations at cube points (batch, dimension)."""
         instance = self.theorem.instances(np.clip(cube, 0.0, 1.0))
-        violation = self.theorem.violation(instance)
+        violation, ratio = self.theorem.measured(instance)
         self.count += len(violation)
-        if self.theorem.relation is Relation.AT_MOST:
-            self.tightness = max(self.tightness, float(self.theorem.tightness(instance).max()))
+        self.tightness = max(self.tightness, ratio)
         if violation.max() > self.worst:
             self.worst, self.point = float(violation.max()), cube[int(violation.argmax())].copy()
         return -np.clip(violation, -_CEILING, _CEILING)
@@ -38,37 +43,44 @@ class _Search:
     def refuted(self) -> bool:
         return self.worst > self.theorem.tolerance
 
-    def slope(self, point: np.ndarray) -> np.ndarray:
-        """The gradient by one-sided differences, all in one batch, stepping inwards at the upper faces."""
+    def with_slope(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """The value at a point and its gradient by one-sided differences, inwards from the upper faces."""
         step = np.where(point > 0.5, -_DIFFERENCE, _DIFFERENCE)
         values = self(np.vstack([point, point + np.diag(step)]))
-        return (values[1:] - values[0]) / step
+        return float(values[0]), (values[1:] - values[0]) / step
 
 
 def _explore(search: _Search, rng: np.random.Generator, population: int, generations: int) -> None:
-    """Differential evolution over the whole cube; it stops at a clear violation."""
+    """Differential evolution over the whole cube, up to the first generation with a clear violation."""
     chart = search.theorem.instances
-    optimize.differential_evolution(
-        lambda columns: search(columns.T),
-        [(0.0, 1.0)] * chart.dimension,
-        init=sample(chart, population, rng),
-        maxiter=generations,
-        vectorized=True,
-        updating="deferred",
-        polish=False,
-        tol=0.0,
-        atol=-1.0,  # A flat objective is no reason to stop.
-        rng=rng,
-        callback=lambda *_: search.refuted,
-    )
+
+    def objective(columns: np.ndarray) -> np.ndarray:
+        values = search(columns.T)
+        if search.refuted:
+            raise _ClearViolationError
+        return values
+
+    with suppress(_ClearViolationError):
+        optimize.differential_evolution(
+            objective,
+            [(0.0, 1.0)] * chart.dimension,
+            init=sample(chart, population, rng),
+            maxiter=generations,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            tol=0.0,
+            atol=-1.0,  # A flat objective is no reason to stop.
+            rng=rng,
+        )
 
 
 def _polish(search: _Search, steps: int) -> None:
     """L-BFGS-B from the worst point found."""
     optimize.minimize(
-        lambda point: float(search(point[None])[0]),
+        search.with_slope,
         search.point,
-        jac=search.slope,
+        jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(search.point),
         options={"maxiter": steps},

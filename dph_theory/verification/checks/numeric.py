@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...statement.charts import Chart, as_floats
-from ...statement.theorem import Relation, Theorem, Verdict
+from ...statement.theorem import Theorem, Verdict
 from .result import CheckResult, plain, simplest
 
 CHUNK = 10_000
@@ -27,9 +27,8 @@ def numeric(theorem: Theorem, *, instances: int = 100_000, seed: int = 0) -> Che
     sizes = [CHUNK] * (instances // CHUNK) + ([instances % CHUNK] if instances % CHUNK else [])
     for size in [None] * len(batches) + sizes:
         batch = batches.pop(0) if size is None else theorem.instances(sample(theorem.instances, size, rng))
-        violation = theorem.violation(batch)
-        if theorem.relation is Relation.AT_MOST:
-            tightness = max(tightness, float(theorem.tightness(batch).max()))
+        violation, ratio = theorem.measured(batch)
+        tightness = max(tightness, ratio)
         if violation.max() > theorem.tolerance:
             found = plain(simplest(theorem, batch, violation))
             witness = found if witness is None else min(witness, found, key=lambda w: len(repr(w)))

@@ -18,7 +18,9 @@ def test_a_violation_is_relative_to_the_larger_side():
 def test_a_bound_with_room_has_a_negative_violation():
     instance = {"pi": np.array([[0.5, 0.5]]), "ref": np.array([[0.9, 0.1]])}
     assert PINSKER.violation(instance)[0] < 0
-    assert 0 < PINSKER.tightness(instance)[0] < 1
+    violation, tightness = PINSKER.measured(instance)
+    assert violation == PINSKER.violation(instance)
+    assert 0 < tightness < 1
 
 
 @pytest.mark.parametrize(
