@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from ..numeric.arrays import Scalars, probability, real
 from ..numeric.balls import Values, trailing
@@ -41,15 +41,13 @@ def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsi
     scale that is not one of `SCALES`. Source: ours, theory E4.
     """
     gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
-    others = np.arange(group_size)
-    return (stats.binom.pmf(others, group_size - 1, trailing(validity, 1)) * gains).sum(axis=-1)
+    return (_binomial(group_size - 1, validity) * gains).sum(axis=-1)
 
 
 def group_weight_slope(group_size: int, validity: Scalars, scale: str = "std") -> Values:
     """d alpha_G/dV, shape of `validity`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
     rise = np.diff(_gains(group_size, scale, 0.0))
-    others, validity = np.arange(group_size - 1), probability("validity", validity)
-    chance = stats.binom.pmf(others, group_size - 2, trailing(validity, 1))
+    chance = _binomial(group_size - 2, probability("validity", validity))
     return (group_size - 1) * (chance * rise).sum(axis=-1)
 
 
@@ -66,6 +64,14 @@ def group_objective(
     # The integral of a binomial probability is an incomplete beta function over G.
     parts = special.betainc(others + 1, group_size - others, trailing(validity, 1)) / group_size
     return (parts * gains).sum(axis=-1)
+
+
+def _binomial(trials: int, rate: Values) -> np.ndarray:
+    """The probabilities of 0 .. trials successes, (..., trials + 1)."""
+    # Imported when needed: scipy.stats takes as long to load as all that this package loads beside it.
+    from scipy import stats
+
+    return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, trailing(rate, 1)))
 
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:

@@ -175,9 +175,9 @@ class Theorem:
         return np.where(np.isnan(relative), np.inf, relative)
 
     def measured(self, instance: Instance) -> tuple[np.ndarray, float]:
-        """The violations, and how tight a bound's batch is at most: its sides are evaluated once for both.
+        """The violations, and how tight a bound's batch is at most, from one evaluation of its sides.
 
-        Tightness is the ratio lhs/rhs where rhs is finite and above the floor, else -inf (as without a bound).
+        Tightness is the ratio lhs/rhs where rhs is finite and above the floor, or -inf.
         """
         if self.relation is not Relation.AT_MOST:
             return self.violation(instance), -np.inf

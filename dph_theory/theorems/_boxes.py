@@ -8,6 +8,7 @@ The two laws meet at s = 0.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 import sympy
@@ -88,10 +89,21 @@ def mass(odds: Scalar) -> Sequence[Scalar]:
 
 @dataclass(frozen=True)
 class Generator:
-    """A declared generator f(u) on scalars, and its derivative."""
+    """A divergence's declared generator f(u) on scalars, and its derivative; written down when first used."""
 
-    value: Callable[[Scalar], Scalar]
-    slope: Callable[[Scalar], Scalar]
+    divergence: FDivergence
+
+    @cached_property
+    def value(self) -> Callable[[Scalar], Scalar]:
+        """f, as declared."""
+        return _on_scalars(self.divergence.expression)
+
+    @cached_property
+    def slope(self) -> Callable[[Scalar], Scalar]:
+        """f', written so that its derivative keeps one sign."""
+        if self.divergence is JENSEN_SHANNON:
+            return _on_scalars(sympy.log(2) - sympy.log(1 + 1 / u))
+        return _on_scalars(sympy.expand(self.divergence.derivative))
 
     def __call__(self, ratio: Scalar) -> Scalar:
         """f(u); the series come by way of f', which gives tighter ones."""
@@ -102,15 +114,6 @@ class Generator:
     def excess(self, ratio: Scalar, step: Scalar) -> Scalar:
         """f(u + step) - f(u) - f'(u) step."""
         return self(ratio + step) - self(ratio) - self.slope(ratio) * step
-
-
-def scalar_form(divergence: FDivergence) -> Generator:
-    """The divergence's generator on scalars."""
-    if divergence is JENSEN_SHANNON:
-        slope = sympy.log(2) - sympy.log(1 + 1 / u)  # Written so that its derivative keeps one sign.
-    else:
-        slope = sympy.expand(divergence.derivative)
-    return Generator(_on_scalars(divergence.expression), _on_scalars(slope))
 
 
 class _Exact(LambdaPrinter):
@@ -130,7 +133,7 @@ def _on_scalars(expression: sympy.Expr) -> Callable[[Scalar], Scalar]:
     return sympy.lambdify(u, expression, modules=[functions], printer=printer)
 
 
-GENERATORS = tuple(map(scalar_form, SMOOTH))
+GENERATORS = tuple(map(Generator, SMOOTH))
 """Of the smooth divergences, on scalars."""
 
 
@@ -207,12 +210,14 @@ def _about_the_mean(f: Generator) -> Callable[..., list[Scalar]]:
 def _scaled(
     factor: Callable[[Scalar, Scalar, Scalar], Scalar], divergence: FDivergence
 ) -> Callable[..., list[Scalar]]:
-    # u^2 f'' is a power of u: its value at 4 is 4^power of that at 1.
-    curvature = sympy.lambdify(u, sympy.diff(divergence.expression, u, 2) * u**2)
-    power = arb(round(4 * math.log(curvature(4.0) / curvature(1.0), 4))) / 4
+    @cache
+    def power() -> arb:
+        # u^2 f'' is a power of u: its value at 4 is 4^power of that at 1.
+        curvature = sympy.lambdify(u, sympy.diff(divergence.expression, u, 2) * u**2)
+        return arb(round(4 * math.log(curvature(4.0) / curvature(1.0), 4))) / 4
 
     def scaled(odds: Scalar, ratio: Scalar, share: Scalar) -> list[Scalar]:
-        return [factor(odds, ratio, share) * ratio**power]
+        return [factor(odds, ratio, share) * ratio ** power()]
 
     return scaled
 

@@ -15,7 +15,7 @@ from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import balanced, scalar_form
+from ._boxes import Generator, balanced
 from ._mdps import STEP, around, scaled_loss
 
 
@@ -45,7 +45,7 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
 
 
 def penalty_less_loss(divergence: FDivergence) -> Callable[[Scalar, Scalar], list[Scalar]]:
-    constant, f = 2 / arb(divergence.curvature), scalar_form(divergence)
+    constant, f = 2 / arb(divergence.curvature), Generator(divergence)
 
     def gap(gamma: Scalar, tv: Scalar) -> list[Scalar]:
         return [constant * (f(1 - 2 * tv) + f(1 + 2 * tv)) / 2 - 4 * (1 - gamma) * tv * tv]
