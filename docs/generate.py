@@ -15,7 +15,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PICTURES = (
     *("laws", "way_back", "budget_and_family", "filtering"),
-    *("pass_at_k", "collapse", "what_your_kl_does"),
+    *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
 )
 """Figures that the README and the docs show."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)

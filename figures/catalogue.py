@@ -24,6 +24,7 @@ NAMES = (
     "training_curves",
     "bounds",
     "what_your_kl_does",
+    "what_your_advantage_weighs",
     "published",
     "theory_against_training",
 )

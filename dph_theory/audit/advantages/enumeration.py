@@ -88,12 +88,10 @@ def tabulate(advantage: Advantage, group_size: int) -> Table:
     if not 2 <= group_size <= LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP}")
     sorted_rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
-    found = np.concatenate([_called(advantage, row[None]) for row in sorted_rows])
+    found = np.concatenate([called(advantage, row[None]) for row in sorted_rows])
     shuffled = np.random.default_rng(0).permuted(sorted_rows, axis=1)
-    symmetric = _by_count(
-        shuffled, np.concatenate([_called(advantage, row[None]) for row in shuffled]), found
-    )
-    together = _called(advantage, sorted_rows)
+    symmetric = _by_count(shuffled, np.concatenate([called(advantage, row[None]) for row in shuffled]), found)
+    together = called(advantage, sorted_rows)
     coupled = not np.allclose(together, found, rtol=1e-9, atol=1e-12, equal_nan=True)
     rows, advantages = sorted_rows, found
     if not symmetric:
@@ -102,7 +100,7 @@ def tabulate(advantage: Advantage, group_size: int) -> Table:
                 f"it tells the places of a group apart: only groups up to {MOST_ENUMERATED} can be enumerated"
             )
         rows = (np.arange(2**group_size)[:, None] >> np.arange(group_size) & 1).astype(float)
-        advantages = np.concatenate([_called(advantage, row[None]) for row in rows])
+        advantages = np.concatenate([called(advantage, row[None]) for row in rows])
     counts = rows.sum(axis=1).astype(int)
     bad = tuple(sorted({int(k) for k in counts[~np.isfinite(advantages).all(axis=1)]}))
     advantages = np.where(np.isfinite(advantages), advantages, 0.0)
@@ -128,7 +126,7 @@ def _by_count(rows: np.ndarray, found: np.ndarray, sorted_found: np.ndarray) -> 
     return True
 
 
-def _called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
+def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
     """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array."""
     try:
         try:

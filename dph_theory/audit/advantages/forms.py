@@ -63,6 +63,11 @@ def batch_normalised(r: Tensor) -> Tensor:
     return _over(r - r.mean(), r.std().expand_as(r))
 
 
+def group_centred_batch_deviation(r: Tensor) -> Tensor:
+    """r - m over the batch's sample deviation of it."""
+    return _over(_centred(r), _centred(r).std().expand_as(r))
+
+
 def over_the_mean(r: Tensor) -> Tensor:
     """(r - m)/m."""
     return _over(_centred(r), r.mean(dim=-1, keepdim=True))
@@ -143,6 +148,12 @@ FORMS: tuple[Form, ...] = (
     Form("Dr. GRPO, mean of all", "arXiv:2503.20783", "r - m", mean_of_all),
     Form("leave-one-out", "arXiv:2402.14740", "r - (the mean of the others)", leave_one_out),
     Form("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch deviation", batch_normalised),
+    Form(
+        "REINFORCE++ with baseline",
+        "arXiv:2501.03262",
+        "(r - m)/(batch deviation of r - m)",
+        group_centred_batch_deviation,
+    ),
     Form("MaxRL", "arXiv:2602.02710", "(r - m)/m, all-wrong groups zero", over_the_mean),
     Form("MaxRL, unbiased", "arXiv:2602.02710", "r/m - 1, all-wrong groups -1", over_the_mean_unbiased),
     Form("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong", pkpo),

@@ -25,6 +25,17 @@ Where the weight is the same at every V, the advantage maximises the pass rate i
 `pass@k = 1 - (1-V)^k`; `log V truncated at order m` is the sum of `pass@k/k` to `k = m`; the arcsine's
 objective is that of dividing by the group's deviation, which tends to `2 arcsin sqrt V` as G grows. At finite
 G it is not that: the weight is bounded by (G-1)/sqrt G, and at G = 2 and 3 it does not depend on V at all.
+
+![The weight against the pass rate, for each advantage](img/what_your_advantage_weighs.svg)
+"""
+_COUPLED = """\
+## Advantages that couple the groups of a batch
+
+Normalised over a batch, what a prompt weighs depends on the prompts beside it: no objective of its own pass
+rate alone is maximised. Below are two groups of G, the second of pass rate V', all outcomes enumerated.
+Beside groups of its own pass rate V, REINFORCE++ in a batch of B groups is GRPO with the sample deviation at
+B G answers; in a large batch its weight tends to one over the deviation of all verdicts, the same for every
+prompt.
 """
 _HEADERS = ("form", "source", "formula", "G", "maximises", "V = .01", ".1", ".25", ".5", ".75", ".9", ".99")
 
@@ -42,15 +53,30 @@ def catalogue(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
 def page(reports: Sequence[AdvantageReport]) -> str:
     """The Markdown page of the catalogue's reports."""
     forms = {form.name: form for form in FORMS}
-    rows = [_HEADERS, ("---",) * len(_HEADERS)]
+    rows: list[tuple[str, ...]] = [_HEADERS, ("---",) * len(_HEADERS)]
     for report in reports:
         form = forms[report.advantage]
         weights = [f"{weight:.4g}" for weight in report.weight]
         found = (form.name, form.source, form.formula, str(report.group_size), maximises(report), *weights)
         rows.append(tuple(escaped(cell) for cell in found))
-    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines = _lines(rows)
     verdicts = [f"- {escaped(report.verdict)}" for report in reports if report.group_size == SIZES[1]]
-    return "\n".join((_INTRODUCTION, "## The weights", "", *lines, "", "## In words", "", *verdicts, ""))
+    start = (_INTRODUCTION, "## The weights", "", *lines, "")
+    return "\n".join((*start, _COUPLED, *_coupled(reports), "", "## In words", "", *verdicts, ""))
+
+
+def _coupled(reports: Sequence[AdvantageReport]) -> list[str]:
+    """A row for each group size and pass rate of the other group."""
+    rows: list[tuple[str, ...]] = [("form", "G", "V'", *_HEADERS[5:]), ("---",) * 10]
+    for report in reports:
+        for other, weights in report.beside:
+            cells = (report.advantage, str(report.group_size), f"{other:g}", *(f"{w:.4g}" for w in weights))
+            rows.append(tuple(escaped(cell) for cell in cells))
+    return _lines(rows)
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in rows]
 
 
 def maximises(report: AdvantageReport) -> str:

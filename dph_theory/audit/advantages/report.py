@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from .coupled import tabulate_pairs
 from .enumeration import Advantage, AdvantageError, Table, tabulate
 from .objectives import objective_of, words
 
 VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+BESIDE = (0.1, 0.5, 0.9)
+"""Pass rates of the other group, where groups are coupled."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,9 @@ class AdvantageReport:
     `weight` is alpha_G(V), `objective` J_G(V), `variance` G times that of the group's gradient in units of
     grad V; `baseline_bias` is alpha_G - 1, what the baseline adds to the weight 1 of an unbiased gradient of
     V. `maximises` has the terms (coefficient, name) of J_G. `all_right`, `all_wrong`: the advantage in such
-    groups. `other_sizes` has the weights at other group sizes. `not_finite`: the numbers of right answers at
-    which some advantage is nan or infinite.
+    groups. `other_sizes` has the weights at other group sizes; `beside`, of an advantage that couples groups,
+    the weights beside a second group, by its pass rate (`weight` is that of a group alone). `not_finite`: the
+    numbers of right answers at which some advantage is nan or infinite.
     """
 
     advantage: str
@@ -37,6 +41,7 @@ class AdvantageReport:
     couples_groups: bool
     drops_equal_groups: bool
     other_sizes: tuple[tuple[int, tuple[float, ...]], ...]
+    beside: tuple[tuple[float, tuple[float, ...]], ...]
     not_finite: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -55,8 +60,7 @@ def audit_advantage(
     """
     table = tabulate(advantage, group_size)
     v = np.array(VALIDITIES)
-    kept = 1 - v**group_size - (1 - v) ** group_size if drops_equal_groups else np.ones_like(v)
-    weight = table.weight(v) / kept
+    weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
     draft = AdvantageReport(
         advantage=name or str(getattr(advantage, "__name__", "the advantage")),
         group_size=group_size,
@@ -73,9 +77,26 @@ def audit_advantage(
         couples_groups=table.coupled,
         drops_equal_groups=drops_equal_groups,
         other_sizes=_other_sizes(advantage, group_size),
+        beside=_beside(advantage, table),
         not_finite=table.bad,
     )
     return replace(draft, verdict=verdict_line(draft))
+
+
+def weight_of(table: Table, validity: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
+    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that a group is kept, if equal ones are dropped."""
+    size = table.group_size
+    kept = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
+    found: np.ndarray = table.weight(validity) / kept
+    return found
+
+
+def _beside(advantage: Advantage, table: Table) -> tuple[tuple[float, tuple[float, ...]], ...]:
+    """The weights beside a second group, where groups are coupled."""
+    if not (table.coupled and table.symmetric):
+        return ()
+    pairs = tabulate_pairs(advantage, table.group_size)
+    return tuple((other, _numbers(pairs.weight(VALIDITIES, other))) for other in BESIDE)
 
 
 def _other_sizes(advantage: Advantage, group_size: int) -> tuple[tuple[int, tuple[float, ...]], ...]:
@@ -113,6 +134,9 @@ def verdict_line(report: AdvantageReport) -> str:
         parts.append(f"all right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}")
     if report.couples_groups:
         parts.append("it COUPLES the groups of a batch: this is the weight of a group alone")
+        ends = {other: f"{w[0]:.4g}, {w[3]:.4g}, {w[-1]:.4g}" for other, w in report.beside}
+        beside = [f"{found} beside one of {other:g}" for other, found in ends.items()]
+        parts += [f"in two groups the three are {'; '.join(beside)}"] if beside else []
     if not report.symmetric:
         parts.append("it tells the places of a group apart")
     if report.not_finite:
