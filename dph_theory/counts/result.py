@@ -76,7 +76,7 @@ class Confrontation:
     off: Named
     spending: Spending | None = None
     styles: Styles | None = None
-    needed: tuple[Needed, ...] | None = None
+    needed: tuple[Needed, ...] = ()
     calibration: tuple[Bin, ...] = ()
 
 
@@ -89,15 +89,16 @@ def confront(
     group_size: int = 8,
     draws: int = 4000,
     seed: int = 0,
-    difference: float | None = None,
+    power: Sequence[tuple[float, int]] = (),
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, what is kept, the gain in log odds, the laws, the parts.
 
-    `ks` replaces k = 1, 2, ..., the least n; `difference` asks what would tell one of Pass@1 apart.
+    `ks` replaces k = 1, 2, ..., the least n; `power` asks what would tell differences (d, k) of Pass@k.
     Raises ValueError for fewer than two prompts, or a k above the least n.
     """
     pairs, rng = matched.counts, np.random.default_rng(seed)
     asked = ks or _asked_by(matched)
+    drawn = curves(pairs, asked, draws=draws, seed=seed)
     found = fits(pairs, group_size, rng)
     named = partial(_named, matched, found.predicted)
     fell, rose = changed(pairs)
@@ -107,7 +108,7 @@ def confront(
         prompts=len(pairs),
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         seed=seed,
-        curves=curves(pairs, asked, draws=draws, seed=seed),
+        curves=drawn,
         kept=kept(pairs, rng),
         gain=gain(pairs),
         laws=found.laws,
@@ -120,7 +121,7 @@ def confront(
         spending=spending(matched.run, pairs),
         styles=styles(matched.base, matched.run),
         calibration=calibration(pairs, found.predicted),
-        needed=None if difference is None else needed(pairs, difference, 1),
+        needed=tuple(line for d, k in power for line in needed(pairs, d, k, drawn.critical)),
     )
 
 

@@ -36,6 +36,22 @@ class Budgets(click.ParamType):
         return tuple(sorted({int(part) for part in parts}))
 
 
+class Difference(click.ParamType):
+    """A difference of Pass@1, or of Pass@k after an @."""
+
+    name = "d[@k]"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, int]:
+        """The difference and k."""
+        difference, _, k = value.partition("@")
+        try:
+            return float(difference), int(k or 1)
+        except ValueError:
+            self.fail(f"{value!r}: a number such as 0.02, or with a k such as 0.02@8", param, ctx)
+
+
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
@@ -49,7 +65,7 @@ class Budgets(click.ParamType):
 @click.option("--k", "ks", type=Budgets(), help="Pass@k at these k. [default: every k up to the least n]")
 @click.option("--group-size", type=click.IntRange(min=2), default=8, show_default=True, help="Of training.")
 @click.option(
-    "--power", type=click.FloatRange(min=0, min_open=True), help="What tells this difference of Pass@1."
+    "--power", type=Difference(), multiple=True, help="What tells 0.02 of Pass@1, or 0.02@8 of Pass@8."
 )
 @click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the bootstrap."
@@ -68,7 +84,7 @@ def confront_command(
     allow_missing: bool,
     ks: tuple[int, ...] | None,
     group_size: int,
-    power: float | None,
+    power: tuple[tuple[float, int], ...],
     draws: int,
     seed: int,
     json_path: Path | None,
@@ -91,7 +107,7 @@ def confront_command(
             run = reading.counts(path)
             both = matched(first, run, allow_missing=allow_missing)
             asked = {"group_size": group_size, "draws": draws, "seed": seed}
-            found.append(confront(first, run, both, ks=ks, difference=power, **asked))
+            found.append(confront(first, run, both, ks=ks, power=power, **asked))
             if json_path != STANDARD_OUTPUT:
                 _show(console, found[-1])
     except ValueError as error:

@@ -1,5 +1,8 @@
 """A confrontation's tables: Pass@k and its parts, the laws, prompts that stand out, KL, power."""
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from dph_theory.counts import Confrontation
 from dph_theory.counts.estimate import Estimate
 from dph_theory.counts.parts import told_ks
@@ -22,7 +25,7 @@ def tables(found: Confrontation) -> list[Table]:
         _prompts(f"{found.fell.count} prompts that fell", found.fell),
         _prompts(f"{found.rose.count} prompts that rose", found.rose),
         _spending(found),
-        _needed(found),
+        *_needed(found),
     ]
     return [table for table in made if table.rows]
 
@@ -68,10 +71,12 @@ def _spending(found: Confrontation) -> Table:
     return Table.of(("part", "mean over prompts"), rows, "KL, nats a prompt")
 
 
-def _needed(found: Confrontation) -> Table:
-    head = ("answers to each", "prompts needed", f"told apart by {found.prompts} prompts")
-    rows = ((n.n, n.prompts, n.detectable) for n in found.needed or ())
-    return Table.of(head, rows, "what the difference of Pass@1 takes (power 0.8)")
+def _needed(found: Confrontation) -> Iterator[Table]:
+    detectable = f"told apart by {found.prompts} prompts"
+    head = ("answers to each", "prompts, this k alone", "prompts, band over all k", detectable)
+    for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k)):
+        rows = ((n.n, n.prompts, n.prompts_in_band, n.detectable) for n in lines)
+        yield Table.of(head, rows, f"what a difference of {difference:g} in Pass@{k} takes (power 0.8)")
 
 
 def shortened(text: str) -> str:

@@ -28,7 +28,7 @@ def written(folder: Path) -> list[Path]:
 def small_confrontation() -> Confrontation:
     with TemporaryDirectory() as folder:
         base, run = map(read_counts, written(Path(folder)))
-    return confront(base, run, matched(base, run), draws=50, difference=0.1)
+    return confront(base, run, matched(base, run), draws=50, power=[(0.1, 4)])
 
 
 def runs() -> Runs:

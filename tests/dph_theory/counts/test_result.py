@@ -16,10 +16,10 @@ def confronted(folder, rng, **options):
 
 
 def test_all_that_is_told_comes_back_from_json_and_repeats_at_its_seed(tmp_path):
-    found = confronted(tmp_path, np.random.default_rng(0), difference=0.05, seed=3)
+    found = confronted(tmp_path, np.random.default_rng(0), power=[(0.05, 1)], seed=3)
     write_json(tmp_path / "found.json", as_json(found))
     assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
-    again = confronted(tmp_path, np.random.default_rng(0), difference=0.05, seed=3)
+    again = confronted(tmp_path, np.random.default_rng(0), power=[(0.05, 1)], seed=3)
     assert again == found
     assert found.prompts == 60
     assert found.curves.k == tuple(range(1, 13))

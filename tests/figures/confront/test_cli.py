@@ -19,7 +19,21 @@ def run(*words):
 def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
     base, after = written(tmp_path)
     out = tmp_path / "out"
-    words = (base, after, *QUICK, "--k", "1,4,16", "--power", "0.1", "--folder", out, "--format", "svg")
+    words = (
+        base,
+        after,
+        *QUICK,
+        "--k",
+        "1,4,16",
+        "--power",
+        "0.1",
+        "--power",
+        "0.1@4",
+        "--folder",
+        out,
+        "--format",
+        "svg",
+    )
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert result.output.startswith("run.jsonl against base.jsonl on 50 prompts, 16 answers to each.")
@@ -29,7 +43,7 @@ def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
     assert len(stored["findings"]) == 5
     found = from_json(Confrontation, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
-    assert found.needed is not None
+    assert {line.k for line in found.needed} == {1, 4}
 
 
 def test_json_alone_goes_to_standard_output(tmp_path):
@@ -64,6 +78,15 @@ def test_a_log_of_verl_is_confronted(tmp_path):
     assert "on 6 prompts, 8 answers to each" in result.output
 
 
-@pytest.mark.parametrize("words", [("--power", "0"), ("--group-size", "1"), ("--from", "other")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--power", "0"),
+        ("--power", "0.1@x"),
+        ("--power", "0.1@17"),
+        ("--group-size", "1"),
+        ("--from", "other"),
+    ],
+)
 def test_wrong_usage_is_told(tmp_path, words):
     assert run(*written(tmp_path), *words).exit_code == 2

@@ -12,7 +12,7 @@ def test_every_table_has_the_numbers_of_its_confrontation():
     assert {row[-1] for row in drawn.rows} <= {"better", "worse", "not told"}
     assert len(made["laws of training, best first"].rows) == len(found.laws)
     assert made[f"{found.fell.count} prompts that fell"].rows[0][0] == found.fell.prompts[0].id
-    assert "what the difference of Pass@1 takes (power 0.8)" in made
+    assert "what a difference of 0.1 in Pass@4 takes (power 0.8)" in made
     assert all(len(row) == len(table.head) for table in made.values() for row in table.rows)
 
 
