@@ -1,6 +1,6 @@
 """Collapse of restricted model families: global optima of KL control, and mass-covering fits (theory A10)."""
 
-from .experiment import Config as Config
+from .config import Config as Config
 from .experiment import run as run
 from .report import tables as tables
 from .results import read as read

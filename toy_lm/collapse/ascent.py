@@ -6,8 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dph_theory.support.errors import argument_error
-
 from .newton import Objective
 
 FOLLOWS = 0.9
@@ -34,10 +32,7 @@ def descend(
     A trial is accepted where f falls by at least nine tenths of eta |grad f|^2, what the gradient flow would
     give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. Then
     eta grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
-    Raises ValueError unless steps >= 1.
     """
-    if steps < 1:
-        raise argument_error("steps", steps, "at least 1")
     theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
     time = torch.zeros_like(eta)
     value, slope = _value_and_slope(objective, theta, parameters)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .ascent import descend
 from .branch import RADIUS, find_jump, follow
+from .config import Config
 from .family import Bigrams
 from .measure import measure
 from .newton import Objective, minimise
@@ -30,9 +31,7 @@ class Fits:
     """Everything fitted to a problem in a family.
 
     strengths are the lambdas = 1/beta of the reverse-KL fits, increasing along a row. A global minimum is
-    sought from `starts` random starts at each scale and the special ones, and where few of them agree from
-    as many again, at most `rounds` times. Gradient ascent takes `ascent_steps`, and annealing goes from 0 to
-    the first strength, and on to each next, in `stages` steps.
+    sought from `starts` random starts at each scale and the special ones; the rest is as `config` says.
     """
 
     problem: Problem
@@ -40,9 +39,14 @@ class Fits:
     strengths: Float[np.ndarray, "cases settings"]
     rng: np.random.Generator
     starts: int
-    rounds: int
-    ascent_steps: int
-    stages: int
+    config: Config
+
+    def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Fit]:
+        """Every fit: of the reverse KL at each strength, which aims at a mu or at none, and of the others."""
+        reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
+        aims = [*mus] * (3 * self.problem.cases)
+        aimed = [replace(fit, mu=mu) for fit, mu in zip(reverse, aims, strict=True)]
+        return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
 
     @cached_property
     def case(self) -> np.ndarray:
@@ -76,7 +80,7 @@ class Fits:
         fresh = partial(random_points, family, self.starts, self.rng)
         points = self._points[case]
         return confirmed_minimum(
-            objective, family, points, dirac[case], *parameters, fresh=fresh, rounds=self.rounds
+            objective, family, points, dirac[case], *parameters, fresh=fresh, rounds=self.config.rounds
         )
 
     def global_lines(self) -> list[Fit]:
@@ -88,7 +92,7 @@ class Fits:
     def ascent_lines(self) -> list[Fit]:
         """Gradient ascent from the base, finished by Newton steps inside its basin."""
         objective = self.problem.reverse_kl(self.family)
-        path = descend(objective, self._base[self.case], *self._parameters, steps=self.ascent_steps)
+        path = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
         end = minimise(objective, self.family.frame, path.theta[-1], *self._parameters, radius=RADIUS)
         return self._reverse_kl_lines(end.theta, "ascent")
 
@@ -96,7 +100,8 @@ class Fits:
     def _rising(self) -> Float[np.ndarray, "stages cases"]:
         """The lambdas of annealing from 0 to each strength and on to the next."""
         ends = np.concatenate([np.zeros((self.problem.cases, 1)), self.strengths], axis=1)
-        share = np.arange(1, self.stages + 1) / self.stages
+        stages = self.config.stages
+        share = np.arange(1, stages + 1) / stages
         rising = ends[:, :-1, None] + np.diff(ends)[..., None] * share
         return rising.reshape(self.problem.cases, -1).T
 
@@ -107,7 +112,8 @@ class Fits:
     def annealed_lines(self) -> list[Fit]:
         """Where warm starts lead, lambda rising from the base."""
         # Of the stages, those that end at a strength, base by base.
-        reached = self._annealed[self.stages - 1 :: self.stages].transpose(0, 1).flatten(0, 1)
+        stages = self.config.stages
+        reached = self._annealed[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
         return self._reverse_kl_lines(reached, "annealing")
 
     def covering_lines(self, alphas: Sequence[float]) -> list[Fit]:
@@ -134,7 +140,7 @@ class Fits:
     def reward_lines(self) -> list[Fit]:
         """Plain ascent of E[v] from the base, whose supremum no policy attains."""
         tables = self.problem.tables(self._every)
-        path = descend(self.problem.reward(self.family), self._base, *tables, steps=self.ascent_steps)
+        path = descend(self.problem.reward(self.family), self._base, *tables, steps=self.config.ascent_steps)
         return fitted(measure(self.problem, self.family, path.theta[-1], self._every), "reward", "ascent")
 
     def leaps(self) -> list[Leap]:
@@ -159,7 +165,7 @@ class Fits:
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: Method) -> list[Fit]:
-        """The value of each is counted from the global minimum: above by more than SAME means missed."""
+        """Policies with their values, and how far these lie above the global minimum (to SAME: reached)."""
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
         return [

@@ -18,6 +18,8 @@ Objective = Callable[..., Float[Tensor, " batch"]]
 Frame = Callable[[Tensor], Float[Tensor, "batch size free"]]
 """Tangent vectors at theta, orthonormal in the metric; directions outside their span are left alone."""
 
+TOLERANCE = 1e-13
+"""A minimum is reached where the predicted decrease is at most this times 1 + |value|."""
 ARMIJO = 1e-4
 """The share of the predicted decrease that a step must deliver."""
 HALVINGS = 40
@@ -29,7 +31,7 @@ class Minima(NamedTuple):
     """Where a batch of minimisations ended.
 
     `decrement` is half of g^T |H|^-1 g, the decrease a further step predicts; `curvature` the smallest
-    eigenvalue of the Hessian; both in the frame. `converged` says that the decrement met the tolerance.
+    eigenvalue of the Hessian; both in the frame. `converged` says that the decrement met TOLERANCE.
     """
 
     theta: Float[Tensor, "batch size"]
@@ -59,19 +61,15 @@ def minimise(
     frame: Frame,
     start: Float[Tensor, "batch size"],
     *parameters: Tensor,
-    tolerance: float = 1e-13,
     radius: float = 2.0,
     steps: int = 200,
 ) -> Minima:
     """Minimise every row of a batch from its own start, until half the squared Newton decrement is rounding.
 
-    A row stops when decrement <= tolerance (1 + |value|), or when no multiple of its step decreases the
+    A row stops when decrement <= TOLERANCE (1 + |value|), or when no multiple of its step decreases the
     value any more, or after `steps`. No entry of theta moves by more than `radius` in a step.
-    Raises ValueError unless tolerance and radius are positive, or where the objective starts not finite.
+    Raises ValueError where the objective starts not finite.
     """
-    for name, bound in (("tolerance", tolerance), ("radius", radius), ("steps", steps)):
-        if not bound > 0:
-            raise argument_error(name, bound, "must be positive")
     theta = start.detach().clone()
     value = objective(theta, *parameters)
     if not value.isfinite().all():
@@ -84,7 +82,7 @@ def minimise(
         here = [p[active] for p in parameters]
         local = _expand(objective, frame, theta[active], here)
         known[:, active] = local.summary()
-        open_ = local.decrement > tolerance * (1 + local.value.abs())
+        open_ = local.decrement > TOLERANCE * (1 + local.value.abs())
         active, here = active[open_], [p[open_] for p in here]
         if step == steps or not len(active):
             break
@@ -96,7 +94,7 @@ def minimise(
         active = active[moved]
         taken[active] += 1
     value, gradient_norm, decrement, curvature = known
-    converged = decrement <= tolerance * (1 + value.abs())
+    converged = decrement <= TOLERANCE * (1 + value.abs())
     return Minima(theta, value, gradient_norm, decrement, curvature, converged, taken)
 
 

@@ -77,10 +77,8 @@ def starting_points(
 ) -> Float[Tensor, "cases starts size"]:
     """`count` random starts at each of SCALES, the base, the M-projection of p_*, nearly the best Dirac.
 
-    The random ones are the same for every base. Raises ValueError unless count >= 1.
+    The random ones are the same for every base.
     """
-    if count < 1:
-        raise argument_error("count", count, "at least 1")
     random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
     soft = ((1 - SOFTENING) * projection + SOFTENING / family.vocabulary).log()
@@ -124,24 +122,8 @@ def global_minimum(
 ) -> Optimum:
     """Minimise every row from each of its starts and keep the best; parameters have one row a row.
 
-    Raises ValueError where no start led to a minimum.
+    The value is inf where no start led to a minimum.
     """
-    found = _search(objective, family, starts, dirac, *parameters)
-    if not found.value.isfinite().all():
-        raise argument_error(
-            "starts", starts.shape[1], "more starts: from none of them was a minimum reached"
-        )
-    return found
-
-
-def _search(
-    objective: Objective,
-    family: Bigrams,
-    starts: Float[Tensor, "rows starts size"],
-    dirac: Float[Tensor, "rows size"],
-    *parameters: Tensor,
-) -> Optimum:
-    """`global_minimum`, with the value inf where no start led to a minimum."""
     rows, count = starts.shape[:2]
     spread = [parameter.repeat_interleave(count, 0) for parameter in parameters]
     found = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
@@ -179,15 +161,19 @@ def confirmed_minimum(
 ) -> Optimum:
     """`global_minimum`, searched for again where it was met from fewer than ENOUGH starts.
 
-    Those rows get further starts from `fresh`, at most `rounds` times.
+    Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError where none of the
+    first starts led to a minimum.
     """
     found = global_minimum(objective, family, starts, dirac, *parameters)
+    if not found.value.isfinite().all():
+        allowed = "more starts: from none of them was a minimum reached"
+        raise argument_error("starts", starts.shape[1], allowed)
     for _ in range(rounds):
         (rare,) = torch.where(found.agree < ENOUGH)
         if not len(rare):
             break
         points = fresh().expand(len(rare), -1, -1)
-        again = _search(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
+        again = global_minimum(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
         joined = Optimum(*(column[rare] for column in found)).joined(again)
         found = Optimum(*(old.index_copy(0, rare, new) for old, new in zip(found, joined, strict=True)))
     return found

@@ -1,7 +1,7 @@
 """What the experiment finds, as frozen values that a record holds as JSON."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from dph_theory.support.frozen import from_json
@@ -197,11 +197,6 @@ def select(lines: Iterable[Line], **wanted: object) -> list[Line]:
 def fitted(measured: Iterable[Measured], objective: Objective, method: Method) -> list[Fit]:
     """Measured policies as fits of this objective by this method."""
     return [Fit(**vars(line), objective=objective, method=method) for line in measured]
-
-
-def aimed(fits: Iterable[Fit], mus: Iterable[float | None]) -> list[Fit]:
-    """The fits with the validities that they aim at."""
-    return [replace(fit, mu=mu) for fit, mu in zip(fits, mus, strict=True)]
 
 
 def _label(line: Fit | Rate, strength: str | None) -> str:

@@ -2,54 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-
-@runtime_checkable
-class Weights(Protocol):
-    """Logs of weights of (context, next symbol), normalised (a Markov model) or not."""
-
-    @property
-    def vocabulary(self) -> int:
-        """The number V of symbols."""
-        ...
-
-    @property
-    def order(self) -> int:
-        """The number of symbols in a full context."""
-        ...
-
-    @property
-    def length(self) -> int | None:
-        """The only word length they serve, if there is one."""
-        ...
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether answers are tensors."""
-        ...
-
-    def log_step(self, t: int) -> Tensor:
-        """Step t's table, (*batch, V**min(t, order), V)."""
-        ...
-
-    def lifted(self, order: int) -> "Weights":
-        """The same weights written with a higher order."""
-        ...
+from .markov import MarkovLM
 
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """The weights prod_i w_i^a_i of models of one order.
+    """The weights prod_i p_i^a_i of Markov models p_i of one order; they need not sum to one.
 
-    A zero weight makes the product zero, whatever its exponent: what a negative one would make of it
+    Where some p_i is zero the product is zero, whatever the exponent: what a negative one would make of it
     (infinity) is the caller's to add.
     """
 
-    models: tuple[Weights, ...]
+    models: tuple[MarkovLM, ...]
     exponents: tuple[float, ...]
 
     @staticmethod
@@ -72,11 +41,6 @@ class Powers:
         return self.models[0].order
 
     @property
-    def length(self) -> int | None:
-        """The length that the models know, None if all are homogeneous."""
-        return next((model.length for model in self.models if model.length is not None), None)
-
-    @property
     def differentiable(self) -> bool:
         """Whether some model answers in tensors."""
         return any(model.differentiable for model in self.models)
@@ -85,6 +49,6 @@ class Powers:
         """Step t's table of log-weights, (*batch, contexts, V)."""
         return self.combine([model.log_step(t) for model in self.models], self.exponents)
 
-    def lifted(self, order: int) -> "Powers":
-        """The same weights written with a higher order."""
-        return Powers(tuple(model.lifted(order) for model in self.models), self.exponents)
+
+Weights: TypeAlias = MarkovLM | Powers
+"""What the recursions run on."""

@@ -7,13 +7,12 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
-from .log_weights import Weights
 from .markov import MarkovLM
 from .tilting import Law, ProductLM, on_one_automaton
 
 
 def expected_counts(
-    weights: Weights, automaton: ValidityAutomaton, length: int, log_final: Tensor
+    weights: MarkovLM, automaton: ValidityAutomaton, length: int, log_final: Tensor
 ) -> tuple[Float[Tensor, "*batch contexts V"], ...]:
     """Entry t: the probability of (context, symbol) at step t under the normalised law, (*batch, C_t, V).
 
@@ -38,9 +37,7 @@ def m_projection(
         raise argument_error("order", order, f"a whole number from 1 to the length {length}")
     if not chain.differentiable and (chain.log_mass == -torch.inf).any():
         raise argument_error("target", target, "some word must have positive probability")
-    if order > chain.weights.order:
-        lifted = chain.weights.lifted(order)
-        chain = ProductLM.of(lifted, chain.automaton, length, chain.log_final)
+    chain = chain.lifted(max(order, chain.weights.order))
     V = chain.weights.vocabulary
     # A shorter context sums over the older symbols, which lead its number.
     counts = [table.unflatten(-2, (-1, V ** min(t, order))).sum(-3) for t, table in enumerate(_counts(chain))]

@@ -1,14 +1,12 @@
-"""The two recursions that everything is made of, backward in time on (automaton state, context).
+"""Sums over all words of a length by one recursion, backward in time on (automaton state, context).
 
 With log-weights w of (context, symbol) and a log-weight g of the final state, h_t(s, c) is the log of the
 summed weight of all ways to finish a word from state s and context c:
     h_L(s, c) = g(s),   h_t(s, c) = log sum_x exp(w_t(c, x) + h_{t+1}(delta(s, x), c x)).
-Dividing each way by the sum gives a Markov chain on (state, context), whose means are the second recursion.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -19,14 +17,8 @@ from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
 from .log_weights import Weights
-from .step_costs import average
 
-Row: TypeAlias = Callable[[int, slice, Tensor, Tensor], Tensor]
-"""(step, states, log-conditionals, conditionals), both (*batch, states, C, V), to a cost of each of these
-(state, context)."""
 EVERY = slice(None)
-BLOCK = 1 << 17
-"""States are taken so many numbers at a time: the dozen tables of a step then stay in the cache."""
 TINIEST = 1e-290
 """Scaled sums below this may have lost digits to underflow."""
 
@@ -86,59 +78,6 @@ def _next(automaton: ValidityAutomaton, contexts: int, V: int) -> Tensor:
     """The number of (delta(s, x), b x) among all (state, context), as [s, b, x]."""
     kept = torch.arange(contexts).view(-1, V)
     return torch.tensor(automaton.transitions)[:, None, :] * contexts + kept
-
-
-def log_conditional(
-    weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], t: int, states: slice = EVERY
-) -> Float[Tensor, "*batch states C V"]:
-    """The normalised chain's log-probabilities w_t + h_{t+1} - h_t; all -inf where nothing can follow."""
-    future = ahead(h[t + 1], automaton, weights.vocabulary, states)
-    log_w = weights.log_step(t).unflatten(-2, (-1, future.shape[-2]))
-    joint = (log_w.unsqueeze(-4) + future.unsqueeze(-3)).flatten(-3, -2)
-    here = h[t][..., states, :]
-    return joint - here.masked_fill(here == -torch.inf, 0.0).unsqueeze(-1)
-
-
-def mean(weights: Weights, automaton: ValidityAutomaton, h: Sequence[Tensor], row: Row) -> Tensor:
-    """The expected sum of row costs along the chain that the messages h normalise, (*batch).
-
-    e_t(s, c) = row_t(s, c) + sum_x p_t(x | s, c) e_{t+1}(delta(s, x), c x): convex combinations, so nothing
-    cancels. A cost may be +inf, and counts where the chain can go there; nan where there is no total weight.
-    """
-    e = torch.zeros_like(h[-1])
-    for t in reversed(range(len(h) - 1)):
-        parts = [_cost_from(weights, automaton, h, row, t, states, e) for states in _blocks(weights, h[t])]
-        e = torch.cat(parts, dim=-2)
-    total = e[..., automaton.initial, 0]
-    return total.masked_fill(h[0][..., automaton.initial, 0] == -torch.inf, torch.nan)
-
-
-def _blocks(weights: Weights, h: Tensor) -> list[slice]:
-    """The states (of h: (*batch, S, C)) in blocks; all at once where autograd keeps every table anyway."""
-    S, V = h.shape[-2], weights.vocabulary
-    size = S if weights.differentiable else max(1, BLOCK * S // (h.numel() * V))
-    return [slice(start, start + size) for start in range(0, S, size)]
-
-
-def _cost_from(
-    weights: Weights,
-    automaton: ValidityAutomaton,
-    h: Sequence[Tensor],
-    row: Row,
-    t: int,
-    states: slice,
-    e: Tensor,
-) -> Tensor:
-    """e_t at these states, from e_{t+1}."""
-    log_p = log_conditional(weights, automaton, h, t, states)
-    p = log_p.exp()
-    later = ahead(e, automaton, weights.vocabulary, states).unsqueeze(-3)
-    by_oldest = (-1, later.shape[-2])
-    if weights.differentiable or bool((later == torch.inf).any()):
-        following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
-    else:
-        following = (p.unflatten(-2, by_oldest) * later).sum(-1)
-    return row(t, states, log_p, p) + following.flatten(-2)
 
 
 def maximum(log_w: Tensor, future: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """The filtered and tilted models of a base, as Markov chains on (automaton state, context)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -12,8 +13,14 @@ from dph_theory.support.errors import argument_error
 
 from . import semiring
 from .automaton import ValidityAutomaton, checked_words
-from .log_weights import Weights
 from .markov import Answer, MarkovLM, Seed, agreed_length, answer, walk
+from .step_costs import average
+
+Row: TypeAlias = Callable[[int, slice, Tensor, Tensor], Tensor]
+"""(step, states, log-conditionals, conditionals), both (*batch, states, C, V), to a cost of each of these
+(state, context)."""
+BLOCK = 1 << 17
+"""States are taken so many numbers at a time: the dozen tables of a step then stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +31,7 @@ class ProductLM:
     the log of the normaliser. Without total weight there is no such law: log_mass is -inf.
     """
 
-    weights: Weights
+    weights: MarkovLM
     automaton: ValidityAutomaton
     log_final: Tensor
     messages: tuple[Tensor, ...]
@@ -34,7 +41,7 @@ class ProductLM:
 
     @classmethod
     def of(
-        cls, weights: Weights, automaton: ValidityAutomaton, length: int, log_final: Tensor | None = None
+        cls, weights: MarkovLM, automaton: ValidityAutomaton, length: int, log_final: Tensor | None = None
     ) -> "ProductLM":
         """The law of these weights; without log_final the automaton only watches."""
         if log_final is None:
@@ -58,16 +65,53 @@ class ProductLM:
         return self.messages[0][..., self.automaton.initial, 0]
 
     def log_conditional(self, t: int, states: slice = semiring.EVERY) -> Float[Tensor, "*batch states C V"]:
-        """Log-probabilities of symbol t, given the state and the context before it; -inf in dead ends."""
-        return semiring.log_conditional(self.weights, self.automaton, self.messages, t, states)
+        """Log-probabilities w_t + h_{t+1} - h_t of symbol t, given state and context; -inf in dead ends."""
+        future = semiring.ahead(self.messages[t + 1], self.automaton, self.weights.vocabulary, states)
+        log_w = self.weights.log_step(t).unflatten(-2, (-1, future.shape[-2]))
+        joint = (log_w.unsqueeze(-4) + future.unsqueeze(-3)).flatten(-3, -2)
+        here = self.messages[t][..., states, :]
+        return joint - here.masked_fill(here == -torch.inf, 0.0).unsqueeze(-1)
 
     def conditional(self, t: int) -> Answer:
-        """p_t(x | s, c) = w_t(c, x) e^{h_{t+1} - h_t}, (*batch, S, C, V); rows of zeros in dead ends."""
+        """The probabilities of symbol t, (*batch, S, C, V); rows of zeros in dead ends."""
         return answer(self.log_conditional(t).exp(), self)
 
-    def mean(self, row: semiring.Row) -> Float[Tensor, "*batch"]:
-        """The expected sum of row costs, see `semiring.mean`."""
-        return semiring.mean(self.weights, self.automaton, self.messages, row)
+    def mean(self, row: Row) -> Float[Tensor, "*batch"]:
+        """The expected sum of row costs, (*batch).
+
+        e_t(s, c) = row_t(s, c) + sum_x p_t(x | s, c) e_{t+1}(delta(s, x), c x): convex combinations, so
+        nothing cancels. A cost may be +inf, and counts where the chain can go there; nan where there is no
+        total weight.
+        """
+        e = torch.zeros_like(self.messages[-1])
+        for t in reversed(range(self.length)):
+            e = torch.cat([self._cost_from(row, t, states, e) for states in self._blocks(t)], dim=-2)
+        return e[..., self.automaton.initial, 0].masked_fill(self.log_mass == -torch.inf, torch.nan)
+
+    def _blocks(self, t: int) -> list[slice]:
+        """The states in blocks; all at once where autograd keeps every table anyway."""
+        here, V = self.messages[t], self.weights.vocabulary
+        states = here.shape[-2]
+        size = states if self.differentiable else max(1, BLOCK * states // (here.numel() * V))
+        return [slice(start, start + size) for start in range(0, states, size)]
+
+    def _cost_from(self, row: Row, t: int, states: slice, e: Tensor) -> Tensor:
+        """e_t at these states, from e_{t+1}."""
+        log_p = self.log_conditional(t, states)
+        p = log_p.exp()
+        later = semiring.ahead(e, self.automaton, self.weights.vocabulary, states).unsqueeze(-3)
+        by_oldest = (-1, later.shape[-2])
+        if self.differentiable or bool((later == torch.inf).any()):
+            following = average(log_p.unflatten(-2, by_oldest), p.unflatten(-2, by_oldest), later)
+        else:
+            following = (p.unflatten(-2, by_oldest) * later).sum(-1)
+        return row(t, states, log_p, p) + following.flatten(-2)
+
+    def lifted(self, order: int) -> "ProductLM":
+        """The same law by weights of a higher order, or itself."""
+        if order == self.weights.order:
+            return self
+        return ProductLM.of(self.weights.lifted(order), self.automaton, self.length, self.log_final)
 
     def log_prob(self, words: Int[np.ndarray, "*words length"]) -> Answer:
         """Log-probability of each word, (*batch, *words)."""
@@ -96,7 +140,7 @@ Law = MarkovLM | ProductLM
 """Either kind of model."""
 
 
-def filtered_lm(base: Weights, automaton: ValidityAutomaton, length: int) -> ProductLM:
+def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> ProductLM:
     """The filtered model p_* = a(. | Y1): the base given that the word is valid.
 
     Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
@@ -111,7 +155,7 @@ def filtered_lm(base: Weights, automaton: ValidityAutomaton, length: int) -> Pro
     return law
 
 
-def tilted_lm(base: Weights, automaton: ValidityAutomaton, length: int, beta: float) -> ProductLM:
+def tilted_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int, beta: float) -> ProductLM:
     """The tilted model p_b proportional to a e^{v/beta}, the optimum of KL control; beta > 0.
 
     Its log_mass is log Z_b. Raises ValueError if the automaton accepts no or every word of this length, or if
@@ -150,10 +194,4 @@ def on_one_automaton(laws: Sequence[Law], length: int | None = None) -> tuple[li
             raise argument_error("automaton", other, "both laws must be over the same automaton")
     chains = [law if isinstance(law, ProductLM) else ProductLM.of(law, machine, length) for law in laws]
     order = max(chain.weights.order for chain in chains)
-    return [_lifted(chain, order) for chain in chains], length
-
-
-def _lifted(chain: ProductLM, order: int) -> ProductLM:
-    if chain.weights.order == order:
-        return chain
-    return ProductLM.of(chain.weights.lifted(order), chain.automaton, chain.length, chain.log_final)
+    return [chain.lifted(order) for chain in chains], length

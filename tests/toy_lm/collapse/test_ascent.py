@@ -53,8 +53,3 @@ def test_rows_have_their_own_parameters():
     centre = torch.tensor([[1.0], [-4.0]], dtype=torch.float64)
     path = descend(lambda t, c: (t - c).square().sum(-1), torch.zeros_like(centre), centre, steps=300)
     torch.testing.assert_close(path.theta[-1], centre, atol=1e-6, rtol=0)
-
-
-def test_no_steps_are_refused():
-    with pytest.raises(ValueError, match="steps=0"):
-        descend(double_well, torch.zeros(1, 1).double(), steps=0)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from toy_lm.collapse.config import Config
 from toy_lm.collapse.fits import Fits
 from toy_lm.collapse.problem import random_brackets, reference
 
@@ -20,7 +21,7 @@ def single():
 
 def made(problem, strengths):
     family, rng = problem.family(homogeneous=True), np.random.default_rng(0)
-    return Fits(problem, family, strengths, rng, starts=1, rounds=2, ascent_steps=48, stages=2)
+    return Fits(problem, family, strengths, rng, 1, Config(rounds=2, ascent_steps=48, stages=2))
 
 
 def test_lines_come_base_by_base_with_strengths_rising(pair):

@@ -80,5 +80,3 @@ def test_bad_problems_are_refused(problem):
         Problem("one", problem.bases.member(0), problem.automaton, 8)
     with pytest.raises(ValueError, match="homogeneous models of order 1"):
         Problem("two", MarkovLM.random(2, order=2, batch=(1,), seed=0), problem.automaton, 8)
-    with pytest.raises(ValueError, match="cases=0"):
-        random_brackets(0, 0)

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from support.toy_model_strategies import DYCK, DYCK_BASE, DYCK_LENGTH, cases
 
 from toy_lm import MarkovLM
-from toy_lm.engine import semiring
+from toy_lm.engine import tilting
 from toy_lm.engine.enumeration import all_words
 from toy_lm.engine.exact import conditioned, entropy_and_kl
 from toy_lm.engine.log_weights import Powers
@@ -18,10 +18,10 @@ from toy_lm.engine.semiring import (
     log_accepting,
     log_mass,
     maximum,
-    mean,
     messages,
 )
 from toy_lm.engine.step_costs import average
+from toy_lm.engine.tilting import ProductLM
 
 
 def final_states(automaton, words):
@@ -55,9 +55,9 @@ def test_means_are_those_of_enumeration(case):
     length, automaton, policy = case
     words, V = all_words(automaton.symbols, length), automaton.symbols
     cost = np.random.default_rng(0).normal(size=(length, V))
-    h = messages(policy, automaton, length, log_accepting(automaton))
+    chain = ProductLM.of(policy, automaton, length, log_accepting(automaton))
     table = [torch.from_numpy(row) for row in cost]
-    found = mean(policy, automaton, h, lambda t, states, log_p, p: average(log_p, p, table[t])).item()
+    found = chain.mean(lambda t, states, log_p, p: average(log_p, p, table[t])).item()
     p = np.where(automaton.accepts(words), np.exp(policy.log_prob(words)), 0.0)
     if p.sum() == 0:
         assert np.isnan(found)
@@ -74,17 +74,17 @@ def test_the_states_taken_in_blocks_give_the_same_means(block, case):
     pair = conditioned(policy, base, automaton, length)
     whole = entropy_and_kl(*pair)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(semiring, "BLOCK", block)
+        patch.setattr(tilting, "BLOCK", block)
         parts = entropy_and_kl(*pair)
     np.testing.assert_allclose(parts, whole, rtol=1e-13, atol=0)
 
 
 def test_an_infinite_cost_counts_only_where_the_chain_can_go():
     model = MarkovLM.from_probabilities([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]])
-    h = messages(model, DYCK, 3, torch.zeros(DYCK.states, dtype=torch.float64))
+    chain = ProductLM.of(model, DYCK, 3)
     for costs, expected in (([2.0, torch.inf], 6.0), ([torch.inf, 0.0], torch.inf)):
         cost = torch.tensor(costs, dtype=torch.float64)
-        assert mean(model, DYCK, h, lambda t, states, log_p, p: average(log_p, p, cost)).item() == expected  # noqa: B023
+        assert chain.mean(lambda t, states, log_p, p: average(log_p, p, cost)).item() == expected  # noqa: B023
 
 
 def test_an_infinite_cost_of_underflowing_probability_is_infinite():
