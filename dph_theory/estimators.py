@@ -84,7 +84,6 @@ K2 = Estimator("k2", x**2 / 2)
 """log(pi/ref)^2 / 2."""
 K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
 """r - 1 - log r with r = ref/pi."""
-ESTIMATORS = {estimator.name: estimator for estimator in (K1, K2, K3)}
 
 
 def k2_of_ratio(ratio: Values) -> Values:

@@ -28,6 +28,7 @@ class Config:
     quick: bool = False
 
 
+_PLAIN: Any = Config()
 C = TypeVar("C", bound=Config)
 R = TypeVar("R")
 
@@ -36,9 +37,10 @@ R = TypeVar("R")
 class Figure(Generic[C, R]):
     """A figure by name: `compute(config, records)` makes its `results`, `draw(config, results)` its picture.
 
-    `config` is what the stored numbers are computed from, `quick` that of a reduced run. `needs` names the
-    records (`figures.results.records`) that compute reads; a figure that needs some keeps no numbers of its
-    own. `caption` says what to see and how it was computed, `table(results)` gives the numbers to quote.
+    `config` is what the stored numbers are computed from, `quick` that of a reduced run, if there is one.
+    `needs` names the records (`figures.results.records`) that compute reads; a figure that needs some keeps
+    no numbers of its own. `caption` says in three sentences at most what to see and how it was computed,
+    `table(results)` gives the numbers to quote.
     """
 
     name: str
@@ -48,8 +50,8 @@ class Figure(Generic[C, R]):
     compute: Callable[[C, Records], R]
     draw: Callable[[C, R], "Drawing"]
     table: Callable[[R], Table]
-    config: C
-    quick: C
+    config: C = _PLAIN
+    quick: C | None = None
     needs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ("numpy", "scipy")
 
@@ -60,7 +62,8 @@ class Figure(Generic[C, R]):
 
     def numbers(self, *, seed: int = 0, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Any]:
         """The record that is stored and drawn, computed from the experiments' records in the folder."""
-        config = replace(self.quick if quick else self.config, seed=seed, quick=quick)
+        chosen = (quick and self.quick) or self.config
+        config = replace(chosen, seed=seed, quick=quick)
         results = self.compute(config, Records.load(self.needs, quick=quick, folder=folder))
         return record(
             self.kind,

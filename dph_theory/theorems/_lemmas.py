@@ -1,6 +1,6 @@
 """Derivatives, and the charts and sides they come with, that several statements share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -48,13 +48,6 @@ def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
 def dirac_to_filtered(base: Values, divergence: FDivergence) -> Values:
     """The same of the nearest Dirac."""
     return distance_of_dirac(normalised(base), TWO_OF_FOUR, divergence)
-
-
-def curvatures() -> Iterator[tuple[str, sympy.Expr]]:
-    """(name, f'') of every smooth divergence, and of the alpha family with a symbolic alpha."""
-    for divergence in SMOOTH:
-        yield divergence.name, sympy.simplify(sympy.diff(divergence.expression, u, 2))
-    yield "alpha", sympy.simplify(sympy.diff(alpha_generator(), u, 2))
 
 
 def convexity() -> Claims:

@@ -1,6 +1,6 @@
 """Means over seeds with their intervals, as curves and as dots, and how each method is written and drawn."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+    from toy_lm.styles.results import Split
+
 _LOOKS: Mapping[str, Mapping[str, Any]] = {
     **theme.METHODS,
     "KL control": theme.METHODS["KL-control"],
@@ -23,6 +25,8 @@ _LOOKS: Mapping[str, Mapping[str, Any]] = {
     "alpha": theme.METHODS["DPH-alpha"],
     "reverse": {"color": theme.PURPLE, "linestyle": (0, (4, 1.5)), "marker": "<"},
 }
+SPLITS: "Mapping[Split, str]" = {"train": "training prompts", "held_out": "held-out prompts"}
+"""The tiny transformer's prompts in words."""
 _D_PEF = r"$\mathcal{D}_{\mathrm{pef}}$"
 _WORDS = {
     "DPH-alpha": r"DPH-$\alpha$",
@@ -86,6 +90,12 @@ def legend(drawing: "Drawing", axes: Iterable["Axes"], columns: int) -> None:
     entries = {name: handle for handle, name in reversed(pairs)}
     names = list(dict.fromkeys(name for _, name in pairs))
     drawing.legend([entries[name] for name in names], names, loc="outside lower center", ncols=columns)
+
+
+def rows(axes: "Axes", labels: Collection[str]) -> None:
+    """A row a method, the first on top."""
+    axes.set_yticks(range(len(labels)), [written(label) for label in labels])
+    axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
 def curve(axes: "Axes", x: Any, found: Means, method: str, **more: Any) -> None:

@@ -1,6 +1,6 @@
 """One look for every figure: widths, fonts, and colours that mean the same method everywhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -101,6 +101,18 @@ def new(width: float = TWO_COLUMNS, height: float = 2.4, **subplots: Any) -> tup
     scale = _scale.get()
     drawing = Figure(figsize=(scale * width, scale * height), layout="constrained")
     return drawing, drawing.subplots(**subplots)
+
+
+def ticks(axes: "Axes", values: Sequence[float]) -> None:
+    """Ticks across at these values, as short as they can be written, and no others."""
+    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
+
+
+def level(axes: "Axes", value: float, **more: Any) -> None:
+    """A dotted line across, to compare with; `more` overrides how it is drawn."""
+    how: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+    axes.axhline(value, **how | more)
 
 
 def band(axes: "Axes", x: Any, low: Any, high: Any, color: str) -> None:

@@ -196,15 +196,15 @@ FIGURE = Figure(
     name="bounds",
     title="Improvement bounds against the truth",
     caption=(
-        "Lower bounds on the return J of a new policy, in an example with one state and two actions, of "
-        "which one is rewarded; pi_old is the old policy, pi_pef the reference on prompts that it already "
-        "solves. Left: the true return (grey), TRPO's bound (C1), the bound as published with a divergence "
-        "to pi_pef (C2), and a corrected one (C3). Where a bound lies above the truth (shaded) it is false. "
-        "Middle: by how much the published bound is too high at pi = pi_old, against the lead t of pi_pef "
-        "over pi_old: it is false at every discount gamma for all small t, because what it adds is of first "
-        "order in t and what it subtracts of second. Right: two ways to the same pass rate. The rehearsal "
-        "guarantee (C4) equals the pass rate on the way to the filtered model (the base restricted to its "
-        "correct answers), and falls to zero on the way to a single answer. All values are exact."
+        "Lower bounds on the return J of a new policy that takes one of two actions, of which one is "
+        "rewarded; pi_old is the old policy, pi_pef the reference on prompts that it already solves, and all "
+        "values are exact. Left: the true return (grey), TRPO's bound (C1), the bound as published with a "
+        "divergence to pi_pef (C2), which is false where it lies above the truth (shaded), and a corrected "
+        "one (C3); middle: by how much the published bound is too high at pi = pi_old, against the lead t of "
+        "pi_pef over pi_old, at every discount gamma, because what it adds is of first order in t and what "
+        "it subtracts of second. Right: the rehearsal guarantee (C4) equals the pass rate on the way to the "
+        "filtered model (the base restricted to its correct answers), and falls to zero on the way to a "
+        "single answer."
     ),
     results=Results,
     compute=compute,

@@ -134,10 +134,10 @@ def draw(config: Settings, results: Results) -> Drawing:
     ends = [end for end in results.ends if end.form == "sequence_kl"]
     (left, right), (lower, by_rank) = axes
     _along(left, ends, "effective")
-    left.axhline(results.target, color=theme.GREY, linewidth=0.8, linestyle=":")
+    theme.level(left, results.target)
     left.set(ylabel="effective number of answers", title="What is left of the answers")
     _along(right, ends, "kl")
-    right.axhline(config.bar, color=theme.GREY, linewidth=0.8, linestyle=":")
+    theme.level(right, config.bar)
     right.set(yscale="log", ylabel="KL(run || law) in nats", title="How far from the tilted model")
     _along(lower, ends, "reached")
     lower.set(yscale="log", ylabel="steps", title="Steps to reach it (at the top: never)")
@@ -175,9 +175,7 @@ def _along(axes: Axes, ends: Sequence[End], measure: str) -> None:
                 **how,
             )
     axes.set(xscale="log", xlabel=r"$1/\beta$")
-    strengths = sorted({1 / end.beta for end in ends})
-    axes.set_xticks(strengths, [f"{strength:g}" for strength in strengths])
-    axes.minorticks_off()
+    theme.ticks(axes, sorted({1 / end.beta for end in ends}))
 
 
 def _lengths(ends: Sequence[End]) -> list[tuple[int, str, str | None]]:
@@ -203,7 +201,7 @@ def _by_rank(axes: Axes, results: Results) -> None:
         at = [place for place, rank in enumerate(ranks) if rank in of]
         label = rf"{words}, $\beta = {least:g}$" if form == "sequence_kl" else words
         axes.plot(at, [of[ranks[place]] for place in at], line, color=color, marker="o", label=label)
-    axes.axhline(results.target, color=theme.GREY, linewidth=0.8, linestyle=":", label=r"$p_*$")
+    theme.level(axes, results.target, label=r"$p_*$")
     axes.set_xticks(range(len(ranks)), ["all" if rank is None else str(rank) for rank in ranks])
     axes.set(xlabel="LoRA rank", ylabel="effective number of answers", title=f"After {longest} steps")
     low, high = axes.get_ylim()
@@ -225,21 +223,19 @@ FIGURE = Figure(
     name="budget_and_family",
     title="Budget and family",
     caption=(
-        "A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward: "
-        "LoRA adapters of several ranks, or all weights, for two lengths of training. The tilted model "
-        "keeps the answers' shares at every beta, so its effective number of answers (e^entropy of the "
-        "valid ones, dotted) does not fall. Two things can keep a run from it as beta falls. A family that "
-        "cannot hold it stays away however long it trains; a training shorter than 1/beta asks for comes "
-        "nearer when it is longer. Top: the effective number at the end, and KL(run || law). Below: the "
-        "first measured step from which on that KL stays below .02 nats (dotted above), and the effective "
-        "number by rank where the forward KL to the filtered model is descended instead. Every answer is "
-        "enumerated; means over seeds."
+        "A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward, by "
+        "LoRA adapters of several ranks or all weights, for two lengths of training; every answer is "
+        "enumerated, means over seeds. The tilted model keeps the base's effective number of valid answers "
+        "(e^entropy, dotted) at every beta: a family that cannot hold it stays away from it however long it "
+        "trains, and a training too short for 1/beta comes nearer when it is longer. Top: the effective "
+        "number and KL(run || law) at the end; below: the first measured step from which on that KL stays "
+        "below .02 nats (dotted above), and the effective number by rank, also where the forward KL to the "
+        "filtered model is descended instead."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
     config=Settings(),
-    quick=Settings(),
     needs=("laws",),
 )

@@ -129,14 +129,12 @@ def draw(config: Config, results: Results) -> Drawing:
             _along_strength(row[2 * index], family, measure)
             _along_alpha(row[2 * index + 1], family.alpha, measure)
         for ax in row:
-            level = results.target[measure]
-            ax.axhline(level, color=theme.GREY, linewidth=0.8, linestyle=(0, (1, 1)), label=r"$p_*$ itself")
+            theme.level(ax, results.target[measure], linestyle=(0, (1, 1)), label=r"$p_*$ itself")
         row[0].set_ylabel(words)
     for index, family in enumerate(families):
         left, right = axes[-1][2 * index : 2 * index + 2]
         left.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL to $p_\beta$")
-        left.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
-        left.minorticks_off()
+        theme.ticks(left, TICKS)
         left.set_xlim(family.optima.at[0] / 1.1, family.optima.at[-1] * 1.1)
         right.set(xlabel=r"$\alpha$ of $D_\alpha$ to $p_*$", xlim=(-0.05, 1.08))
         right.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
@@ -168,19 +166,17 @@ FIGURE = Figure(
     name="collapse",
     title="Collapse under misspecification",
     caption=(
-        "What each divergence selects when the model family is too small. Bigram models are fitted to "
-        "balanced brackets of length 8, which they cannot represent; homogeneous ones use one transition law "
-        "at all positions. For each family, left: the global optimum of the reverse KL to the tilted model "
-        "p_beta along 1/beta (the lowest minimum from many starts), and what gradient ascent from the base "
-        "reaches (crosses). Right: the global optima of alpha-divergences to the filtered model p_*, up to "
-        "the forward KL at alpha = 1. Dotted: p_* itself. Coverage is the mass of p_* on the words that the "
-        "fit, among its valid words, says at least half as often as p_*. Every value is exact (A10)."
+        "Bigram models are fitted to balanced brackets of length 8, which they cannot represent; homogeneous "
+        "ones use one transition law at all positions. For each family, left: the global optimum of the "
+        "reverse KL to the tilted model p_beta along 1/beta (the lowest minimum from many starts), and what "
+        "gradient ascent from the base reaches (crosses); right: the global optima of alpha-divergences to "
+        "the filtered model p_* (dotted: p_* itself), up to the forward KL at alpha = 1. Coverage is the "
+        "mass of p_* on the words that the fit, among its valid words, says at least half as often as p_*; "
+        "every value is exact (A10)."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("collapse",),
 )

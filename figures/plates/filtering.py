@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 from toy_lm.filtering import GRAMMARS, LENGTHS, distances
 
 from ..figure import Config, Figure
-from ..look import theme
+from ..look import seeds, theme
 from ..look.tables import Cell, Table
 from ..results.arrays import Array
 from ..results.records import Records
@@ -77,7 +77,7 @@ def draw(config: Settings, results: Results) -> Drawing:
         ax.plot(results.lengths, found.local_to_filtered, color=theme.VERMILLION, label=r"KL(local || $p_*$)")
         ax.plot(results.lengths, found.filtered_to_local, "--", color=theme.BLUE, label=r"KL($p_*$ || local)")
         ax.set(xlabel="length in symbols", ylabel="nats", title=TITLES[name], ylim=(0, None))
-    drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    seeds.legend(drawing, axes[:1], 4)
     return drawing
 
 
@@ -85,12 +85,12 @@ FIGURE = Figure(
     name="filtering",
     title="Filtering tokens and filtering answers",
     caption=(
-        "The locally filtered model (local) draws each token from the base restricted to those that some "
-        "valid text continues, as grammar-constrained decoding does; the filtered model p_* is the base "
-        "restricted to valid texts (E3). KL to the base (grey and black), and of the two models to each "
-        "other, for random bases over balanced brackets, JSON-like texts and arithmetic, against the length "
-        "of the text. KL(local || base) is KL(p_* || base) plus KL(local || p_*): what local filtering costs "
-        "beyond the least. Exact for each base; means over five."
+        "KL in nats of the filtered model p_* (the base restricted to valid texts) and of the locally "
+        "filtered model (local: each token drawn among those that some valid text continues, as grammar- "
+        "constrained decoding does) to the base and to each other, against the length of the text (E3). "
+        "KL(local || base) is KL(p_* || base) plus KL(local || p_*), which is what local filtering costs "
+        "beyond the least. Balanced brackets, JSON-like texts and arithmetic; exact for each random base, "
+        "means over five."
     ),
     results=Results,
     compute=compute,

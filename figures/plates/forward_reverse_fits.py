@@ -164,7 +164,7 @@ def draw(config: Settings, results: Results) -> Drawing:
     for index, name in enumerate(_names(len(results.target_shares))):
         color = colors[index]
         right.plot(results.alphas, results.shares[:, index], lines[index], color=color, label=f"{name} mode")
-        right.axhline(results.target_shares[index], linestyle=":", linewidth=0.8, color=color)
+        theme.level(right, results.target_shares[index], color=color)
         right.plot(beside, results.fits["JS"].shares[index], "^", color=color)
     ticks = (0, 0.25, 0.5, 0.75, 1, beside)
     right.set_xticks(ticks, ["0\nreverse", "0.25", "0.5", "0.75", "1\nforward", "JS"])
@@ -199,13 +199,12 @@ FIGURE = Figure(
     name="forward_reverse_fits",
     title="Where each divergence puts a family that cannot hold the target",
     caption=(
-        "A normal law is fitted to a target with several modes by minimising different divergences; no "
-        "normal law has several modes. Left: the target and the best fit for each divergence; dotted, other "
-        "local minima of reverse KL, where a descent can end, too. Reverse KL takes one mode, forward KL "
-        "covers all. Right: the mass that the best fit gives each mode, along the alpha-divergences from "
-        "reverse KL (alpha 0) to forward KL (alpha 1), and for Jensen-Shannon (JS, triangles); dotted lines "
-        "are the target's own masses. All laws live on a grid; each fit is the best of descents from every "
-        "mode and from all modes together."
+        "A normal law is fitted to a target with several modes, which no normal law has, by minimising "
+        "different divergences; all laws live on a grid, and each fit is the best of descents from every "
+        "mode and from all modes together. Left: the target and the best fit for each divergence; dotted, "
+        "other local minima of reverse KL, where a descent can end, too. Right: the mass that the best fit "
+        "gives each mode, along the alpha-divergences from reverse KL (alpha 0) to forward KL (alpha 1), and "
+        "for Jensen-Shannon (JS, triangles); dotted lines are the target's own masses."
     ),
     results=Results,
     compute=compute,

@@ -160,14 +160,14 @@ FIGURE = Figure(
     name="implicit_bias",
     title="Which valid answers survive depends on the gradient",
     caption=(
-        "Policy gradient without a KL term, from several base models. The plain gradient is that of the "
-        "logits; the natural one also divides by the Fisher information. Left: policies over two valid "
-        "(correct) answers and an invalid one, as points of a triangle. The plain gradient runs into the "
-        "corner of the likelier valid answer, or to the middle if both are equally likely (A2); the natural "
-        "gradient ends at the filtered model p_*, the base restricted to its valid answers (A3). Middle: "
-        "from a base with three valid answers, the share of the valid mass that each has. Right: the "
-        "failure rates of the same two runs. The left panel is exact; in the others the plain gradient's "
-        "flow is integrated numerically (Runge-Kutta)."
+        "Policy gradient without a KL term from several base models, by the plain gradient of the logits and "
+        "by the natural gradient, which also divides by the Fisher information. Left: policies over two "
+        "valid (correct) answers and an invalid one, as points of a triangle; the plain gradient runs into "
+        "the corner of the likelier valid answer, or to the middle if both are equally likely (A2), and the "
+        "natural gradient ends at the filtered model p_*, the base restricted to its valid answers (A3). "
+        "Middle and right: from a base with three valid answers, each one's share of the valid mass and the "
+        "failure rate; there the plain gradient's flow is integrated numerically (Runge-Kutta), all else is "
+        "exact."
     ),
     results=Results,
     compute=compute,

@@ -14,7 +14,6 @@ from ..look.tables import Table
 from ..results.records import Records
 
 WORDS = {"retention": "kept", "exploration": "newly solved"}
-SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ class Results:
 def compute(config: Config, records: Records) -> Results:
     """The shares kept and newly solved by method and split, with intervals over seeds, and of how many."""
     tiny = records.styles
-    score = {split: scores(tiny, split) for split in SPLITS}
-    solved = {split: [base.on(split) for base in tiny.bases] for split in SPLITS}
+    score = {split: scores(tiny, split) for split in seeds.SPLITS}
+    solved = {split: [base.on(split) for base in tiny.bases] for split in seeds.SPLITS}
     labels = [label for label in tiny.ends("train") if label != "base"]
     return Results(
         counts={
@@ -66,7 +65,7 @@ def compute(config: Config, records: Records) -> Results:
                         for found in (score[split][label].retention, score[split][label].exploration)
                     )
                 )
-                for split in SPLITS
+                for split in seeds.SPLITS
             }
             for label in labels
         },
@@ -75,9 +74,9 @@ def compute(config: Config, records: Records) -> Results:
 
 def table(results: Results) -> Table:
     """The shares of every method, means over seeds."""
-    head = ("method", *(f"{word}, {words}" for words in SPLITS.values() for word in WORDS.values()))
+    head = ("method", *(f"{word}, {words}" for words in seeds.SPLITS.values() for word in WORDS.values()))
     rows = [
-        (label, *(_mean(getattr(found[split], name)) for split in SPLITS for name in WORDS))
+        (label, *(_mean(getattr(found[split], name)) for split in seeds.SPLITS for name in WORDS))
         for label, found in results.methods.items()
     ]
     return Table.of(head, rows)
@@ -101,11 +100,10 @@ def draw(config: Config, results: Results) -> Drawing:
         ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts {solved}")
         ax.grid(axis="y", color=theme.GREY, alpha=0.2, linewidth=0.5)
         ax.set_axisbelow(True)
-    axes[0].set_yticks(range(len(methods)), [seeds.written(label) for label in methods])
-    axes[0].set_ylim(len(methods) - 0.5, -0.5)
-    for words, face in (("training prompts", theme.GREY), ("held-out prompts", "white")):
+    seeds.rows(axes[0], methods)
+    for words, face in zip(seeds.SPLITS.values(), (theme.GREY, "white"), strict=True):
         axes[0].plot([], [], "o", color=theme.GREY, markerfacecolor=face, label=words)
-    drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    seeds.legend(drawing, axes[:1], 2)
     return drawing
 
 
@@ -114,17 +112,15 @@ FIGURE = Figure(
     title="Keep and explore",
     caption=(
         "Of the prompts that the base solves, the share still solved after training (left); of the others, "
-        "the share newly solved (right). A prompt counts as solved where Pass@16, exact by enumeration, is "
-        "at least 0.9. A tiny transformer; RKL is reverse KL to the base on all prompts, DPH methods train "
-        "on stored correct samples of the prompts that the base solves. Filled: prompts it was trained on, "
-        "open: held-out ones; means over seeds with 95% intervals. The titles count training and held-out "
-        "prompts, averaged over seeds."
+        "the share newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is "
+        "at least 0.9. A tiny transformer, on the prompts it was trained on (filled) and on held-out ones "
+        "(open), which the titles count averaged over seeds; means over seeds with 95% intervals. RKL is "
+        "reverse KL to the base on all prompts, and DPH methods train on stored correct samples of the "
+        "prompts that the base solves."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("styles",),
 )

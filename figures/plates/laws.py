@@ -204,14 +204,12 @@ FIGURE = Figure(
     name="laws",
     title="The laws of training",
     caption=(
-        "A small Llama trained by TRL's GRPOTrainer on answers of two tokens, all of which are enumerated; "
-        "the base takes either first token with probability 1/2, and then ends valid with probability .9 or "
-        ".1. Lines: the three laws of theory E, computed from the base before training. Points: runs, one a "
-        "seed, whose KL penalty is plain k3 in the loss, k3 with the importance ratio, or the KL of the "
-        "whole answer in the reward. Left: validity against 1/beta. Middle: the share of the first answer "
-        "among the valid ones, with each law's limit as beta falls (triangles): the token forward limit, "
-        "the locally filtered model, the filtered model. Right: mean KL(run || law) in nats over the seeds; "
-        "the framed law is the one predicted of the form."
+        "A small Llama trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides "
+        "whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the "
+        "laws of theory E, computed from the base before training, and points are runs, one a seed, by where "
+        "the KL penalty stands: the validity against 1/beta (left), and the share of the first answer among "
+        "the valid ones, with each law's limit as beta falls as a triangle (middle). Right: mean KL(run || "
+        "law) in nats over the seeds; the framed law is the one predicted for the form."
     ),
     results=Results,
     compute=compute,

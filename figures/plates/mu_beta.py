@@ -124,12 +124,11 @@ FIGURE = Figure(
     title="Pass rate and cost of KL control",
     caption=(
         "KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum "
-        "is the tilted model p_beta. Left: the pass rate mu of the tilted model, logit mu = logit A1 + "
-        "1/beta, for four pass rates A1 of the base (A5). Middle: the smallest KL from the base that a "
-        "policy with pass rate mu can have (A5). Right: random policies over eight answers, and that "
-        "smallest KL, which only the tilted models have (dashed: at negative beta). A policy's height above "
-        "the curve is its excess KL: the diversity it lost beyond what its pass rate had to cost (A8). All "
-        "values are exact."
+        "is the tilted model p_beta. Left: the tilted model's pass rate mu, logit mu = logit A1 + 1/beta, "
+        "for four pass rates A1 of the base; middle: the smallest KL from the base at which a policy can "
+        "have the pass rate mu (A5). Right: random policies over eight answers above that smallest KL, which "
+        "only tilted models attain (dashed: at negative beta); a policy's height above the curve is its "
+        "excess KL, the diversity it lost beyond what its pass rate had to cost (A8)."
     ),
     results=Results,
     compute=compute,

@@ -20,7 +20,6 @@ ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
 RKL = "reverse KL on all prompts"
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 TICKS = (1, 4, 16, 64, 256)
-SPLITS: dict[Split, str] = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +50,13 @@ class Results:
 def compute(config: Config, records: Records) -> Results:
     """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
     tiny, (run, exact) = records.styles, records.strategies
-    named = {run.label: run.name for run in tiny.of_group("main") if run.name in STYLES} | {"base": "base"}
+    trained = {"base": tiny.bases} | tiny.by_method(STYLES)
     curves = {
         split: {
-            named[label]: seeds.over_seeds([end.pass_at_k for end in ends], probability_interval)
-            for label, ends in tiny.ends(split).items()
-            if label in named
+            name: seeds.over_seeds([model.on(split).pass_at_k for model in models], probability_interval)
+            for name, models in trained.items()
         }
-        for split in SPLITS
+        for split in seeds.SPLITS
     }
     return Results(
         strategies=tuple(_strategies(run.strength, exact)),
@@ -82,7 +80,7 @@ def table(results: Results) -> Table:
     """From which k on the base solves more than a method that it was trained into."""
     exact, tiny = results.strategies[0], results.styles
     found = {f"strategies, strength {exact.strength:g}": _crossings(exact.k, exact.curves)}
-    for split, words in SPLITS.items():
+    for split, words in seeds.SPLITS.items():
         means = {name: curve.mean for name, curve in tiny.curves[split].items()}
         found[f"tiny transformer, {words}"] = _crossings(tiny.k, means)
     rows = [(where, name, float(k) if k else None) for where, of in found.items() for name, k in of.items()]
@@ -107,7 +105,7 @@ def draw(config: Config, results: Results) -> Drawing:
         for name, values in exact.curves.items():
             seeds.curve(ax, exact.k, Means(np.array(values)), name)
         ax.set_title(rf"Strategies, $\eta f''(1) = {exact.strength:.3g}$")
-    for ax, (split, words) in zip(axes[1], SPLITS.items(), strict=True):
+    for ax, (split, words) in zip(axes[1], seeds.SPLITS.items(), strict=True):
         for name, found in results.styles.curves[split].items():
             seeds.curve(ax, results.styles.k, found, name)
         ax.set_title(f"Tiny transformer, {words}")
@@ -125,19 +123,17 @@ FIGURE = Figure(
     name="pass_at_k",
     title="Pass@k before and after training",
     caption=(
-        "Pass@k averaged over prompts, before training (base) and after. An anchor is a divergence from the "
-        "base, added to the loss with weight eta; its strength is eta f''(1). Top: strategies that prompt "
-        "types share, trained by exact gradients; anchors act on D_pef, the prompts that the base solves, at "
-        "strength 1 (left) and where forward and reverse KL differ most (right). GRPO has no anchor, RKL "
-        "(left) has one on all prompts. Bottom: a tiny transformer trained by sampling and evaluated by "
-        "enumeration, on its training prompts and on others; anchors of strength 0.3, GRPO's as published, "
-        "DAPO none; means over seeds with 95% intervals."
+        "Pass@k averaged over prompts, before training (base) and after; an anchor is a divergence from the "
+        "base, added to the loss with weight eta, and its strength is eta f''(1). Top: strategies that "
+        "prompt types share, trained by exact gradients, with anchors on D_pef, the prompts that the base "
+        "solves, at strength 1 (left) and where forward and reverse KL differ most (right); GRPO has no "
+        "anchor, RKL (left) has one on all prompts. Bottom: a tiny transformer trained by sampling and "
+        "evaluated by enumeration, on its training prompts and on others, with anchors of strength 0.3, "
+        "GRPO's as published and DAPO's none; means over seeds with 95% intervals."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("strategies", "styles"),
 )

@@ -115,27 +115,25 @@ def _distinct(ax: Axes, methods: Mapping[str, Styles]) -> None:
     for row, (label, found) in enumerate(methods.items()):
         seeds.dot(ax, found.distinct, row, label)
     ax.axvline(float(methods["base"].distinct.mean), color=theme.GREY, linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(methods)), [seeds.written(label) for label in methods])
-    ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="distinct styles\nin 32 samples")
+    seeds.rows(ax, methods)
+    ax.set_xlabel("distinct styles\nin 32 samples")
 
 
 FIGURE = Figure(
     name="styles",
     title="Styles over 32 samples",
     caption=(
-        "A tiny transformer answers sums in one of five styles; most prompts accept one style only, which "
-        "the prompt does not show. RKL is reverse KL to the base on all prompts; DPH methods put their "
-        "divergence on stored correct samples of the prompts that the base solves. Left: the expected "
-        "number of 32 samples in each style, averaged over training prompts and ranked from the most to the"
-        " least used style of each model, after training (bars) and before (dotted outline). Right: the "
-        "expected number of distinct styles among a prompt's 32 samples. Exact for each model; means over "
-        "seeds with 95% intervals."
+        "A tiny transformer answers sums in one of five styles, and most prompts accept one style only, "
+        "which they do not show; RKL is reverse KL to the base on all prompts, and DPH methods put their "
+        "divergence on stored correct samples of the prompts that the base solves. Left: the expected number "
+        "of 32 samples in each style, averaged over training prompts and ranked from the most to the least "
+        "used style of each model, after training (bars) and before (dotted outline). Right: the expected "
+        "number of distinct styles among a prompt's 32 samples; exact for each model, means over seeds with "
+        "95% intervals."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("styles",),
 )

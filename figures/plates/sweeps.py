@@ -218,7 +218,7 @@ def _by_strength(ax: Axes, model: Model) -> None:
     for place, width, size in zip(PLACES, (1.3, 0.6), (3.5, 0), strict=True):
         for name, path in _paths(model, place):
             ax.plot(path[:, 0], path[:, 2], **seeds.look(name) | {"linewidth": width, "markersize": size})
-    ax.axhline(model.base.pass_at_k, color=theme.GREY, linewidth=0.7, linestyle=":")
+    theme.level(ax, model.base.pass_at_k, linewidth=0.7)
     ax.set(xscale="log", xlabel=r"strength $\eta f''(1)$", ylabel=f"Pass@{K}")
     ax.set_title(f"Strategies: {seeds.written(PLACES[0])}, thin: all")
 
@@ -248,8 +248,7 @@ def _draw_worth(ax: Axes, found: dict[float, Worth]) -> None:
     ax.axhline(0, color=theme.GREY, linewidth=0.6)
     ax.set(xscale="log", xlabel=r"strength $\eta f''(1)$", ylabel="change")
     if len(found) < 4:
-        ax.set_xticks(list(found), [f"{strength:g}" for strength in found])
-        ax.minorticks_off()
+        theme.ticks(ax, list(found))
 
 
 FIGURE = Figure(
@@ -257,19 +256,17 @@ FIGURE = Figure(
     title="Strength, alpha, and place against divergence",
     caption=(
         "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
-        "f''(1). Left: Pass@1 against Pass@16 as the strength grows, from the end without an anchor on; "
-        "filled: anchors on D_pef, the prompts that the base solves, open: on all prompts; alpha is 0.5 "
-        "for strategies and 0.2 for the transformer. Middle and right of the top row: Pass@16 along the "
-        "strength (dotted: the base), and along the alpha-divergences at each strength, darker the "
-        "stronger. Last two panels: the largest difference that the divergence makes on D_pef, and what "
-        "all prompts in place of D_pef change on average over divergences. Strategies are exact; the tiny "
-        "transformer is trained from one base, so its differences carry the noise of one seed."
+        "f''(1). Left: Pass@1 against Pass@16 as the strength grows, from the end without an anchor on, with "
+        "anchors on D_pef, the prompts that the base solves (filled), or on all prompts (open), where alpha "
+        "is 0.5 for strategies and 0.2 for the transformer; top, middle and right: Pass@16 along the "
+        "strength (dotted: the base), and along the alpha-divergences at each strength, darker the stronger. "
+        "Last two panels: the largest difference that the divergence makes on D_pef, and what all prompts in "
+        "place of D_pef change on average over divergences; strategies are exact, and the tiny transformer "
+        "is trained from one base, so its differences carry the noise of one seed."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("strategies", "styles"),
 )

@@ -171,11 +171,11 @@ FIGURE = Figure(
     name="theory_against_training",
     title="Theory against training",
     caption=(
-        "A tiny language model trained on a small text-to-SQL task by each method. Left: statements that "
-        "hold for every policy and so check the instrument. Middle: numbers that training could have "
-        "missed. A point for every run and set of prompts: measured minus theory, in units of the margin "
+        "A tiny language model trained on a small text-to-SQL task by each method: statements that hold for "
+        "every policy and so check the instrument (left), and numbers that training could have missed "
+        "(middle). A point for every run and set of prompts is measured minus theory, in units of the margin "
         "within which sampling may move it (three standard deviations, wider for few prompts and for the "
-        "worst of many). A statement >= 0 is violated left of -1, = 0 outside the dotted lines; gaps of "
+        "worst of many): a statement >= 0 is violated left of -1, = 0 outside the dotted lines, and gaps of "
         "more than four margins stand at the edge. Right: Pass@k on held-out questions, means over seeds "
         "with 95% t-intervals."
     ),
@@ -183,7 +183,5 @@ FIGURE = Figure(
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("demo",),
 )

@@ -108,12 +108,12 @@ FIGURE = Figure(
     name="tilted_to_filtered",
     title="The tilted model approaches the filtered one, but not in reverse KL",
     caption=(
-        "A base model a over five answers, three of them valid (correct). The filtered model p_* is the "
-        "base restricted to its valid answers; the tilted model p_beta maximises the pass rate minus beta "
-        "times the KL from the base. Left: as beta falls, p_beta moves mass onto the valid answers and "
-        "keeps their proportions. Right: its total variation and KL(p_* || p_beta) to the filtered model "
-        "vanish, but KL(p_beta || p_*) is infinite for every beta above 0 (A6), so the filtered model "
-        "cannot be a reverse-KL target. All values are exact."
+        "A base model a over five answers, three of them valid (correct): the filtered model p_* is the base "
+        "restricted to these, and the tilted model p_beta maximises the pass rate minus beta times the KL "
+        "from the base. Left: as beta falls, p_beta moves mass onto the valid answers and keeps their "
+        "proportions. Right: its total variation and KL(p_* || p_beta) to the filtered model vanish, but "
+        "KL(p_beta || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be a "
+        "reverse-KL target; all values are exact."
     ),
     results=Results,
     compute=compute,

@@ -52,10 +52,7 @@ def compute(config: Config, records: Records) -> Results:
     """Pass@k and excess KL along training, exact for strategies, over seeds for the tiny transformer."""
     run_config, exact = records.strategies
     named = {name: exact.method(name) for name in STRATEGIES}
-    curves: dict[str, list[Curve]] = {}
-    for run in records.styles.of_group("main"):
-        if run.name in STYLES:
-            curves.setdefault(run.name, []).append(run.curve)
+    runs = records.styles.by_method(STYLES)
     return Results(
         strategies=Model(
             k=run_config.coverage_draws,
@@ -70,8 +67,8 @@ def compute(config: Config, records: Records) -> Results:
         ),
         styles=Model(
             k=8,
-            step=next(iter(curves.values()))[0].update,
-            curves={name: _over_seeds(of) for name, of in curves.items()},
+            step=next(iter(runs.values()))[0].curve.update,
+            curves={name: _over_seeds([run.curve for run in of]) for name, of in runs.items()},
         ),
         fall=run_config.fall,
         leads=named["GRPO"].leads,
@@ -148,9 +145,9 @@ FIGURE = Figure(
     name="training_curves",
     title="Pass@k and excess KL along training",
     caption=(
-        "Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did "
-        "not need (A8): the collapse meter. Means over prompts. Left: strategies, exact, with the step at "
-        "which GRPO has lost 0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen "
+        "Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not "
+        "need (A8), which is the collapse meter; means over prompts. Left: strategies, exact, with the step "
+        "at which GRPO has lost 0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen "
         "by the meter's thresholds (open squares). Right: the tiny transformer on its training prompts, "
         "means over seeds with 95% intervals."
     ),
@@ -158,7 +155,5 @@ FIGURE = Figure(
     compute=compute,
     draw=draw,
     table=table,
-    config=Config(),
-    quick=Config(),
     needs=("strategies", "styles"),
 )

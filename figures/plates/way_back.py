@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Drawing
 from dph_theory.support.errors import argument_error
 
 from ..figure import Config, Figure
-from ..look import theme
+from ..look import seeds, theme
 from ..look.tables import Table
 from ..results.arrays import Array
 from ..results.laws import Course, LawRun
@@ -137,8 +137,7 @@ def draw(config: Settings, results: Results) -> Drawing:
         ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
         ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start")
     axes[0][0].set_ylabel("share of the lost answers")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=2)
+    seeds.legend(drawing, axes[0][:1], 2)
     return drawing
 
 
@@ -146,19 +145,18 @@ FIGURE = Figure(
     name="way_back",
     title="The way back",
     caption=(
-        "The two-token base of the laws, with the second answer's share among the valid ones pressed from "
-        ".1 to the share in each title; then trained by plain gradient descent towards the same optimum. "
-        "Thin: runs of a small Llama, every answer enumerated. Thick: the flow of the expected update in "
-        "the logits. A penalty on the policy's own answers hardly moves an answer that is hardly sampled; "
-        "rehearsal of stored correct answers does (E7). Time is the penalty's strength times the time of "
-        "the flow; the runs' time, steps times learning rate, is brought to that by one factor for all "
-        "runs of the figure."
+        "A small Llama in which the second answer's share among the valid ones has been pressed from .1 to "
+        "the share in each title, then trained by plain gradient descent towards the same optimum. Thin "
+        "lines are runs, with every answer enumerated, and thick lines the flow of the expected update in "
+        "the logits (E7): a penalty on the policy's own answers hardly moves an answer that is hardly "
+        "sampled, and rehearsal of stored correct answers does. Time is the penalty's strength times the "
+        "time of the flow; the runs' time, steps times learning rate, is brought to that by one factor for "
+        "all runs of the figure."
     ),
     results=Results,
     compute=compute,
     draw=draw,
     table=table,
     config=Settings(),
-    quick=Settings(),
     needs=("laws",),
 )

@@ -245,14 +245,13 @@ FIGURE = Figure(
     title="What does your KL do?",
     caption=(
         "Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, "
-        "pi_ref: the reference, p_*: correct samples of the reference). The columns say what its value "
-        "estimates, what its gradient descends for single answers and for token sequences (a sum over t is "
-        "over next-token divergences), and, on correct samples, where the loss has its minimum. A filled "
-        "cell is an exact match on every audited problem; an outlined cell names the nearest quantity, with "
-        "the angle between the gradients. Then: the variance of the gradient from one sample over the "
-        "squared length of its mean; and the log ratios, searched from -700 to 700, at which a sampled "
-        "token gets no gradient, or nan in float32. All by listing every answer of small problems; nothing "
-        "is sampled."
+        "pi_ref: the reference, p_*: correct samples of the reference); nothing is sampled, every answer of "
+        "small problems is listed. The columns say what its value estimates, what its gradient descends for "
+        "single answers and for token sequences (a sum over t is over next-token divergences), and, on "
+        "correct samples, where the loss has its minimum; a filled cell is an exact match on every audited "
+        "problem, an outlined cell names the nearest quantity, with the angle between the gradients. Then: "
+        "the variance of the gradient from one sample over the squared length of its mean, and the log "
+        "ratios, searched from -700 to 700, at which a sampled token gets no gradient, or nan in float32."
     ),
     results=Results,
     compute=compute,

@@ -10,23 +10,13 @@ from ..catalogue import NAMES, figure
 from ..figure import Figure
 from ..look.tables import Table
 from ..results import store
-from ..results.laws import LawRun, Laws
+from ..results.laws import Laws
 from ..results.records import EXPERIMENTS, stored_name
+from ..results.verdicts import AuditLine, TheoremReport, read_audit, read_verdicts
 from .environment import environment
 from .results import AUDIT, LAWS, VERDICTS, Plan
 
 Record = Mapping[str, Any]
-
-
-def as_expected(report: Record) -> bool:
-    """Whether the verdict is the expected one and every false neighbour fell."""
-    return report["verdict"] == report["expected"] and all(n["refuted"] for n in report["false_neighbours"])
-
-
-def worst(report: Record) -> float | None:
-    """The largest gap by which any check of a theorem missed it; None if no check has one."""
-    found = [float(c["worst_violation"]) for c in report["checks"] if c["worst_violation"] is not None]
-    return max(found, default=None)
 
 
 @dataclass(frozen=True)
@@ -64,32 +54,21 @@ class Plate:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a run found; a result is None, or missing, where its stage left none."""
+    """What a run found, reports by theorem and findings by experiment; what a stage left out is missing."""
 
     plan: Plan
-    verdicts: Record | None
-    audit: Record | None
-    experiments: Mapping[str, Record]
+    reports: Mapping[str, TheoremReport]
+    audit: Sequence[AuditLine] | None
+    experiments: Mapping[str, Sequence[str]]
     plates: Sequence[Plate]
     outcomes: Sequence[Outcome]
     environment: Mapping[str, str]
-    laws: Record | None = None
-
-    @property
-    def reports(self) -> dict[str, Record]:
-        """The reports by theorem; none where verification left none."""
-        found = self.verdicts["results"]["reports"] if self.verdicts else []
-        return {report["theorem"]: report for report in found}
+    laws: Laws | None = None
 
     @property
     def failures(self) -> list[Outcome]:
         """The stages that failed."""
         return [outcome for outcome in self.outcomes if outcome.failed]
-
-    @property
-    def law_runs(self) -> tuple[LawRun, ...]:
-        """The runs held to the laws of training."""
-        return Laws.read(self.laws).runs if self.laws else ()
 
     def words(self, stage: str) -> str:
         """What a stage said as it ended."""
@@ -99,14 +78,16 @@ class Contents:
     def load(cls, plan: Plan, outcomes: Sequence[Outcome]) -> "Contents":
         """The contents from the results in the plan's folder."""
         records = {name: _record(plan, stored_name(name, plan.quick), f"toy.{name}") for name in EXPERIMENTS}
+        verdicts = _record(plan, VERDICTS, f"report.{VERDICTS}")
+        audit, laws = _record(plan, AUDIT, f"report.{AUDIT}"), _record(plan, LAWS, "laws")
         return cls(
             plan=plan,
-            verdicts=_record(plan, VERDICTS, f"report.{VERDICTS}"),
-            audit=_record(plan, AUDIT, f"report.{AUDIT}"),
-            experiments={name: found for name, found in records.items() if found is not None},
+            reports={} if verdicts is None else read_verdicts(verdicts),
+            audit=None if audit is None else read_audit(audit),
+            experiments={name: found["findings"] for name, found in records.items() if found is not None},
             plates=[_plate(plan, name) for name in NAMES],
             outcomes=tuple(outcomes),
-            laws=_record(plan, LAWS, "laws"),
+            laws=None if laws is None else Laws.read(laws),
             environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
         )
 

@@ -12,7 +12,7 @@ from dph_theory.theorems import THEOREMS
 
 from . import formulas, pictures, words
 from .claims import CLAIMS, DIFFERENCES
-from .contents import Contents, Plate, as_expected, worst
+from .contents import Contents, Plate
 from .markup import html
 
 
@@ -37,10 +37,7 @@ def templates() -> Environment:
         "claims": CLAIMS,
         "differences": DIFFERENCES,
     }
-    made.tests["as_expected"] = as_expected
     made.filters |= {
-        "as_expected": as_expected,
-        "worst": worst,
         "linked": words.linked,
         "members": words.members,
         "number": words.number,

@@ -43,7 +43,7 @@ def assert_figure_draws(name: str, results=None) -> None:
         if results is None:
             assert_drawn(figure.drawing(figure.stored()))
         else:
-            assert_drawn(figure.draw(figure.quick, results))
+            assert_drawn(figure.draw(figure.quick or figure.config, results))
 
 
 def stored(name: str):

@@ -14,8 +14,9 @@ from figures.report.contents import Outcome, Plate
 from figures.report.environment import environment
 from figures.report.results import Plan
 from figures.results import drawings
+from figures.results.verdicts import TheoremReport, read_audit, read_verdicts
 
-FORM = {
+FORM: dict[str, Any] = {
     "form": "k9",
     "source": "nobody",
     "formula": "mean_t k9",
@@ -58,6 +59,11 @@ def verdicts(*reports: dict[str, Any]) -> dict[str, Any]:
     return record("report.verdicts", seed=0, config={}, results={"reports": list(reports)}, findings=[])
 
 
+def read(*reports: dict[str, Any]) -> dict[str, TheoremReport]:
+    """The reports as the page has them."""
+    return read_verdicts(verdicts(*reports))
+
+
 def plate(name: str) -> Plate:
     """A figure from its committed numbers."""
     found = figure(name)
@@ -71,11 +77,9 @@ def contents(
     """Contents with the verdicts on these theorems and these figures."""
     parts: dict[str, Any] = {
         "plan": Plan(),
-        "verdicts": verdicts(*map(verdict, names)),
-        "audit": record("report.audit", seed=0, config={}, results={"forms": [FORM]}, findings=[]),
-        "experiments": {
-            "strategies": record("toy.strategies", seed=0, config={}, results={}, findings=["DAPO forgets."])
-        },
+        "reports": read(*map(verdict, names)),
+        "audit": read_audit({"results": {"forms": [FORM]}}),
+        "experiments": {"strategies": ["DAPO forgets."]},
         "plates": [plate(name) for name in drawn],
         "outcomes": outcomes or (Outcome("verify", "done", 12.5, "all well"),),
         "environment": environment(),
@@ -85,7 +89,7 @@ def contents(
 
 def whole() -> Contents:
     """Contents with every theorem and every figure."""
-    return contents(drawn=NAMES, verdicts=verdicts(*map(supposed, THEOREMS)))
+    return contents(drawn=NAMES, reports=read(*map(supposed, THEOREMS)))
 
 
 def section(key: str, *names: str, **changes: Any) -> str:

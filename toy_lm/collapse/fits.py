@@ -1,6 +1,6 @@
-"""The fits of one problem in one family: what each objective selects, and each way of optimising reaches.
+"""The fits of one problem in one family, by every objective and method of optimising.
 
-Every fit comes with what its policy is worth, its objective, method and setting (1/beta or alpha).
+A fit holds the measures of its policy, its objective, method and setting (1/beta or alpha).
 """
 
 from collections.abc import Sequence

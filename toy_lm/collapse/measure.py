@@ -1,4 +1,4 @@
-"""What a fitted policy is worth: validity, diversity among the valid words, and what was paid for it."""
+"""Measures of a fitted policy: its validity, its diversity among the valid words, and its KL to the base."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +14,7 @@ from .problem import Problem
 from .results import Measured, Target
 
 DUE = 0.5
-"""The share of its due from which on a word counts as covered, as in `toy_lm.engine.coverage.coverage`."""
+"""A word is covered from this share of its mass under p_* on, as in `toy_lm.engine.coverage.coverage`."""
 COLLAPSED = 0.9
 """A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
 
@@ -22,7 +22,7 @@ COLLAPSED = 0.9
 def measure(
     problem: Problem, family: Bigrams, theta: Float[Tensor, "rows size"], case: Int[np.ndarray, " rows"]
 ) -> list[Measured]:
-    """What each policy (row of theta, number of its base) is worth."""
+    """The measures of each policy, given its row of theta and the number of its base."""
     live, base = family.policy(theta.detach()), problem.base(case)
     policy = MarkovLM(live.log_initial, live.log_transition)
     log_words = policy.log_prob(problem.valid_words)
@@ -58,7 +58,7 @@ def measure(
 
 
 def targets(problem: Problem) -> list[Target]:
-    """What there is to keep, base by base."""
+    """Each base with measures of its filtered model."""
     effective = effective_number(problem.targets)
     return [
         Target(

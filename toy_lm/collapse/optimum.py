@@ -1,4 +1,4 @@
-"""Global minima by many starts, with what speaks for each of them: agreement, gap, curvature, Diracs."""
+"""Global minima by many starts, each with evidence that it is global: agreement, gap, curvature, Diracs."""
 
 from collections.abc import Callable
 from typing import NamedTuple

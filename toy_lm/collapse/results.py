@@ -16,7 +16,7 @@ Method: TypeAlias = Literal["global", "ascent", "annealing", "closed form"]
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A base (its number, laws and pass rate) and what its filtered model p_* has to lose."""
+    """A base (its number, laws and pass rate), and the diversity of its filtered model p_*."""
 
     case: int
     base_rate: float
@@ -30,7 +30,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What a policy of a family is worth; `case` is the number of its base. Nats throughout.
+    """Measures of a policy of a family; `case` is the number of its base, entropies and KLs are in nats.
 
     validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
     effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has on words
@@ -113,7 +113,7 @@ class Leap:
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """A way of fitting over the random `bases`: how many collapsed, and means of what the fits are worth.
+    """A way of fitting over the random `bases`: how many collapsed, and means of their measures.
 
     effective_kept is the effective number as a share of p_*'s. For the reverse KL `is_global` counts those
     at the global minimum, and `confirmed` the global minima that enough starts met.

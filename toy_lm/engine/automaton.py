@@ -84,7 +84,7 @@ class ValidityAutomaton:
         return "".join(self.alphabet[symbol] for symbol in checked_words("word", word, self.symbols))
 
     def require_informative(self, length: int) -> None:
-        """Raise ValueError if the automaton tells no two words of this length apart."""
+        """Raise ValueError if the automaton accepts none of the words of this length, or all of them."""
         some = every = self.accepting
         for _ in range(checked_length(length)):
             some, every = some[self.transitions].any(axis=1), every[self.transitions].all(axis=1)

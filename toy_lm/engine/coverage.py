@@ -1,4 +1,4 @@
-"""Coverage: the share of the filtered model that a policy still reaches, by exact branch and bound."""
+"""Coverage: the mass of the filtered model on words that a policy still says, by exact branch and bound."""
 
 import math
 
@@ -24,14 +24,13 @@ def coverage(
     fraction: float = 0.5,
     at_most: int = 2**20,
 ) -> float:
-    """p_*{y : pi(y | Y1) >= fraction p_*(y)}: the share of p_* to which the policy's valid part does justice.
+    """p_*{y : pi(y | Y1) >= fraction p_*(y)}: p_*'s mass on words that the policy, once valid, still says.
 
-    A word counts if it has at least the fraction of its due among the valid. 1 for the base and all its
-    filtered and tilted models, whatever their validity; 0 for a policy without valid words. Prefixes are
-    extended until the least or the greatest ratio of their continuations decides; those alike in (state,
-    context, ratio) go together, so that few remain where ratios repeat, as in a homogeneous model.
-    Raises ValueError if more than `at_most` stay undecided at once, for a fraction not above 0, for batches,
-    or if the base gives no valid word mass. Source: ours.
+    1 for the base and all its filtered and tilted models, whatever their validity; 0 for a policy without
+    valid words. Prefixes are extended until the least or the greatest ratio of their continuations decides;
+    those of equal (state, context, ratio) are merged, so that few remain where ratios repeat, as in a
+    homogeneous model. Raises ValueError if more than `at_most` stay undecided at once, for a fraction not
+    above 0, for batches, or if the base gives no valid word mass. Source: ours.
     """
     if not 0 < fraction < math.inf:
         raise argument_error("fraction", fraction, "a finite number above 0")

@@ -1,7 +1,8 @@
 """The slow reference: every word of a length, for Markov models and for any torch autoregressive model."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -20,13 +21,8 @@ from .tilting import Law
 MOST_WORDS = 2**20
 
 
-@runtime_checkable
-class NextLogits(Protocol):
-    """An autoregressive model: what tells the next symbol from those so far."""
-
-    def __call__(self, prefixes: Tensor, /) -> Tensor:
-        """Logits (batch, V) from int64 prefixes (batch, t), t >= 0."""
-        ...
+NextLogits: TypeAlias = Callable[[Tensor], Tensor]
+"""An autoregressive model: logits of the next symbol (batch, V) from int64 prefixes (batch, t), t >= 0."""
 
 
 def all_words(vocabulary: int, length: int, *, at_most: int = MOST_WORDS) -> Int[np.ndarray, "words length"]:

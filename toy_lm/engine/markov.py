@@ -202,7 +202,7 @@ def agreed_length(length: int | None, *models: Any) -> int:
 
 
 def single(name: str, model: MarkovLM) -> MarkovLM:
-    """The model, if it is one and no batch of them."""
+    """The model; ValueError if it is a batch of models."""
     if model.batch:
         raise argument_error(
             f"{name}.batch", model.batch, "one model, without batch axes; `member` picks one"
@@ -211,7 +211,7 @@ def single(name: str, model: MarkovLM) -> MarkovLM:
 
 
 def answer(value: Tensor, *models: Any) -> Answer:
-    """The value as the models' maker would have it: a tensor if any is made of tensors, else numpy."""
+    """The value as a tensor if any of the models is made of tensors, else in numpy."""
     return value if any(model.differentiable for model in models) else value.numpy()[()]
 
 

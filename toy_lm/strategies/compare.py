@@ -55,7 +55,7 @@ def _method(config: Config, method: Named) -> Method:
     every = np.arange(config.steps + 1)
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
-    along = measure(run.outcomes, config.task, config.coverage_draws)
+    along = measure(run, config.task, config.coverage_draws)
     kept = kept_steps(config.steps)
     leads = (
         Lead(
@@ -66,7 +66,7 @@ def _method(config: Config, method: Named) -> Method:
     )
     return Method(
         **_floats(Measures(*(values[-1] for values in along))),
-        pass_at_draws=_pass_at_draws(config, run.outcomes[-1]),
+        pass_at_draws=_pass_at_draws(config, run[-1]),
         name=method.name,
         eta=method.eta,
         guarantee_margin=float((along.easy_rate - along.guarantee).min()),
@@ -93,7 +93,7 @@ def where_direction_matters(config: Config, directions: Sequence[Direction]) -> 
     for direction, divergence in config.divergences.items():
         eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
         run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
-        curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run.outcomes[-1])
+        curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run[-1])
     return WhereDirectionMatters(strength=strength, pass_at_draws=curves)
 
 
@@ -105,7 +105,7 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> tuple[OnRandomT
     for name, divergence in (("GRPO", None), ("DPH-F", FORWARD_KL), ("reverse KL on D_pef", REVERSE_KL)):
         anchor = Anchor(divergence, everywhere=False) if divergence else None
         run = train(task, anchor, np.array(config.strength), conditioning, config.optimiser, ends)
-        found = measure(run.outcomes, task, config.coverage_draws)
+        found = measure(run, task, config.coverage_draws)
         one, many = (np.diff(values, axis=0)[0] for values in (found.pass_at_1, found.pass_at_k))
         rows.append(
             OnRandomTasks(

@@ -1,4 +1,4 @@
-"""What is read off the laws of outcomes: pass@k, the collapse meter, the rehearsal guarantee."""
+"""Measures of laws of outcomes: pass@k, the collapse meter, the rehearsal guarantee."""
 
 from typing import NamedTuple
 

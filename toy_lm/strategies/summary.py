@@ -1,4 +1,4 @@
-"""What the sweep says as a whole: when the direction of the KL matters, and how well the meter warns."""
+"""Summaries of the sweep: where the direction of the KL matters, and how well the collapse meter warns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

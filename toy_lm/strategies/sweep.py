@@ -52,7 +52,7 @@ def _block(
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
     keep = kept_steps(config.steps)
     run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
-    found = measure(run.outcomes, config.task, config.coverage_draws)
+    found = measure(run, config.task, config.coverage_draws)
     times = [_lead_times(config, keep, found, rise) for rise in config.rises]
     return Block(
         divergence=divergence.name if divergence else None,

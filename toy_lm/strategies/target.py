@@ -1,4 +1,4 @@
-"""Validity by request: KL control with the one beta that should give a mean validity, and what it gives."""
+"""KL control aimed at a mean validity: the beta that theory gives for it, and the validity it reaches."""
 
 import numpy as np
 from jaxtyping import Float
@@ -35,7 +35,7 @@ def targets(config: Config) -> Targets:
         np.array(config.conditionings)[:, None],
         config.optimiser._replace(group=None),
         np.array([0, config.steps]),
-    ).outcomes[-1]
+    )[-1]
     return Targets(
         target=config.targets,
         beta=tuple(beta.tolist()),

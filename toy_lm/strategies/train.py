@@ -35,14 +35,6 @@ class Optimiser(NamedTuple):
     group: int | None
 
 
-class Trajectory(NamedTuple):
-    """The laws along a training, at the steps that were kept."""
-
-    steps: Int[np.ndarray, " times"]
-    outcomes: Float[np.ndarray, "times *batch types outcomes"]
-    skill: Float[np.ndarray, "times *batch strategies"]
-
-
 def train(
     task: Task,
     anchor: Anchor | None,
@@ -50,8 +42,8 @@ def train(
     conditioning: Float[np.ndarray, "*#batch"],
     optimiser: Optimiser,
     keep: Int[np.ndarray, " times"],
-) -> Trajectory:
-    """Train a batch of policies from the base, and keep their laws at the steps `keep`, increasing from 0.
+) -> Float[np.ndarray, "times *batch types outcomes"]:
+    """Train a batch of policies from the base: their laws of outcomes at the steps `keep`, rising from 0.
 
     eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
     term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large
@@ -69,12 +61,12 @@ def train(
     for step in range(optimiser.steps + 1):
         now = law(policy, task, conditioning)
         if step in wanted:
-            kept.append(now)
+            kept.append(now.outcomes)
         pull = reward_pull(now, task, optimiser.group)
         if anchor is not None:
             pull[..., anchor.types, :] -= eta[..., None, None] * anchor_pull(now, task, anchor)
         policy = step_along(policy, pull, now, conditioning, optimiser.learning_rate)
-    return Trajectory(keep, np.stack([at.outcomes for at in kept]), np.stack([at.skill for at in kept]))
+    return np.stack(kept)
 
 
 def reward_pull(now: Law, task: Task, group: int | None) -> Float[np.ndarray, "*batch types outcomes"]:

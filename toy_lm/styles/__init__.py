@@ -2,5 +2,5 @@
 
 from .experiment import Config as Config
 from .experiment import run as run
-from .report import tables as tables
 from .results import read as read
+from .tables import tables as tables

@@ -1,6 +1,6 @@
 """What the experiment finds, as frozen values that a record holds as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -8,8 +8,6 @@ from dph_theory.support.frozen import from_json
 from dph_theory.support.record import checked
 
 KIND = "toy.styles"
-GROUPS = ("main", "strengths", "places", "long")
-"""The questions that runs answer; see `toy_lm.styles.experiment.Config`."""
 Split: TypeAlias = Literal["train", "held_out"]
 SPLITS: tuple[Split, ...] = ("train", "held_out")
 
@@ -91,8 +89,16 @@ class Results:
     runs: tuple[Run, ...]
 
     def of_group(self, group: str) -> Iterator[Run]:
-        """The runs that answer a question, one of GROUPS."""
+        """The runs that answer a question: "main", "strengths", "places" or "long"; see `Config`."""
         return (run for run in self.runs if group in run.groups)
+
+    def by_method(self, names: Collection[str]) -> dict[str, list[Run]]:
+        """The runs of the comparison by method, for methods of these names, one a seed."""
+        found: dict[str, list[Run]] = {}
+        for run in self.of_group("main"):
+            if run.name in names:
+                found.setdefault(run.name, []).append(run)
+        return found
 
     def ends(self, split: Split) -> dict[str, list[End]]:
         """The ends of the comparison on these prompts by label, one a seed; the base is "base"."""

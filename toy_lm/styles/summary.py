@@ -48,11 +48,6 @@ class Warnings:
         return sum(lead.lead is not None and lead.lead > 0 for lead in self.fallen)
 
     @property
-    def warned_at_once(self) -> int:
-        """How many of the fallen were warned as they fell."""
-        return sum(lead.lead == 0 for lead in self.fallen)
-
-    @property
     def false_alarms(self) -> int:
         """How many runs were warned that did not fall."""
         return sum(lead.coverage_step is None and lead.meter_step is not None for _, lead in self.runs)

@@ -17,8 +17,7 @@ from dph_theory.numeric.arrays import probability, whole
 from dph_theory.support.errors import argument_error
 
 STYLES, DIGITS = 5, 10
-OUTCOMES = STYLES * DIGITS * DIGITS
-"""All responses, the wrong ones too; (style, tens, ones) has index 100 style + 10 tens + ones."""
+"""All responses (style, tens, ones) are outcomes, the wrong ones too, of index 100 style + 10 tens + ones."""
 OPERANDS = 16
 
 

@@ -70,7 +70,7 @@ class Law(NamedTuple):
     ones: Float[Tensor, "prompts styles digits digits"]
 
     def joint(self) -> Float[Tensor, "prompts outcomes"]:
-        """Log-probabilities of all responses, in the order of `tasks.OUTCOMES`."""
+        """Log-probabilities of all responses, in the order of `tasks.tokens_of`."""
         joint = self.style[:, :, None, None] + self.tens[..., None] + self.ones
         return joint.flatten(1)
 

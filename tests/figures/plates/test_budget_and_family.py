@@ -32,7 +32,7 @@ def results():
     runs, courses = zip(*made, strict=True)
     stored = law_record(runs, courses)
     stored["results"]["experiments"] = [{"experiment": EXPERIMENT, "planned": 84}]
-    return FIGURE.compute(FIGURE.quick, Records({"laws": stored}))
+    return FIGURE.compute(FIGURE.config, Records({"laws": stored}))
 
 
 def test_a_run_has_reached_its_law_where_it_stays_below_the_bar(results):

@@ -36,7 +36,7 @@ def results():
         "differences": gaps,
     }  # fmt: skip
     demo = record("full_scale.demo", seed=0, config={"seeds": [0, 1, 2]}, results=made, findings=[])
-    return FIGURE.compute(FIGURE.quick, Records({"demo": demo}))
+    return FIGURE.compute(FIGURE.config, Records({"demo": demo}))
 
 
 def test_gaps_are_measured_minus_theory_in_margins(results):

@@ -1,21 +1,21 @@
-from support.small_report import supposed, verdict, verdicts
+from support.small_report import supposed, verdicts
 
 from figures.catalogue import NAMES, figure
 from figures.report import contents as module
-from figures.report.contents import Contents, Outcome, as_expected, worst
+from figures.report.contents import Contents, Outcome
 from figures.report.results import Plan
 from figures.results import drawings, store
 
 
 def test_it_holds_what_there_is_and_nothing_else(tmp_path):
     plan = Plan(folder=tmp_path)
-    assert Contents.load(plan, []).verdicts is None
+    assert Contents.load(plan, []).reports == {}
     store.save("verdicts", verdicts(supposed("A8.frontier")), plan.results)
     made = figure("mu_beta").numbers(quick=True)
     store.save("mu_beta", made, plan.results)
     drawings.save("mu_beta", figure("mu_beta").drawing(made), ("svg",), plan.results)
     found = Contents.load(plan, [Outcome("styles", "failed", 1.0, "no")])
-    assert found.verdicts["results"]["reports"][0]["theorem"] == "A8.frontier"
+    assert list(found.reports) == ["A8.frontier"]
     assert found.audit is None
     assert dict(found.experiments) == {}
     assert [plate.name for plate in found.plates] == list(NAMES)
@@ -33,19 +33,3 @@ def test_a_figure_that_cannot_be_imported_is_a_missing_plate(tmp_path, monkeypat
     monkeypatch.setattr(module, "figure", broken)
     found = Contents.load(Plan(folder=tmp_path), [])
     assert {plate.figure for plate in found.plates} == {None}
-
-
-def test_a_report_is_as_expected_if_its_verdict_is_and_all_neighbours_fell():
-    report = verdict("C2.old")
-    standing = report["false_neighbours"][0] | {"refuted": False}
-    fallen = [false | {"refuted": True} for false in report["false_neighbours"]]
-    assert as_expected(report | {"false_neighbours": fallen})
-    assert not as_expected(report | {"false_neighbours": [standing]})
-    assert not as_expected(report | {"false_neighbours": fallen, "verdict": "HOLDS"})
-
-
-def test_the_worst_gap_is_the_largest_of_all_checks():
-    checks = [{"worst_violation": gap} for gap in (None, -0.5, "inf", 2.0)]
-    assert worst({"checks": checks}) == float("inf")
-    assert worst({"checks": checks[:2]}) == -0.5
-    assert worst({"checks": checks[:1]}) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.browser import chromium
 from support.law_record import law_record, run
-from support.small_report import FORM, contents, plate, section, text, verdict, whole
+from support.small_report import FORM, contents, plate, read, section, text, verdict, whole
 
 import figures.report
 from dph_theory.references import REFERENCES
@@ -15,6 +15,7 @@ from figures.catalogue import NAMES
 from figures.report import page
 from figures.report.contents import Outcome, Plate
 from figures.report.results import Plan
+from figures.results.laws import Laws
 
 DESKTOP, PHONE = 1280, 375
 STYLE = (Path(figures.report.__file__).parent / "templates" / "style.css").read_text()
@@ -104,7 +105,7 @@ def test_figures_stay_on_white_in_the_dark(path, browser):
 
 def test_the_page_says_what_failed_and_what_is_missing():
     failed = Outcome("styles", "failed", 3.0, "ValueError: <bad>", "Traceback ...")
-    text = page(contents("A8.frontier", outcomes=(failed,), verdicts=None, audit=None))
+    text = page(contents("A8.frontier", outcomes=(failed,), reports={}, audit=None))
     assert "1 stage failed" in text
     assert "ValueError: &lt;bad&gt;" in text
     assert "There are no verdicts" in text
@@ -124,10 +125,9 @@ def test_claims_bear_the_verdicts_of_this_run():
 
 
 def test_a_verdict_that_is_not_as_expected_is_marked():
-    found = contents("A6.reverse").verdicts
-    assert "not as expected" not in section("claims", verdicts=found)
-    turned = found | {"results": {"reports": [found["results"]["reports"][0] | {"verdict": "REFUTED"}]}}
-    assert "A6.reverse REFUTED not as expected" in text(section("claims", verdicts=turned))
+    assert "not as expected" not in section("claims", "A6.reverse")
+    turned = read(verdict("A6.reverse") | {"verdict": "REFUTED"})
+    assert "A6.reverse REFUTED not as expected" in text(section("claims", reports=turned))
 
 
 def test_differences_bear_the_registrys_note():
@@ -163,7 +163,7 @@ def test_experiments_say_what_they_found():
 
 
 def test_the_runs_held_to_the_laws_stand_with_their_verdicts():
-    shown = section("experiments", laws=law_record([run("k3"), run("k2", verdict="missed: law")]))
+    shown = section("experiments", laws=Laws.read(law_record([run("k3"), run("k2", verdict="missed: law")])))
     assert "1 of 1 runs held." in shown
     assert "<td>0.9000</td><td>0.9100</td>" in shown
     assert "<td>missed: law</td>" in shown

@@ -55,7 +55,7 @@ def test_a_batch_of_tasks_is_measured_each_with_its_own_weights():
 
 def test_the_guarantee_holds_along_training_and_falls_with_the_strategies():
     run = train(TASK, None, np.array(0.0), np.array(0.1), Optimiser(0.5, 200, 8), np.arange(201))
-    found = measure(run.outcomes, TASK, 16)
+    found = measure(run, TASK, 16)
     assert (found.guarantee <= found.easy_rate + 1e-15).all()
     assert (np.diff(found.guarantee) < 0).all()
     assert found.guarantee[-1] < 0.8 * found.guarantee[0]

@@ -44,7 +44,7 @@ def test_below_it_a_strong_anchor_settles(types):
     anchor, g = Anchor(REVERSE_KL, everywhere=types == ALL), np.array(0.1)
     most = largest_strength(TASK, g, types, 0.5)
     run = train(TASK, anchor, np.asarray(0.9 * most), g, Optimiser(0.5, 400, 8), np.array([399, 400]))
-    assert np.abs(np.diff(run.outcomes, axis=0)).max() < 1e-3
+    assert np.abs(np.diff(run, axis=0)).max() < 1e-3
 
 
 def test_above_it_training_is_refused():

@@ -39,7 +39,7 @@ def test_an_entry_is_the_training_it_stands_for(blocks):
     block = next(b for b in blocks if (b.divergence, b.place) == ("jensen_shannon", "all prompts"))
     anchor, keep = Anchor(CONFIG.divergences["JS"], everywhere=True), kept_steps(200)
     run = train(CONFIG.task, anchor, np.array(0.2), np.array(1.0), CONFIG.optimiser, keep)
-    found = measure(run.outcomes, CONFIG.task, 16)
+    found = measure(run, CONFIG.task, 16)
     # Its strength eta f''(1) is 0.1, and the f''(1) of JS 1/2.
     assert block.pass_at_k[1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
     for index, rise in enumerate(CONFIG.rises):

@@ -16,7 +16,7 @@ def ends(anchor, eta, conditioning=0.1, optimiser=OPTIMISER, task=TASK):
     """Pass@1 and Pass@16 of the base and after training."""
     keep = np.array([0, optimiser.steps])
     run = train(task, anchor, np.asarray(eta), np.asarray(conditioning), optimiser, keep)
-    return mean_pass_at_k(run.outcomes, task, 1), mean_pass_at_k(run.outcomes, task, 16)
+    return mean_pass_at_k(run, task, 1), mean_pass_at_k(run, task, 16)
 
 
 def test_grpo_raises_pass_at_1_and_lowers_pass_at_16():
@@ -45,7 +45,7 @@ def test_a_step_is_the_gradient_of_the_objective():
     one = Optimiser(1.0, 1, None)
     moved = law(start(TASK, ()), TASK, g).outcomes
     after = train(TASK, anchor, eta, g, one, np.array([0, 1]))
-    np.testing.assert_allclose(after.outcomes[0], moved, rtol=1e-14)
+    np.testing.assert_allclose(after[0], moved, rtol=1e-14)
 
     def objective(policy):
         outcomes = law(policy, TASK, g).outcomes
@@ -61,7 +61,7 @@ def test_a_step_is_the_gradient_of_the_objective():
             up, down = (objective(here._replace(**{name: values + s * change})) for s in (1, -1))
             slopes[index] = (up - down) / 2e-6
         gradient.append(values + slopes)
-    np.testing.assert_allclose(after.outcomes[1], law(Policy(*gradient), TASK, g).outcomes, atol=1e-8)
+    np.testing.assert_allclose(after[1], law(Policy(*gradient), TASK, g).outcomes, atol=1e-8)
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
@@ -79,11 +79,10 @@ def test_a_batch_trains_as_each_alone():
     eta, g = np.array([0.1, 1.0, 5.0]), np.array([[0.0], [0.3]])
     anchor, keep = Anchor(REVERSE_KL, everywhere=True), np.array([0, 7, 30])
     batch = train(TASK, anchor, eta, g, short, keep)
-    assert batch.outcomes.shape == (3, 2, 3, 6, 10)
+    assert batch.shape == (3, 2, 3, 6, 10)
     for i, j in np.ndindex(2, 3):
         alone = train(TASK, anchor, eta[j : j + 1], g[i], short, keep)
-        np.testing.assert_allclose(batch.outcomes[:, i, j], alone.outcomes[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(batch.skill[:, i, j], alone.skill[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(batch[:, i, j], alone[:, 0], rtol=1e-12)
 
 
 def test_a_batch_of_tasks_trains_as_each_alone():
@@ -93,7 +92,7 @@ def test_a_batch_of_tasks_trains_as_each_alone():
     for i in range(3):
         single = tasks._replace(weights=tasks.weights[i], base=tasks.base[i], hard_rate=tasks.hard_rate[i])
         alone = train(single, anchor, eta, g, short, np.array([0, 30]))
-        np.testing.assert_allclose(batch.outcomes[:, i], alone.outcomes, rtol=1e-12)
+        np.testing.assert_allclose(batch[:, i], alone, rtol=1e-12)
 
 
 def test_without_weight_an_anchor_is_none():

@@ -3,7 +3,7 @@ from rich.console import Console
 from support.tiny_styles_base import end, made_up
 
 from dph_theory.support.record import record
-from toy_lm.styles.report import tables
+from toy_lm.styles.tables import tables
 
 
 def printed(**runs):
