@@ -5,8 +5,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
+from dph_theory.laws import group_weight
 from dph_theory.losses import group_advantages
 from toy_lm.strategies.grpo import group_gain
 
@@ -25,12 +25,9 @@ def test_the_gradient_is_that_of_all_groups_enumerated(group):
     np.testing.assert_allclose(group_gain(rate, group) * law * (valid - rate), exact, rtol=1e-12)
 
 
-@given(st.floats(0.001, 0.999), st.integers(2, 40))
-def test_it_is_the_expected_deviation_over_the_variance(p, group):
-    passed = np.arange(group + 1)
-    deviation = np.sqrt(passed * (group - passed)) / group
-    expected = (binom.pmf(passed, group, p) * deviation).sum() / (p * (1 - p))
-    np.testing.assert_allclose(group_gain(p, group), expected, rtol=1e-9)
+@given(st.floats(0.0, 1.0), st.integers(2, 40))
+def test_it_is_the_weight_that_theory_gives_groups_of_the_population_deviation(p, group):
+    np.testing.assert_allclose(group_gain(p, group), group_weight(group, p, "population_std"), rtol=1e-12)
 
 
 def test_pairs_give_the_plain_gradient_and_large_groups_divide_by_the_deviation():
