@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..binary_reward import tilted
+from ..divergences import FORWARD_KL
 from ..numeric.balls import Values
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 
@@ -19,6 +21,20 @@ TWO_TOKENS = example(
     first=".5 .5", second=[".9 .1", ".1 .9"], valid=[[True, False], [True, False]], beta=".5"
 )
 """The first first-token ends valid with .9, the second with .1."""
+
+RUNS = chart(base=simplex(4), valid=masks(4), time=log_uniform(1e-2, 1e2), beta=log_uniform(1e-2, 1e2))
+"""A base, a verifier, and how long and with which penalty the natural gradient is followed."""
+RUN = example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2", beta=".5")
+
+
+def lost_with_penalty(base: Values, valid: Values, time: Values, beta: Values) -> Values:
+    """KL(a || q_t) along the natural gradient of E_q v - beta KL(q || a) (A3.penalised)."""
+    return FORWARD_KL(tilted(base, valid, beta / (1 - np.exp(-beta * time))), base)
+
+
+def lost_without(base: Values, valid: Values, time: Values) -> Values:
+    """KL(a || q_t) along that of the reward alone (A3.path)."""
+    return FORWARD_KL(tilted(base, valid, 1 / time), base)
 
 
 def tables(first: Values, second: Values) -> list[Values]:

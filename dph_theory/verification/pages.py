@@ -50,6 +50,8 @@ FAMILIES = {
     "F4": "Entropy under a reward",
     "F5": "Validity against entropy",
     "F6": "PKPO's weights",
+    "F7": "Does reverse KL accelerate the decay?",
+    "F8": "Ever fewer answers as beta decreases?",
     "L1": "Lemmas from textbooks that derivations lean on",
 }
 """What the theorems A5.*, say, have in common, by the part of their names before the dot."""

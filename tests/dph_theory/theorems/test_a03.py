@@ -4,7 +4,7 @@ from scipy.integrate import solve_ivp
 
 from dph_theory import flows
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import a03_field, a03_limit, a03_path, a03_ratios
+from dph_theory.theorems import _laws, a03_field, a03_limit, a03_path, a03_penalised, a03_ratios
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
 VALID = np.array([[True, True, True, False]])
@@ -47,3 +47,28 @@ def test_the_distance_falls_below_its_bound():
     distance, bound = a03_limit.THEOREM.sides(instance)
     assert distance == pytest.approx(0.4 / (0.4 + 0.6 * np.exp(2)), rel=1e-14)
     assert bound == pytest.approx(2 / 3 * np.exp(-2), rel=1e-14)
+
+
+def test_with_a_penalty_the_path_is_the_same_and_ends_at_the_tilted_model_of_beta():
+    beta, long = np.array([0.5]), np.array([40.0])
+    end = a03_penalised.delayed(BASE, VALID, long, beta)
+    weights = BASE[0] * np.where(VALID[0], np.exp(2), 1)
+    assert end[0] == pytest.approx(weights / weights.sum(), rel=1e-8)
+    # An integration of its own, of the policy: d log q/dt = r - E_q r, r = v - beta log(q/a).
+    log_base = np.log(BASE[0])
+
+    def field(_, log_policy):
+        gain = VALID[0] - 0.5 * (log_policy - log_base)
+        return gain - (np.exp(log_policy) * gain).sum()
+
+    solution = solve_ivp(field, (0, 2), log_base, method="DOP853", rtol=1e-12, atol=1e-13)
+    delayed = a03_penalised.delayed(BASE, VALID, np.array([2.0]), beta)[0]
+    assert np.exp(solution.y[:, -1]) == pytest.approx(delayed, rel=1e-9)
+
+
+def test_the_penalty_slows_the_loss_of_the_base():
+    times, beta = np.array([0.5, 2.0, 10.0]), np.array([0.5])
+    without = _laws.lost_without(BASE, VALID, times)
+    assert (_laws.lost_with_penalty(BASE, VALID, times, beta) < without).all()
+    # log Z - A1 t, Z = .4 + .6 e^t.
+    assert without == pytest.approx(np.log(0.4 + 0.6 * np.exp(times)) - 0.6 * times, rel=1e-12)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from dph_theory import restricted
 from dph_theory.divergences import alpha_divergence
@@ -8,9 +8,13 @@ from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import (
     _lemmas,
     a10_above,
+    a10_accelerates,
     a10_collapse,
     a10_coverage,
     a10_jump,
+    a10_monotone,
+    a10_product,
+    a10_segment,
     a10_threshold,
 )
 
@@ -57,3 +61,57 @@ def test_alpha_one_half_prefers_the_dirac_and_larger_alphas_the_law():
 def test_from_alpha_one_on_every_dirac_is_infinitely_far():
     assert np.isinf(a10_above.dirac_distances(BASE)).all()
     assert np.isfinite(a10_above.law_distances(Q, BASE)).all()
+
+
+def test_the_best_product_by_a_grid_over_both_bits():
+    # The tokens must agree: nothing but Diracs is fully valid, and at beta = .2 the best is near one.
+    base, valid = np.array([[0.3, 0.15, 0.35, 0.2]]), np.array([[True, False, False, True]])
+    grid = (np.arange(2000) + 0.5) / 2000
+    p, q = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
+    laws = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
+    costs = (laws * np.log(laws / base)).sum(axis=-1) + laws[:, 1:3].sum(axis=-1) / 0.2
+    found = a10_product.best_product(base, valid, 0.2)[0]
+    assert found == pytest.approx(laws[np.argmin(costs)], abs=1e-3)
+    assert a10_product.limit(base, valid)[0].tolist() == [1, 0, 0, 0]
+
+
+def test_a_line_of_valid_answers_is_kept_whole():
+    base, valid = np.array([[0.3, 0.15, 0.35, 0.2]]), np.array([[True, True, True, False]])
+    assert a10_product.limit(base, valid)[0] == pytest.approx([0.3 / 0.65, 0, 0.35 / 0.65, 0])
+    assert a10_product.best_product(base, valid, 1e-3)[0] == pytest.approx([0.3 / 0.65, 0, 0.35 / 0.65, 0])
+
+
+def test_the_member_of_a_segment_that_a_search_chooses():
+    given = {name: value for name, value in as_floats(a10_segment.THEOREM.examples[0]).items() if name != "s"}
+    far = a10_segment.with_far_end(given["base"], given["other"], given["valid"], given["gain"])["far"]
+    rest = (given["base"], far, given["valid"], given["t"])
+    found = minimize_scalar(
+        lambda s: a10_segment.cost_of(*rest, np.array([s])).item(),
+        bounds=(0, 1),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    assert found.x == pytest.approx(0.4, abs=1e-6)
+
+
+def test_a_smaller_beta_leaves_the_base_for_the_valid_dirac():
+    instance = as_floats(a10_monotone.THEOREM.examples[0])
+    lhs, rhs = a10_monotone.THEOREM.sides(instance)
+    # The covering law at beta = 1, the Dirac on the first answer at .3: V from .6 to 1, KL to log(1/.3).
+    cost = (Q[0] * np.log(Q[0] / BASE[0])).sum()
+    assert lhs[0] == pytest.approx([0.6, cost], rel=1e-12)
+    assert rhs[0] == pytest.approx([1, np.log(1 / 0.3)], rel=1e-12)
+
+
+@pytest.mark.parametrize(("odds", "pulls"), [(np.e**2 * 1.01, True), (np.e**2 * 0.99, False)])
+def test_reverse_kl_leaves_the_balance_from_odds_of_e_squared_on(odds, pulls):
+    lean, step = np.array([1e-3]), 1e-7
+    speed = a10_accelerates.added_speeds(lean, np.array([odds]))[0]
+    assert (speed[0] > 0) == pulls
+    assert speed[1] == pytest.approx(-1e-3, rel=1e-12)
+    # In the shared logit theta, lean = tanh(theta/2): the slope of -KL(pi||a).
+    base = a10_accelerates.agreeing(np.array([odds]))
+    leans = np.tanh(np.arctanh(lean) + np.array([-step, step]) / 2)
+    laws = a10_accelerates.answers(leans)
+    minus_kl = -(laws * np.log(laws / base)).sum(axis=-1)
+    assert (minus_kl[1] - minus_kl[0]) / (2 * step) == pytest.approx(speed[0], abs=1e-7)

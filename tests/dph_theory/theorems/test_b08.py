@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory import divergences
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b08_gap, b08_mean, b08_variance
+from dph_theory.theorems import b08_cost, b08_gap, b08_mean, b08_variance
 
 GIVEN = as_floats(b08_mean.THEOREM.examples[0])
 
@@ -46,3 +46,16 @@ def test_the_gap_explains_the_sign():
     one, weight = 1 + 0 * pi, ref / pi
     expected = [(b08_gap.squares(d, pi, ref, one - weight)).item() for d in divergences.COMPARED]
     assert gap[0] == pytest.approx(expected, rel=1e-11)
+
+
+def test_the_costs_by_a_count_of_passes():
+    # To a standard error of .1: so many answers each; 8 updates, and drawing an answer costs 20 passes.
+    example = as_floats(b08_cost.THEOREM.examples[0])
+    laws = example["pi"], example["ref"]
+    stored, fresh = (
+        form(*laws)[0] / 0.01 for form in (b08_cost.generator_variance, b08_cost.definition_variance)
+    )
+    ratio = b08_cost.generator_cost(**example) / (
+        b08_cost.definition_cost(*laws, example["updates"], b08_cost.definition_variance(*laws))
+    )
+    assert ratio[0] == pytest.approx(stored * (20 + 1 + 8) / (fresh * 16), rel=1e-12)

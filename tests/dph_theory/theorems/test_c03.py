@@ -27,11 +27,22 @@ def test_it_beats_trpo_here_and_is_the_best_bound():
     assert both[1] == pytest.approx(0.05 * (8 + trpo_bound(MDP, NEW, OLD).item()), rel=1e-12)
 
 
-def test_it_promises_more_than_the_old_return_iff_the_penalty_is_below_delta():
-    assert c03_beats.promise(MDP, NEW, OLD, PEF).item() == pytest.approx(0.3, rel=1e-12)
-    assert c03_beats.gain_minus_cost(MDP, NEW, OLD, PEF).item() == pytest.approx(0.3, rel=1e-12)
-    far = np.array([[[0.55, 0.45], [0.1, 0.9]]])
-    assert c03_beats.promise(MDP, far, OLD, PEF).item() == pytest.approx(-0.05, rel=1e-11)
+def test_it_promises_more_than_the_old_return_up_to_a_share():
+    # delta = .4 and c = .4: .4 - .25 * .4; and at the old policy itself nothing is left.
+    sides = [c03_beats.promise, c03_beats.gain_less_share]
+    for share, left in ((0.25, 0.3), (1.0, 0.0)):
+        for side in sides:
+            assert side(MDP, OLD, PEF, np.array([share])).item() == pytest.approx(left, abs=1e-12)
+
+
+def test_the_share_is_that_of_the_worst_state_not_of_the_worst_of_each():
+    # In the second state the anchor is the old policy: the larger span there costs nothing.
+    mdp = TabularMDP(GIVEN["P"], np.array([[[0.0, 1.0], [0.0, 3.0]]]), GIVEN["gamma"], GIVEN["rho0"])
+    anchor = np.stack([PEF[:, 0], OLD[:, 1]], axis=1)
+    share = np.array([0.5])
+    found = c03_beats.promise(mdp, OLD, anchor, share)
+    assert found == pytest.approx(c03_beats.gain_less_share(mdp, OLD, anchor, share), rel=1e-10)
+    assert found.item() > c03_beats.worst_of_each(mdp, OLD, anchor, share).item() + 0.1
 
 
 def test_the_family_in_numbers():
