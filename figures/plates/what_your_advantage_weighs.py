@@ -120,11 +120,12 @@ FIGURE = Figure(
     name="what_your_advantage_weighs",
     title="What each advantage weighs",
     caption=(
-        "The expected gradient of an advantage over groups of G answers is alpha_G(V) grad V on a prompt of "
-        "pass rate V (E4). One panel for each published advantage: the exact weight, by every outcome of a "
-        "group alone. The grey line is the weight 1 of the pass rate itself. GRPO weighs rare and frequent "
-        "success alike; MaxRL and PKPO weigh rare success; pass@4 training has no weight at all at G = 4, so "
-        "that this line is missing; the bonus by rank is enumerated up to G = 8. All values are exact."
+        "The weight alpha_G(V) that each published advantage over groups of G answers gives the gradient of "
+        "a prompt's pass rate V, one panel each: its expected gradient is alpha_G(V) grad V (E4), and the "
+        "grey line is the weight 1 of the pass rate itself. GRPO weighs rare and frequent success alike; "
+        "MaxRL and PKPO weigh rare success. All values are exact, by every outcome of a group alone; pass@4 "
+        "training has no weight at all at G = 4, so that this line is missing, and the bonus by rank is "
+        "enumerated up to G = 8."
     ),
     results=Results,
     compute=compute,
