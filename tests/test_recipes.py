@@ -18,15 +18,41 @@ from full_scale.training.trainer import RELEASED
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()
 RELEASE = [name for name in NAMES if name.endswith("-release")]
-PAPER = [name for name in NAMES if name not in RELEASE]
-METHODS_ASKED = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha", "alpha-dpg")
-FAMILIES = ("tiny-sql", "llama3.1-8b-bird", "qwen2.5-math-7b")
+PAPER = [name for name in NAMES if name.endswith("-paper")]
+SCRIPTS = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha")
+"""What the authors released a script of."""
+METHODS_ASKED = (*SCRIPTS, "alpha-dpg")
+BIRD = "llama3.1-8b-bird"
+FAMILIES = ("tiny-sql", BIRD, "qwen2.5-math-7b")
 ETAS = {"DPH-F": (0.01, 0.05), "DPH-alpha": (0.01, 0.05), "DPH-JS": (0.05, 0.2)}
 
 
+def named(family, method):
+    """The recipe of a method; on BIRD those that were published are the paper's or the release's."""
+    return f"{family}-{method}" + ("-paper" if family == BIRD and method in SCRIPTS else "")
+
+
 def test_every_family_has_every_method():
-    assert {f"{family}-{method}" for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
+    assert {named(family, method) for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
     assert {"tiny-sql-kl-control", "llama3.1-8b-bird-kl-control"} <= set(NAMES)
+
+
+def test_paper_and_release_stand_side_by_side():
+    assert sorted(RELEASE) == sorted(f"{BIRD}-{script}-release" for script in SCRIPTS)
+    assert sorted(PAPER) == sorted(f"{BIRD}-{script}-paper" for script in SCRIPTS)
+
+
+@pytest.mark.parametrize("name", [f"_{BIRD}", f"_{BIRD}-release", *PAPER, *RELEASE])
+def test_every_value_has_its_source_beside_it(name):
+    """On its line, or above it."""
+    above = False
+    for line in (RECIPES / f"{name}.yaml").read_text().splitlines():
+        value, beside, _ = (part.strip() for part in line.partition("#"))
+        if not value:
+            above = True
+        elif not value.endswith(":") and value.split(":")[0] not in ("extends", "name", "output"):
+            assert beside or above, line
+            above = False
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,7 +67,7 @@ def test_a_recipe_loads_and_is_named_as_its_file(name):
         assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in RELEASE])
 def test_the_coefficient_is_in_the_published_range(name):
     method = load_recipe(name).method
     if method.name in ETAS:
@@ -51,7 +77,9 @@ def test_the_coefficient_is_in_the_published_range(name):
         assert method.alpha == 0.2
 
 
-@pytest.mark.parametrize("name", [name for name in PAPER if not name.startswith("tiny-sql")])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in RELEASE and not name.startswith("tiny-sql")]
+)
 def test_the_published_settings(name):
     recipe, train = load_recipe(name), load_recipe(name).train
     assert train["learning_rate"] == 1e-6
@@ -81,7 +109,7 @@ def test_the_collapse_meter_is_on(name):
 )
 def test_evaluation_sets_name_their_task(family, tasks):
     """Else a set would inherit, by the merging of mappings, the task of the other family's."""
-    sets = load_recipe(f"{family}-grpo").task.options["evaluation"]
+    sets = load_recipe(named(family, "grpo")).task.options["evaluation"]
     assert tuple(sets[f"{where}_domain"].get("task") for where in ("in", "cross", "out_of")) == tasks
 
 
@@ -99,14 +127,14 @@ def test_kl_control_resolves_its_beta_from_base_rates(name):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_recipe_differs_from_its_family_by_its_name_and_method_alone(family):
-    plain = load_recipe(f"{family}-grpo").as_dict()
+    plain = load_recipe(named(family, "grpo")).as_dict()
     for method in METHODS_ASKED:
-        other = load_recipe(f"{family}-{method}").as_dict()
+        other = load_recipe(named(family, method)).as_dict()
         assert {key for key in plain if plain[key] != other[key]} <= {"name", "method"}
 
 
 def test_the_vllm_variant_differs_by_its_sampler_alone():
-    plain, other = (load_recipe(f"llama3.1-8b-bird-dph-f{end}").as_dict() for end in ("", "-vllm"))
+    plain, other = (load_recipe(f"llama3.1-8b-bird-dph-f{end}").as_dict() for end in ("-paper", "-vllm"))
     assert other["sampling"]["backend"] == "vllm"
     assert {key for key in plain if plain[key] != other[key]} == {"name", "sampling", "train"}
 
@@ -122,11 +150,6 @@ def test_launch_files_are_ones_that_accelerate_reads(path):
 
 def test_both_launches_are_there():
     assert {path.stem for path in (RECIPES / "launch").glob("*.yaml")} == {"fsdp2", "deepspeed-zero3"}
-
-
-def test_the_release_has_each_of_its_scripts():
-    scripts = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha")
-    assert sorted(RELEASE) == sorted(f"llama3.1-8b-bird-{script}-release" for script in scripts)
 
 
 @pytest.mark.parametrize("name", RELEASE)
@@ -148,8 +171,8 @@ def test_a_release_recipe_does_what_the_script_does(name):
         assert arguments["rehearsal_form"] in RELEASED
 
 
-@pytest.mark.parametrize("name", ["llama3.1-8b-bird-dph-f", "llama3.1-8b-bird-dph-f-release"])
+@pytest.mark.parametrize("name", [*PAPER, *RELEASE])
 def test_dry_runs_of_paper_and_release(name, tmp_path):
     found = dry_run(load_recipe(name, [f"output={tmp_path}"]), Launch(8))
     assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (1024, 128)
-    assert found.steps.rehearsal_rows == (128 if "release" in name else 512)
+    assert found.steps.rehearsal_rows == ("dph" in name) * (128 if "release" in name else 512)

@@ -145,7 +145,7 @@ def test_evaluate_the_base_alone(stage, base):
 
 def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
     where = f"output={tmp_path}"
-    found = invoke(cli.train_command, "--config", "llama3.1-8b-bird-dph-f", "--dry-run", where)
+    found = invoke(cli.train_command, "--config", "llama3.1-8b-bird-dph-f-paper", "--dry-run", where)
     assert found.exit_code == 0, found.output
     for words in (
         "learning_rate: 1.0e-06",

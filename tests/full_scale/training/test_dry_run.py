@@ -95,7 +95,9 @@ def test_a_launch_file_tells_processes_sharding_and_what_it_needs(tmp_path):
     fsdp, deepspeed = (RECIPES / "launch" / f"{name}.yaml" for name in ("fsdp2", "deepspeed-zero3"))
     assert Launch.read(fsdp) == Launch(8, True)
     assert Launch.read(deepspeed) == Launch(8, True, "deepspeed")
-    found = dry_run(load_recipe("llama3.1-8b-bird-dph-f", [f"output={tmp_path}"]), Launch(8, True, "no_such"))
+    found = dry_run(
+        load_recipe("llama3.1-8b-bird-dph-f-paper", [f"output={tmp_path}"]), Launch(8, True, "no_such")
+    )
     assert any("package no_such" in entry for entry in found.missing)
     other = tmp_path / "other.yaml"
     other.write_text("[1]")

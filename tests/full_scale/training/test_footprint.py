@@ -134,7 +134,7 @@ def test_the_logits_are_one_slice_of_tokens_and_vocabulary():
 
 
 def test_the_other_stages_at_the_recipes_length():
-    recipe = load_recipe("llama3.1-8b-bird-dph-f")
+    recipe = load_recipe("llama3.1-8b-bird-dph-f-paper")
     found = stage_footprint(LLAMA_8B, recipe, models=2)
     assert found.weights == 2 * 2 * LLAMA_8B.parameters
     assert found.cache == 64 * 6144 * 32 * 2048 * 2
