@@ -10,6 +10,7 @@ from huggingface_hub import snapshot_download
 from dph_theory.support.errors import argument_error
 
 from ..storage.tensors import hash_files
+from .gguf import gguf_file
 
 _TOKENIZER = (
     "tokenizer.json",
@@ -39,11 +40,14 @@ class ModelHashes:
 
 
 def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
-    """The sha256 of a model's safetensors weights; an adapter's includes that of its base.
+    """The sha256 of a model's safetensors weights or GGUF file; an adapter's includes that of its base.
 
     `name` is a folder, or a hub name whose snapshot is on this machine already; `known` are hashes by name,
-    where a base's may be found. Raises ValueError where there is neither, or no safetensors weights.
+    where a base's may be found. Raises ValueError where there is neither, or no such weights.
     """
+    file = gguf_file(name)
+    if file is not None:
+        return hash_files([file])
     folder = _snapshot(name)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
@@ -58,6 +62,9 @@ def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
 
 def tokenizer_hash(name: str | Path) -> str:
     """The sha256 of what decides a tokenizer's ids and its chat template; `name` as in `model_hash`."""
+    file = gguf_file(name)
+    if file is not None:
+        return hash_files([file])
     folder = _snapshot(name)
     files = [folder / file for file in _TOKENIZER if (folder / file).is_file()]
     if not files:

@@ -1,4 +1,4 @@
-"""The one way to load a model: safetensors weights, no remote code, the recipe's dtype and attention."""
+"""The one way to load a model: no pickled weights, no remote code, the recipe's dtype and attention."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 from peft import LoraConfig
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import ModelConfig
+from .gguf import gguf_file, source
 from .hashes import ModelHashes, model_hash
 
 
@@ -24,7 +25,7 @@ class LoadedModel:
 
 
 def load(config: ModelConfig) -> LoadedModel:
-    """The initial model; ValueError if its folder or hub name has no safetensors weights or no tokenizer."""
+    """The initial model; ValueError if its path has neither safetensors nor GGUF weights, or no tokenizer."""
     model, tokenizer = _ready(load_model(config)), load_tokenizer(config)
     return LoadedModel(model, tokenizer, ModelHashes.of(config.path))
 
@@ -38,24 +39,35 @@ def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> Loa
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
     """The initial model, or the one in a folder, on the CPU, as transformers loads it."""
     path = config.path if folder is None else str(folder)
+    of, adapter = source(path), folder is not None and (folder / "adapter_config.json").is_file()
+    if adapter and gguf_file(config.path) is not None:
+        # transformers looks for the base of an adapter among safetensors alone.
+        model = load_model(config)
+        model.load_adapter(path)
+        return model
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            path,
+        model = AutoModelForCausalLM.from_pretrained(
+            **of,
             dtype=config.dtype,
             attn_implementation=config.attention,
-            use_safetensors=True,
             trust_remote_code=False,
+            **({"quantization_config": GgufConfig(dequantize=True)} if "gguf_file" in of else {}),
+            use_safetensors=True,
         )
     except OSError as error:
-        allowed = f"a folder or hub name with safetensors weights ({error})"
+        allowed = f"a folder or hub name with safetensors weights, or a GGUF file ({error})"
         raise argument_error("model.path", path, allowed) from error
+    if "gguf_file" in of:
+        # Where to find it again: transformers keeps the folder alone.
+        model.name_or_path = model.config._name_or_path = path
+    return model
 
 
 def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
     """The initial model's tokenizer, padding on the left; `local` for one that is on this machine already."""
     try:
         return AutoTokenizer.from_pretrained(
-            config.path, padding_side="left", trust_remote_code=False, local_files_only=local
+            **source(config.path), padding_side="left", trust_remote_code=False, local_files_only=local
         )
     except OSError as error:
         allowed = f"a folder or hub name with a tokenizer ({error})"

@@ -21,7 +21,10 @@ Count = Annotated[int, Field(ge=1)]
 
 @dataclass(frozen=True, config=CHECKED)
 class ModelConfig:
-    """The initial model: a local folder or a hub name; weights are safetensors, remote code is never run."""
+    """The initial model: a local folder, a GGUF file or a hub name; remote code is never run.
+
+    Weights are safetensors; a GGUF file's are turned into numbers of `dtype` (extra `gguf`).
+    """
 
     path: str = ""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"

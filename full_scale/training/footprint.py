@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
+from ..models.gguf import source
 from ..models.load import load_tokenizer, lora_config
 from ..recipe.schema import ModelConfig, Recipe
 
@@ -58,7 +59,7 @@ def model_shape(config: ModelConfig) -> Shape:
 
     The parameters are counted on a model without storage. OSError or ValueError if they are not at hand.
     """
-    found = AutoConfig.from_pretrained(config.path, local_files_only=True, trust_remote_code=False)
+    found = AutoConfig.from_pretrained(**source(config.path), local_files_only=True, trust_remote_code=False)
     load_tokenizer(config, local=True)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)

@@ -1,4 +1,7 @@
-"""A process of a data-parallel training on CPUs, sharded by FSDP2 or not, run by torchrun."""
+"""A process of a data-parallel training on CPUs: plain, sharded by FSDP2, or by DeepSpeed.
+
+torchrun starts the first two, accelerate launch the third.
+"""
 
 import os
 import signal
@@ -28,6 +31,7 @@ CASES = {
 }
 """Method and adapter of each training."""
 STEPS, STOP = 3, 2
+DEEPSPEED = os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true"
 
 
 def sharded():
@@ -66,6 +70,9 @@ def inputs(case, folder):
     """What the training stage is given for a case."""
     method, lora = CASES[case]
     settings = TRAIN | {"max_steps": STEPS, "optim": "sgd", "learning_rate": 0.1}
+    if DEEPSPEED:
+        # With it accelerate does not look at its launcher; DeepSpeed finds that there are CPUs alone.
+        del settings["use_cpu"]
     recipe, *given = stage_inputs(folder, method, model={"lora": lora}, **settings)
     name = case.replace(" ", "-")
     return replace(recipe, name=name, output=str(folder / "runs")), *given
@@ -74,13 +81,14 @@ def inputs(case, folder):
 def main(what, folder):
     """plain: every case to its end; killed: stopped after a step, the last by a kill; resumed: goes on."""
     torch.set_num_threads(1)
-    if what != "plain":
+    if what != "plain" and not DEEPSPEED:
         sharded()
-    for case in CASES:
+    cases = [case for case in CASES if not (DEEPSPEED and CASES[case][0].two_backward)]
+    for case in cases:
         given = inputs(case, folder)
         if what == "killed":
             trainer = build_trainer(*given)
-            trainer.add_callback(KillAfter() if case == [*CASES][-1] else StopAfter(STOP))
+            trainer.add_callback(KillAfter() if case == cases[-1] else StopAfter(STOP))
             trainer.train()
         else:
             train(*given)

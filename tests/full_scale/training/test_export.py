@@ -3,6 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,24 +11,33 @@ from safetensors.torch import load_file
 from support.sharded_process import CASES
 from support.tiny_llama import tiny_llama
 
+from full_scale.recipe.schema import RECIPES
+
 ROOT = Path(__file__).parents[3]
 PROCESS = str(ROOT / "tests" / "support" / "sharded_process.py")
 
 
-def two_processes(what, folder):
-    """What two processes under torchrun said; the kernel's kill of one of them is no failure of the test."""
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port")
+DEEPSPEED = (
+    *("-m", "accelerate.commands.launch", "--config_file", str(RECIPES / "launch" / "deepspeed-zero3.yaml")),
+    *("--num_processes", "2", "--mixed_precision", "no", "--main_process_port"),
+)
+"""The packaged launch file but for the number of devices and bfloat16."""
+
+
+def two_processes(what, folder, launch=TORCHRUN):
+    """What two processes said; the kernel's kill of one of them is no failure of the test."""
     if not (folder / "model").exists():
         tiny_llama(folder / "model", hidden=16, scale=2.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port)]
     return subprocess.run(
-        [sys.executable, *command, PROCESS, what, str(folder)],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
+        [sys.executable, *launch, str(port), PROCESS, what, str(folder)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=600,
         check=False,
     )
 
@@ -37,17 +47,27 @@ def weights(folder, case):
     return load_file(next(found))
 
 
-@pytest.mark.slow
-def test_sharded_training_killed_and_resumed_exports_the_model_of_plain_data_parallelism(tmp_path):
-    plain, sharded = tmp_path / "plain", tmp_path / "sharded"
-    killed = two_processes("killed", sharded)
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The folder of the trainings by plain data parallelism."""
+    folder = tmp_path_factory.mktemp("plain")
+    done = two_processes("plain", folder)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+def killed_and_resumed(folder, launch):
+    killed = two_processes("killed", folder, launch)
     assert f"exitcode  : {-signal.SIGKILL}" in killed.stderr, killed.stderr[-4000:]
-    for what, folder in (("resumed", sharded), ("plain", plain)):
-        done = two_processes(what, folder)
-        assert done.returncode == 0, done.stderr[-4000:]
+    resumed = two_processes("resumed", folder, launch)
+    assert resumed.returncode == 0, resumed.stderr[-4000:]
+
+
+def assert_equal(folder, plain, cases):
+    """The same names and, to 1e-6, the same weights, which the training has moved."""
     initial = load_file(plain / "model" / "model.safetensors")
-    for case in CASES:
-        found, expected = weights(sharded, case), weights(plain, case)
+    for case in cases:
+        found, expected = weights(folder, case), weights(plain, case)
         assert found.keys() == expected.keys()
         assert max((found[name] - expected[name]).abs().max() for name in found) < 1e-6, case
         # An adapter begins at no effect: its second factor is zero.
@@ -55,3 +75,16 @@ def test_sharded_training_killed_and_resumed_exports_the_model_of_plain_data_par
             (expected[name] - initial.get(name, 0)).abs().max() for name in expected if "lora_A" not in name
         ]
         assert max(moved) > 1e-3, case
+
+
+@pytest.mark.slow
+def test_fsdp2_killed_and_resumed_exports_the_model_of_plain_data_parallelism(plain, tmp_path):
+    killed_and_resumed(tmp_path, TORCHRUN)
+    assert_equal(tmp_path, plain, CASES)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("deepspeed") is None, reason="the extra deepspeed is not installed")
+def test_deepspeed_killed_and_resumed_exports_the_model_of_plain_data_parallelism(plain, tmp_path):
+    killed_and_resumed(tmp_path, DEEPSPEED)
+    assert_equal(tmp_path, plain, [case for case in CASES if case != "two backward"])

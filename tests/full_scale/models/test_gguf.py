@@ -1,0 +1,160 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from support.rule_task import stage_inputs
+from support.tiny_llama import tiny_llama
+from support.tiny_training import TRL_WARNS
+
+from full_scale.models.gguf import gguf_file, source
+from full_scale.models.load import load, load_model, load_tokenizer, load_trained
+from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.tasks.protocol import Score
+from full_scale.training.footprint import model_shape
+from full_scale.training.stage import train
+
+gguf = pytest.importorskip("gguf")
+PARTS = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
+"""Names of a layer's weights in transformers and in a GGUF file."""
+
+
+CHARACTERS = "pw0123456789abcdefghijklĠ"
+"""A byte-level vocabulary without merges; the last is the space."""
+
+
+def written(model, tokenizer, file, kind=gguf.GGMLQuantizationType.F32):
+    """A Llama in the layout of llama.cpp: its names, and rows of queries and keys in pairs.
+
+    Matrices are stored as `kind`.
+    """
+    config, writer = model.config, gguf.GGUFWriter(str(file), "llama")
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_rope_dimension_count(config.hidden_size // config.num_attention_heads)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    words = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(words)
+    writer.add_token_scores([0.0] * len(words))
+    writer.add_bos_token_id(tokenizer.eos_token_id)
+    for role in ("eos", "pad", "unk"):
+        getattr(writer, f"add_{role}_token_id")(getattr(tokenizer, f"{role}_token_id"))
+    for name, weight in model.state_dict().items():
+        place, values = stored(name, weight.numpy(), config.num_attention_heads)
+        if values.ndim == 1 or kind == gguf.GGMLQuantizationType.F32:
+            writer.add_tensor(place, values)
+        else:
+            writer.add_tensor(place, gguf.quants.quantize(values, kind), raw_dtype=kind)
+    for step in ("header", "kv_data", "tensors"):
+        getattr(writer, f"write_{step}_to_file")()
+    writer.close()
+    return file
+
+
+def stored(name, weight, heads):
+    outer = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+    place = name.removesuffix(".weight")
+    if place in outer:
+        return f"{outer[place]}.weight", weight
+    _, _, layer, part = place.split(".", 3)
+    if part.endswith(("q_proj", "k_proj")):
+        weight = np.ascontiguousarray(
+            weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
+        )
+    return f"blk.{layer}.{PARTS[part]}.weight", weight
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A folder of safetensors, and a GGUF file of the same model in a folder of its own."""
+    folder = tmp_path_factory.mktemp("models")
+    config = ModelConfig(path=str(tiny_llama(folder / "plain", words=CHARACTERS)))
+    (folder / "gguf").mkdir()
+    file = written(load_model(config), load_tokenizer(config), folder / "gguf" / "model.gguf")
+    return config, file
+
+
+@pytest.mark.parametrize("named", ["file", "folder"])
+def test_it_is_the_model_that_was_written(both, named):
+    plain, file = both
+    config = ModelConfig(path=str(file if named == "file" else file.parent))
+    assert model_shape(config) == model_shape(plain)
+    found, expected = load(config), load(plain)
+    ids = torch.arange(3, 20)[None]
+    assert torch.equal(found.model(ids).logits, expected.model(ids).logits)
+    assert found.model.name_or_path == config.path
+    # Its words at their places; transformers adds an end token of its own to a vocabulary without.
+    assert expected.tokenizer.get_vocab().items() <= found.tokenizer.get_vocab().items()
+    assert found.tokenizer.eos_token_id == expected.tokenizer.eos_token_id
+
+
+def test_quantised_weights_become_numbers(both, tmp_path):
+    plain, _ = both
+    file = tmp_path / "q8.gguf"
+    written(load_model(plain), load_tokenizer(plain), file, gguf.GGMLQuantizationType.Q8_0)
+    found, expected = load_model(ModelConfig(path=str(file))), load_model(plain)
+    ids = torch.arange(3, 20)[None]
+    # Eight bits a weight: near, and not equal.
+    assert 0 < (found(ids).logits - expected(ids).logits).abs().max() < 0.1 * expected(ids).logits.std()
+    assert found.get_input_embeddings().weight.dtype == torch.float32
+
+
+def test_safetensors_come_first_and_one_file_of_several_must_be_named(both, tmp_path):
+    plain, file = both
+    assert gguf_file(plain.path) is None
+    assert source(plain.path) == {"pretrained_model_name_or_path": plain.path}
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(file.read_bytes())
+    with pytest.raises(ValueError, match=r"model\.path=.*a\.gguf, b\.gguf"):
+        gguf_file(tmp_path)
+    assert gguf_file(tmp_path / "b.gguf") == tmp_path / "b.gguf"
+
+
+def test_without_the_package_it_is_named(both, monkeypatch):
+    monkeypatch.setattr("full_scale.models.gguf.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"install gguf"):
+        load_model(ModelConfig(path=str(both[1])))
+
+
+class EvenLength:
+    """Correct if the answer has an even number of characters."""
+
+    def __call__(self, examples, completions):
+        return [Score(len(text) % 2 == 0, "wrong" if len(text) % 2 else "correct") for text in completions]
+
+    def close(self):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(TRL_WARNS)
+# peft looks for the base's config.json to see whether its vocabulary has changed; it has not.
+@pytest.mark.filterwarnings("ignore:Could not find a config file in:UserWarning")
+@pytest.mark.parametrize("lora", [None, {"r": 2, "target_modules": "all-linear"}])
+def test_it_is_trained_as_any_model(both, tmp_path, lora):
+    method = MethodConfig(name="GRPO")
+    recipe, task, presampling, _ = stage_inputs(tmp_path, method, model={"lora": lora}, max_steps=1)
+    recipe = replace(recipe, model=replace(recipe.model, path=str(both[1])))
+    initial = load(recipe.model)
+    made = train(recipe, replace(task, verifier=EvenLength()), presampling, initial.hashes)
+    trained = load_trained(recipe.model, tmp_path / "runs" / made.run / "model", initial)
+    ids = torch.arange(3, 20)[None]
+    assert not torch.equal(trained.model(ids).logits, initial.model(ids).logits)
+    assert trained.hashes.model != initial.hashes.model
