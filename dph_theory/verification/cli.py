@@ -190,9 +190,12 @@ def _print_remarks(console: Console, reports: list[Report]) -> None:
                     console.print(f"  {result.check} {result.verdict}: {result.detail}")
         if report.tight is False:
             console.print(f"[red]{report.theorem}: a tight bound whose sides stayed apart[/]")
-        for missed in (n for n in report.neighbours if not n.refuted):
+        for missed in (n for n in report.neighbours if not n.as_expected):
             found = ", ".join(missed.found_by) or "nothing"
-            console.print(f"[red]{report.theorem}: false neighbour not refuted[/] {missed.name} (by {found})")
+            where = " on a whole box" if missed.refuted else ""
+            console.print(
+                f"[red]{report.theorem}: false neighbour not refuted{where}[/] {missed.name} (by {found})"
+            )
 
 
 def _print_steps(console: Console, reports: list[Report], quick: bool) -> None:

@@ -25,7 +25,14 @@ class NeighbourReport:
     found_by: tuple[str, ...]
     witness: dict[str, Any] | None
     certain_within: int | None = None
-    """The k for which the violation is certain at all x (1 +- 2^-k), x the witness; None if not asked."""
+    """The k for which the violation is certain at all x (1 +- 2^-k), x the witness; None if at none."""
+    box_asked: bool = False
+    """Whether such a box has to be found: in the long form, next to a statement that is enclosed."""
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether it fell, and on a whole box where that is asked."""
+        return self.refuted and (self.certain_within is not None or not self.box_asked)
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Report:
     @property
     def as_expected(self) -> bool:
         """Whether the verdict is the expected one, every false neighbour fell, and tight bounds are tight."""
-        fell = all(n.refuted for n in self.neighbours)
+        fell = all(n.as_expected for n in self.neighbours)
         return self.verdict is self.expected and fell and self.tight is not False
 
     @property

@@ -13,7 +13,7 @@ from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
-from .checks.around import certain_around
+from .checks.around import certain_box
 from .reports import NeighbourReport, Report, Timed
 
 INSTANCES, QUICK_INSTANCES = 100_000, 1_000
@@ -148,8 +148,8 @@ def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> Neigh
     """Turn the selected checks on a false neighbour; None unless the adversarial one is among them.
 
     It must succeed, whatever the others find: random instances are not asked to find what nearly all of them
-    obey. The short form leaves the others out. In the long form the box about the witness on which a
-    neighbour of an enclosed statement is certain to fail is looked for.
+    obey. The short form leaves the others out. In the long form a neighbour of an enclosed statement must
+    also be certain to fail on a box.
     """
     statement = theorem.changed(false)
     searches = [c for c in settings.checks if c in SEARCHES and applies(c, statement)]
@@ -165,8 +165,11 @@ def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> Neigh
     found = {result.check: result for result in results if result.verdict is Verdict.REFUTED}
     witness = next((r.witness for r in found.values() if r.witness), None)
     asked = "enclosed" in settings.selected and applies("enclosed", theorem)
-    within = certain_around(statement, witness) if asked and witness else None
-    return NeighbourReport(false.name, "adversarial" in found, tuple(found), witness, within)
+    box = certain_box(statement, witness, seed) if asked and witness else None
+    if box is not None:
+        witness = dict(box[0])
+    within = box and box[1]
+    return NeighbourReport(false.name, "adversarial" in found, tuple(found), witness, within, asked)
 
 
 def _verify_by_name(name: str, settings: Settings) -> Report:

@@ -1,6 +1,6 @@
 """Around a witness: the widest box of instances on all of which a statement is certain to fail."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,25 @@ from flint import arb
 from ...numeric.balls import precision
 from ...statement.charts import Instance
 from ...statement.theorem import Relation, Theorem
+from .certified import rational_instances
 from .enclosed import BITS_AT_POINTS, as_instance
+from .result import plain
 
 EXPONENTS = tuple(range(3, 41))
+OTHERS = 16
+"""Random instances about which a box is looked for where there is none about the witness."""
+
+
+def certain_box(
+    theorem: Theorem, witness: Mapping[str, Any], seed: int
+) -> tuple[Mapping[str, Any], int] | None:
+    """The witness with the k of `certain_around`, or an example or a random instance that has one; or None.
+
+    A search ends where the violation is largest, often on the edge of the domain, where no box is certain.
+    """
+    others: Sequence[Mapping[str, Any]] = [plain(x) for x in rational_instances(theorem, OTHERS, seed)]
+    found = ((place, certain_around(theorem, place)) for place in (witness, *others))
+    return next(((place, within) for place, within in found if within is not None), None)
 
 
 def certain_around(theorem: Theorem, witness: Mapping[str, Any]) -> int | None:
