@@ -37,6 +37,43 @@ def lost_without(base: Values, valid: Values, time: Values) -> Values:
     return FORWARD_KL(tilted(base, valid, 1 / time), base)
 
 
+END = 2
+"""The symbol that ends a string: after it only itself follows."""
+
+
+def strings(first: Values, second: Values, third: Values, valid: Values) -> dict[str, Any]:
+    """The base's next-token tables, and the verdicts on its answers, (batch, 3, 3, 3), none on others."""
+    symbols = np.arange(END + 1)
+    at_once, later = symbols == END, (symbols[:, None] == END) | (symbols == END)
+    tables = [first, _ended(second, at_once), _ended(third, later)]
+    after_end = at_once[:, None] & ~at_once
+    possible = ~(after_end[:, :, None] | after_end | after_end[:, None, :])
+    return {"base": tables, "verdicts": valid.reshape(-1, *possible.shape) & possible}
+
+
+def _ended(table: Values, ended: Values) -> Values:
+    one, zero = 1 + 0 * table, 0 * table
+    return np.where(ended[..., None], np.where(np.arange(END + 1) == END, one, zero), table)
+
+
+STRINGS = chart(
+    first=simplex(3, spread=2.0),
+    second=simplex(3, 3, spread=2.0),
+    third=simplex(3, 3, 3, spread=2.0),
+    valid=masks(27),
+    beta=log_uniform(0.1, 10),
+).deriving(strings)
+"""A base over strings of up to three tokens of two symbols and an end, a verifier, and a beta."""
+STRING = example(
+    first=".5 .4 .1",
+    second=[".3 .5 .2", ".6 .2 .2", "1 0 0"],
+    third=[[".1 .5 .4", ".7 .1 .2", "1 0 0"], [".4 .4 .2", ".2 .5 .3", "1 0 0"], ["1 0 0"] * 3],
+    valid=[(x, y, z).count(0) == 1 for x in range(3) for y in range(3) for z in range(3)],
+    beta=".5",
+)
+"""Strings with the first symbol once are valid."""
+
+
 def tables(first: Values, second: Values) -> list[Values]:
     """The base's next-token tables."""
     return [first, second]
@@ -54,8 +91,11 @@ def flat(answers: Values) -> Values:
 
 
 def answers_of(law: list[Values]) -> Values:
-    """The probabilities of the answers of two tokens, (batch, symbols^2)."""
-    return flat(law[0][..., None] * law[1])
+    """The probabilities of the answers, (batch, symbols^tokens)."""
+    answers = law[0]
+    for table in law[1:]:
+        answers = answers[..., None] * table
+    return flat(answers)
 
 
 def kept(table: Values, alive: Any) -> tuple[Values, Values]:
@@ -66,11 +106,13 @@ def kept(table: Values, alive: Any) -> tuple[Values, Values]:
     return np.where(alive | ~some, table / mass[..., None], 0 * table), mass
 
 
-def local_filter(first: Values, second: Values, valid: Values) -> tuple[list[Values], list[Values]]:
+def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], list[Values]]:
     """The locally filtered model's tables, and the masses of the tokens kept at each prefix."""
-    valid = verifier(first, valid)
-    (head, head_mass), (tail, tail_mass) = kept(first, valid.any(axis=-1)), kept(second, valid)
-    return [head, tail], [head_mass, tail_mass]
+    found, alive = [], verdicts
+    for table in reversed(base):
+        found.insert(0, kept(table, alive))
+        alive = alive.any(axis=-1)
+    return [law for law, _ in found], [mass for _, mass in found]
 
 
 def entropy(law: Values) -> Values:

@@ -4,44 +4,45 @@ import numpy as np
 import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL, each
+from ..estimators import ratio_where
 from ..fdivergence import FDivergence, u
 from ..laws import best_response, sequence_law, token_law
-from ..numeric.balls import Values
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._laws import TREES, TWO_TOKENS, flat, tables, verifier
+from ._laws import STRING, STRINGS, answers_of, flat
 
 TOKEN_FORMS = (REVERSE_KL, FORWARD_KL)
 
 
-def update(law: list[Values], base: list[Values], valid: Values, beta: Values, f: FDivergence) -> Values:
+def update(law: list[Values], base: list[Values], verdicts: Values, beta: Values, f: FDivergence) -> Values:
     """The expected update in all logits: of E v, and of the token divergences at the prefixes sampled."""
-    value, parts = valid.astype(float), []
-    for reach, here, ref in ((law[0][..., None], law[1], base[1]), (1.0, law[0], base[0])):
-        scale = beta.reshape(-1, *[1] * (here.ndim - 1))
-        gain = value - scale * f.generator_derivative(here / ref)
-        parts.append(flat(reach * here * (gain - (here * gain).sum(axis=-1, keepdims=True))))
-        value = (here * value).sum(axis=-1)
+    value, parts = verdicts.astype(float), []
+    for t in reversed(range(len(base))):
+        reach = answers_of(law[:t]).reshape(law[t].shape[:-1])[..., None] if t else 1.0
+        ratio = ratio_where(np.True_, law[t], base[t])
+        gain = value - trailing(beta, t + 1) * f.generator_derivative(ratio)
+        parts.append(flat(reach * law[t] * (gain - (law[t] * gain).sum(axis=-1, keepdims=True))))
+        value = (law[t] * value).sum(axis=-1)
     return np.concatenate(parts, axis=-1)
 
 
-def at_the_token_law(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    base, valid = tables(first, second), verifier(first, valid)
-    return each(lambda f: update(token_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
+def at_the_token_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
+    return each(lambda f: update(token_law(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
 
 
-def at_the_sequence_law(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    base, valid = tables(first, second), verifier(first, valid)
-    return each(lambda f: update(sequence_law(base, valid, beta, f), base, valid, beta, f), TOKEN_FORMS)
+def at_the_sequence_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
+    return each(lambda f: update(sequence_law(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
 
 
-def with_the_bases_values(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+def with_the_bases_values(base: list[Values], verdicts: Values, beta: Values) -> Values:
     """The best response at each prefix to the values that the base, not the policy, has after it."""
-    base, valid = tables(first, second), verifier(first, valid)
-    values = (second * valid).sum(axis=-1)
-    law = [best_response(first, values, beta), token_law(base, valid, beta)[1]]
-    return update(law, base, valid, beta, REVERSE_KL)[..., None]
+    value, law = verdicts.astype(float), []
+    for t in reversed(range(len(base))):
+        law.insert(0, best_response(base[t], value, trailing(beta, t)))
+        value = (base[t] * value).sum(axis=-1)
+    return update(law, base, verdicts, beta, REVERSE_KL)[..., None]
 
 
 def derivation() -> Claims:
@@ -64,9 +65,9 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=at_the_token_law,
     rhs=lambda beta: np.zeros((len(beta), 1, 1)),
-    instances=TREES,
+    instances=STRINGS,
     expected=Verdict.PROVED,
-    examples=(TWO_TOKENS,),
+    examples=(STRING,),
     symbolic=derivation,
     certified=False,
     floor=1.0,

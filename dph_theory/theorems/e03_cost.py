@@ -8,24 +8,36 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._laws import TREES, TWO_TOKENS, answers_of, local_filter
+from ._laws import STRING, STRINGS, answers_of, flat, local_filter
 
 
-def of_answers(first: Values, second: Values, valid: Values) -> Values:
-    law, _ = local_filter(first, second, valid)
-    return REVERSE_KL(answers_of(law), answers_of([first, second]))
+def of_answers(base: list[Values], verdicts: Values) -> Values:
+    law, _ = local_filter(base, verdicts)
+    return REVERSE_KL(answers_of(law), answers_of(base))
 
 
-def of_prefixes(first: Values, second: Values, valid: Values) -> Values:
+def of_prefixes(base: list[Values], verdicts: Values) -> Values:
     """E_loc[-sum_t log alive mass(s_t)]."""
-    law, (head, tail) = local_filter(first, second, valid)
-    return -np.log(head) - (law[0] * np.log(tail)).sum(axis=-1)
+    law, masses = local_filter(base, verdicts)
+    return _mean_surprise(law, masses)
 
 
-def under_the_base(first: Values, second: Values, valid: Values) -> Values:
+def under_the_base(base: list[Values], verdicts: Values) -> Values:
     """The same masses averaged over the base's prefixes."""
-    _, (head, tail) = local_filter(first, second, valid)
-    return -np.log(head) - (first * np.log(tail)).sum(axis=-1)
+    return _mean_surprise(base, local_filter(base, verdicts)[1])
+
+
+def at_the_start_alone(base: list[Values], verdicts: Values) -> Values:
+    """-log of the mass kept at the first token, as if the later ones never ran dry."""
+    return -np.log(local_filter(base, verdicts)[1][0])
+
+
+def _mean_surprise(law: list[Values], masses: list[Values]) -> Values:
+    total, reach = -np.log(masses[0]), law[0]
+    for table, mass in zip(law[1:], masses[1:], strict=True):
+        total = total - flat(reach * np.log(mass)).sum(axis=-1)
+        reach = reach[..., None] * table
+    return total
 
 
 def derivation() -> Claims:
@@ -46,12 +58,13 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=of_answers,
     rhs=of_prefixes,
-    instances=TREES,
+    instances=STRINGS,
     expected=Verdict.PROVED,
-    examples=(TWO_TOKENS,),
+    examples=(STRING,),
     symbolic=derivation,
     false_neighbours=(
         neighbour("averaged over the base's prefixes", rhs=under_the_base),
+        neighbour("the first token's alone", rhs=at_the_start_alone),
         near(0.01, beta=(1.7, 0.003)),
     ),
 )

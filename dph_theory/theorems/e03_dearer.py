@@ -22,7 +22,7 @@ def filtering_cost(first: Values, second: Values, valid: Values) -> Values:
 
 
 def local_cost(first: Values, second: Values, valid: Values) -> Values:
-    law, _ = local_filter(first, second, valid)
+    law, _ = local_filter([first, second], verifier(first, valid))
     return REVERSE_KL(answers_of(law), answers_of([first, second]))
 
 

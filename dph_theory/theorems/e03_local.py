@@ -5,23 +5,23 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
+from ._laws import STRING, STRINGS, answers_of
 
 
-def law(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_law(tables(first, second), verifier(first, valid), eps))
+def law(base: list[Values], verdicts: Values, eps: float) -> Values:
+    return answers_of(token_law(base, verdicts, eps))
 
 
-def local(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(locally_filtered(tables(first, second), verifier(first, valid)))
+def local(base: list[Values], verdicts: Values) -> Values:
+    return answers_of(locally_filtered(base, verdicts))
 
 
-def globally(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(filtered_law(tables(first, second), verifier(first, valid)))
+def globally(base: list[Values], verdicts: Values) -> Values:
+    return answers_of(filtered_law(base, verdicts))
 
 
-def forward_limit(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(token_forward_limit(tables(first, second), verifier(first, valid)))
+def forward_limit(base: list[Values], verdicts: Values) -> Values:
+    return answers_of(token_forward_limit(base, verdicts))
 
 
 THEOREM = Theorem(
@@ -33,9 +33,9 @@ THEOREM = Theorem(
     relation=Relation.TENDS,
     lhs=law,
     rhs=local,
-    instances=TREES,
+    instances=STRINGS,
     expected=Verdict.HOLDS,
-    examples=(TWO_TOKENS,),
+    examples=(STRING,),
     certified=False,
     ladder=(1e-1, 1e-2, 1e-3),
     false_neighbours=(

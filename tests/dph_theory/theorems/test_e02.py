@@ -6,7 +6,9 @@ from dph_theory.theorems import e02_stationary, e02_value
 
 
 def test_the_update_vanishes_at_the_token_laws_only():
-    instance = as_floats(e02_stationary.THEOREM.examples[0])
+    given = as_floats(e02_stationary.THEOREM.examples[0])
+    whole = e02_stationary.THEOREM.instances.completed(given)
+    instance = {name: whole[name] for name in ("base", "verdicts", "beta")}
     assert np.abs(e02_stationary.at_the_token_law(**instance)).max() < 1e-12
     assert np.abs(e02_stationary.at_the_sequence_law(**instance)).max() > 1e-2
     assert np.abs(e02_stationary.with_the_bases_values(**instance)).max() > 1e-3
