@@ -77,9 +77,8 @@ def test_every_page_is_in_the_navigation():
 
 @pytest.mark.parametrize("page", WORKED, ids=lambda page: page.stem)
 def test_a_worked_example_works(page, tmp_path):
-    assert page.read_text().count("```console\n") > 0
     root = worked.copy_of_the_project(tmp_path)
-    worked.work_through(page, root)
+    assert worked.work_through(page, root), "no command was tried"
 
 
 @pytest.mark.parametrize("page", TOURS, ids=lambda page: page.stem)
@@ -89,12 +88,15 @@ def test_python_blocks_run_and_say_what_their_comments_say(page, capsys):
         if language == "python" and not title:
             exec(compile(text, page.name, "exec"), names)
     said = capsys.readouterr().out
-    for number in re.findall(r"#.*?\b(\d\.\d+)\.\.\.", page.read_text()):
+    numbers = re.findall(r"#.*?\b(\d\.\d+)\.\.\.", page.read_text())
+    assert numbers or page.name != "README.md"
+    for number in numbers:
         assert number in said, number
 
 
 def test_the_console_blocks_of_the_tours_say_what_they_say(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    tried = []
     for page in TOURS[1:]:
         for language, title, text in worked.BLOCK.findall(page.read_text()):
             if title:
@@ -103,6 +105,8 @@ def test_the_console_blocks_of_the_tours_say_what_they_say(tmp_path):
                 # The demo is run by its own tests; whether it exists with these options is tested below.
                 if not command.startswith("dph demo"):
                     worked.run(command, expected, tmp_path)
+                    tried.append(command.split()[1])
+    assert {"verify", "audit", "confront"} <= set(tried)
 
 
 def commands(page):
@@ -115,6 +119,8 @@ def commands(page):
 
 @every_page
 def test_every_command_exists_with_its_options(page):
+    # The README's first commands are found; other pages may have none.
+    assert page.name != "README.md" or len(commands(page)) > 5
     for _, name, *words in commands(page):
         found = dph_cli.main.get_command(click.Context(dph_cli.main), name)
         assert found is not None, name

@@ -23,8 +23,8 @@ from .minimiser import find_minimiser
 from .problems import Problem, ending_problems, random_problems
 from .reduction import Reduction, reduction_of
 from .report import SAMPLES as SAMPLES
+from .report import SEVERAL, Batches, Minimiser
 from .report import AuditReport as AuditReport
-from .report import Batches, Minimiser
 from .report import Extremes as Extremes
 from .report import Failure as Failure
 from .report import Match as Match
@@ -57,8 +57,10 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     if samples not in SAMPLES:
         raise argument_error("samples", samples, f"one of {', '.join(SAMPLES)}")
     audited = _Audited(loss, arguments_of(loss), samples, seed, [])
-    audited, reduction = _first_look(audited)
+    audited, reduction, why = _first_look(audited)
     batches, results = _measure_all(audited, reduction)
+    if why and results and why not in {failure.what for failure in audited.failures}:
+        audited.failures.append(Failure(SEVERAL, why))
     outcomes = [r for r in results if r[0].length == 1]
     sequences = [r for r in results if r[0].length > 1]
     found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
@@ -90,19 +92,22 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     return replace(draft, verdict=verdict_line(draft))
 
 
-def _first_look(audited: _Audited) -> tuple[_Audited, Reduction | None]:
-    """Whether it is steady, how precisely it computes, and how it adds up; None where it cannot be told."""
+def _first_look(audited: _Audited) -> tuple[_Audited, Reduction | None, str]:
+    """Whether it is steady, how precisely it computes, and how it adds up; None where it cannot be told.
+
+    The last is why a batch of several sequences fails, if it does.
+    """
     problem = (ending_problems if "mask" in audited.names else random_problems)(audited.seed)[-1]
     given = (audited.loss, audited.names, problem, audited.samples)
     try:
         if is_random(*given):
             why = "two calls on the same batch differ: it is random, or remembers"
             audited.failures.append(Failure("every problem", why))
-            return audited, None
+            return audited, None, ""
         audited = replace(audited, single=computes_in_float32(*given))
-        return audited, reduction_of(*given, single=audited.single)
-    except LossError:
-        return audited, None
+        return audited, reduction_of(*given, single=audited.single), ""
+    except LossError as error:
+        return audited, None, str(error)
 
 
 def _measure_all(audited: _Audited, reduction: Reduction | None) -> tuple[Batches | None, Results]:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
+from ..support.user_code import blamed
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .other_audits import audit_advantages, audit_one_metric
@@ -151,11 +152,8 @@ def _imported(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    except SystemExit as error:
-        raise click.UsageError(f"{path} could not be imported: it called sys.exit({error.code!r})") from error
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise click.UsageError(f"{path} could not be imported: {what}") from error
+    except (Exception, SystemExit) as error:
+        raise click.UsageError(f"{path} could not be imported: {blamed(error, path)}") from error
     return module
 
 

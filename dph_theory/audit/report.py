@@ -67,6 +67,10 @@ class Extremes:
     inf: tuple[float, ...]
 
 
+SEVERAL = "batches of several sequences"
+"""Where a loss fails that is audited on single sequences all the same."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A problem on which the loss could not be evaluated, and what happened."""

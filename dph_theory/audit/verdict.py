@@ -1,6 +1,6 @@
 """The verdict of an audit in one line."""
 
-from .report import AuditReport, Batches, Match, Minimiser
+from .report import SEVERAL, AuditReport, Batches, Match, Minimiser
 
 
 def verdict_line(report: AuditReport) -> str:
@@ -114,6 +114,9 @@ def _warnings(report: AuditReport) -> list[str]:
             words.append(f"nan in {extremes.dtype} from |x| = {min(map(abs, extremes.nan)):g}")
         if extremes.inf:
             words.append(f"overflows early in {extremes.dtype} from |x| = {min(map(abs, extremes.inf)):g}")
-    if report.failures:
-        words.append(f"failed on {len(report.failures)} of the problems ({report.failures[0].what})")
+    failures = {f.problem: f.what for f in report.failures}
+    if why := failures.pop(SEVERAL, None):
+        words.append(f"it FAILS on {SEVERAL} ({why}): all this is about batches of one")
+    if failures:
+        words.append(f"failed on {len(failures)} of the problems ({next(iter(failures.values()))})")
     return words

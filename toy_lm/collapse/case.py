@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from dph_theory.numeric.arrays import distribution
 from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error
+from dph_theory.support.user_code import blamed
 
 from ..engine.automaton import ValidityAutomaton
 from ..engine.builders import from_predicate, from_regex
@@ -76,7 +77,8 @@ class ProblemFile:
 def read_problem(path: Path) -> Problem:
     """The problem of a TOML file with the keys of `ProblemFile`.
 
-    Raises ValueError that names the file, the key and its value. A function's file is run.
+    Raises ValueError that names the file, the key and its value. A function's file is run; what it raises is
+    named with its line.
     """
     try:
         said = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
@@ -97,11 +99,23 @@ def read_problem(path: Path) -> Problem:
 
 
 def _function(place: str | None, folder: Path) -> Callable[[str], bool]:
-    """The function at FILE.py:NAME."""
+    """The function at FILE.py:NAME; what it raises names its file and line."""
     file, _, name = (place or "").partition(":")
     if not name or not (folder / file).is_file():
         raise argument_error("function", place, f"FILE.py:NAME, the file in {folder}")
-    found = runpy.run_path(str(folder / file)).get(name)
+    try:
+        found = runpy.run_path(str(folder / file)).get(name)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{file} could not be run: {blamed(error, folder / file)}") from error
     if not callable(found):
         raise argument_error("function", place, f"the name of a function in {file}")
-    return found
+
+    def valid(text: str) -> bool:
+        try:
+            return bool(found(text))
+        except (Exception, SystemExit) as error:
+            raise ValueError(
+                f"function={place!r} failed on {text!r}: {blamed(error, folder / file)}"
+            ) from error
+
+    return valid

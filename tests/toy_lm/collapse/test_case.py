@@ -85,6 +85,33 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path, changes, message):
         read_problem(written(tmp_path, **changes))
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "def valid(text):\n    return text.index('c') > 0\n",
+            r"function='rules\.py:valid' failed on 'aaaaaa': ValueError: .* \(rules\.py, line 2\)",
+        ),
+        (
+            "import sys\n\ndef valid(text):\n    sys.exit(3)\n",
+            r"function=.* on 'aaaaaa': it called sys\.exit\(3\) \(rules\.py, line 4\)",
+        ),
+        (
+            "\n\nlimit = 1 / 0\n",
+            r"rules\.py could not be run: ZeroDivisionError: .* \(rules\.py, line 3\)",
+        ),
+        (
+            "def valid(text)\n    return True\n",
+            r"rules\.py could not be run: SyntaxError: .* \(rules\.py, line 1\)",
+        ),
+    ],
+)
+def test_what_a_function_raises_is_named_with_its_line(tmp_path, code, message):
+    (tmp_path / "rules.py").write_text(code)
+    with pytest.raises(ValueError, match=rf"mine\.toml: {message}"):
+        read_problem(written(tmp_path, pattern=None, function="rules.py:valid"))
+
+
 def test_a_file_that_is_no_toml_is_named(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("alphabet: ab")
