@@ -1,6 +1,6 @@
 """The collapse meter along a training: does the excess KL warn before pass@k falls."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool
@@ -9,11 +9,12 @@ from .numeric.arrays import Array, rate, real, whole
 from .support.errors import argument_error
 
 
-class LeadTime(NamedTuple):
+@dataclass(frozen=True)
+class LeadTime:
     """When the meter warned, when coverage fell, and the steps between; None for what never happened."""
 
-    meter_step: int | None
-    coverage_step: int | None
+    meter_step: int | None = None
+    coverage_step: int | None = None
 
     @property
     def lead(self) -> int | None:
@@ -21,6 +22,34 @@ class LeadTime(NamedTuple):
         if self.meter_step is None or self.coverage_step is None:
             return None
         return self.coverage_step - self.meter_step
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """The meter as a warning over several trainings, at one threshold: a rise of `rise` nats."""
+
+    rise: float
+    leads: tuple[LeadTime, ...]
+
+    @property
+    def fallen(self) -> list[LeadTime]:
+        """Of the trainings whose coverage fell."""
+        return [lead for lead in self.leads if lead.coverage_step is not None]
+
+    @property
+    def steps_ahead(self) -> list[int]:
+        """The leads of the trainings with a warning and a fall."""
+        return [lead.lead for lead in self.leads if lead.lead is not None]
+
+    @property
+    def warned_before(self) -> int:
+        """How many of the fallen were warned before."""
+        return sum(steps > 0 for steps in self.steps_ahead)
+
+    @property
+    def false_alarms(self) -> int:
+        """How many trainings were warned that did not fall."""
+        return sum(lead.meter_step is not None and lead.coverage_step is None for lead in self.leads)
 
 
 def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall: float) -> LeadTime:

@@ -13,13 +13,13 @@ from typing import Any
 from dph_theory.support.files import write_json, write_text
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import StageProgress
+from toy_lm.experiments import EXPERIMENTS, RESUMABLE
 
 from .catalogue import NAMES, figure
 from .report import page, results
 from .report.contents import Contents, Outcome
 from .report.results import Plan
-from .results.experiments import RESUMABLE
-from .results.records import EXPERIMENTS, stored_name
+from .results.records import stored_name
 
 _JOURNAL = "finished.json"
 

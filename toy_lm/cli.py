@@ -1,6 +1,5 @@
 """`dph toy`: the exact experiments, each with its progress, its tables, and what follows from the numbers."""
 
-import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -13,10 +12,8 @@ from rich.table import Table
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 
-EXPERIMENTS = ("collapse", "strategies", "styles")
-"""Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
-RESUMABLE = "styles"
-"""The experiment that keeps its finished runs in a folder, if it is given one."""
+from .experiments import EXPERIMENTS, RESUMABLE, experiment
+
 _FILE = terminal.OutputFile()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -139,22 +136,22 @@ def _run_one(
 ) -> None:
     """Run an experiment, write its record, print its tables and findings; exit 130 if interrupted."""
     _check_parent("--folder", folder)
-    experiment = importlib.import_module(f"toy_lm.{name}")
+    found = experiment(name)
     try:
-        config = experiment.Config.quick() if quick else experiment.Config()
+        config = found.Config.quick() if quick else found.Config()
         config = replace(config, **(changes or {}))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
         given = {key: value for key, value in (("folder", folder), ("problem", problem)) if value is not None}
-        record = _with_progress(experiment.run, name, config, seed, given)
+        record = _with_progress(found.run, name, config, seed, given)
         if path is not None:
             write_json(path, record)
     except KeyboardInterrupt:
         terminal.console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
         sys.exit(terminal.INTERRUPTED)
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
-    for table in experiment.tables(record):
+    for table in found.tables(record):
         console.print(table)
     for sentence in record["findings"]:
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)

@@ -1,11 +1,15 @@
 """Keep and explore: what each method still solves of what the base solved, and what it solves anew."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal, TypeAlias
 
 from matplotlib.figure import Figure as Drawing
 
+from dph_theory.intervals import Interval
 from toy_lm.styles.results import Split
-from toy_lm.styles.summary import scores
+from toy_lm.styles.summary import Score, scores
 
 from ..figure import Config, Figure
 from ..look import seeds, theme
@@ -13,77 +17,53 @@ from ..look.seeds import Means
 from ..look.tables import Table
 from ..results.records import Records
 
-WORDS = {"retention": "kept", "exploration": "newly solved"}
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Of the prompts that the base solves, the share kept; of the others, the share newly solved.
-
-    None where there are no such prompts.
-    """
-
-    retention: Means | None = None
-    exploration: Means | None = None
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many prompts the base solves and does not solve, averaged over seeds."""
-
-    retention: float
-    exploration: float
+Measure: TypeAlias = Literal["retention", "exploration"]
+WORDS: Mapping[Measure, str] = {"retention": "kept", "exploration": "newly solved"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """By split: how many prompts, and the shares by method."""
+    """Of the prompts that the base solves the share kept (retention), of the others that newly solved.
 
-    counts: dict[Split, Counts]
-    methods: dict[str, dict[Split, Shares]]
+    `counts` says how many such prompts there are, averaged over seeds; a share is None where there are none.
+    """
+
+    counts: dict[Split, dict[Measure, float]]
+    methods: dict[str, dict[Split, dict[Measure, Means | None]]]
 
 
 def compute(config: Config, records: Records) -> Results:
     """The shares kept and newly solved by method and split, with intervals over seeds, and of how many."""
     tiny = records.styles
     score = {split: scores(tiny, split) for split in seeds.SPLITS}
-    solved = {split: [base.on(split) for base in tiny.bases] for split in seeds.SPLITS}
-    labels = [label for label in tiny.ends("train") if label != "base"]
+    counts: dict[Split, dict[Measure, float]] = {}
+    for split in seeds.SPLITS:
+        ends = [base.on(split) for base in tiny.bases]
+        solved = fmean(end.base_solved for end in ends)
+        counts[split] = {"retention": solved, "exploration": fmean(end.base_unsolved for end in ends)}
     return Results(
-        counts={
-            split: Counts(
-                sum(end.base_solved for end in ends) / len(ends),
-                sum(end.base_unsolved for end in ends) / len(ends),
-            )
-            for split, ends in solved.items()
-        },
+        counts=counts,
         methods={
-            label: {
-                split: Shares(
-                    *(
-                        None if found is None else Means.of(found)
-                        for found in (score[split][label].retention, score[split][label].exploration)
-                    )
-                )
-                for split in seeds.SPLITS
-            }
-            for label in labels
+            label: {split: _shares(score[split][label]) for split in seeds.SPLITS}
+            for label in score["train"]
+            if label != "base"
         },
     )
+
+
+def _shares(score: Score) -> dict[Measure, Means | None]:
+    shares: dict[Measure, Interval | None] = {"retention": score.retention, "exploration": score.exploration}
+    return {name: None if share is None else Means.of(share) for name, share in shares.items()}
 
 
 def table(results: Results) -> Table:
     """The shares of every method, means over seeds."""
     head = ("method", *(f"{word}, {words}" for words in seeds.SPLITS.values() for word in WORDS.values()))
-    rows = [
-        (label, *(_mean(getattr(found[split], name)) for split in seeds.SPLITS for name in WORDS))
-        for label, found in results.methods.items()
-    ]
+    rows = []
+    for label, found in results.methods.items():
+        shares = [share for of in found.values() for share in of.values()]
+        rows.append((label, *(None if share is None else float(share.mean) for share in shares)))
     return Table.of(head, rows)
-
-
-def _mean(found: Means | None) -> float | None:
-    return None if found is None else float(found.mean)
 
 
 def draw(config: Config, results: Results) -> Drawing:
@@ -93,8 +73,8 @@ def draw(config: Config, results: Results) -> Drawing:
     for ax, (measure, words) in zip(axes, WORDS.items(), strict=True):
         for row, (label, found) in enumerate(methods.items()):
             for (split, shares), shift in zip(found.items(), (-0.16, 0.16), strict=True):
-                seeds.dot(ax, getattr(shares, measure), row + shift, label, filled=split == "train")
-        counts = [getattr(count, measure) for count in results.counts.values()]
+                seeds.dot(ax, shares[measure], row + shift, label, filled=split == "train")
+        counts = [count[measure] for count in results.counts.values()]
         solved = "solved by the base" if measure == "retention" else "not solved by the base"
         ax.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
         ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts {solved}")

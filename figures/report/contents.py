@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from toy_lm.experiments import EXPERIMENTS
+
 from ..catalogue import NAMES, figure
 from ..figure import Figure
 from ..look.tables import Table
 from ..results import store
 from ..results.laws import Laws
-from ..results.records import EXPERIMENTS, stored_name
+from ..results.records import stored_name
 from ..results.verdicts import AuditLine, TheoremReport, read_audit, read_verdicts
 from .environment import environment
 from .results import AUDIT, LAWS, VERDICTS, Plan

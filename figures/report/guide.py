@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from toy_lm.collapse.results import FAMILIES, select
+from toy_lm.experiments import EXPERIMENTS
 from toy_lm.strategies.summary import directions
 from toy_lm.styles.summary import scores
 
 from ..results import store
 from ..results.laws import FORMS, LawRun
-from ..results.records import EXPERIMENTS, FULL_SCALE, Records, stored_name
+from ..results.records import FULL_SCALE, Records, stored_name
 from .page import templates
 
 ALIKE = 0.01

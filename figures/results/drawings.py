@@ -14,11 +14,11 @@ import matplotlib as mpl
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_bytes
 from dph_theory.support.progress import Progress, silent
+from toy_lm.experiments import EXPERIMENTS
 
 from ..catalogue import figure
 from ..look.theme import FORMATS, look
 from . import experiments, store
-from .records import EXPERIMENTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

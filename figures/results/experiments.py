@@ -1,18 +1,15 @@
 """The toy experiments: run, and their records stored."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
-from dph_theory.support.errors import argument_error
 from dph_theory.support.frozen import as_json
 from dph_theory.support.progress import Progress
+from toy_lm.experiments import RESUMABLE, experiment
 
 from . import store
-from .records import EXPERIMENTS, stored_name
+from .records import stored_name
 
-RESUMABLE = "styles"
-"""The experiment that keeps its finished runs in a folder, if it is given one."""
 DIGITS = 10
 """Significant digits of the numbers that are stored."""
 
@@ -30,9 +27,7 @@ def run(
 
     With `resume`, a folder, the experiment that is RESUMABLE takes up the finished runs that lie there.
     """
-    if name not in EXPERIMENTS:
-        raise argument_error("experiment", name, f"one of {', '.join(EXPERIMENTS)}")
-    package = importlib.import_module(f"toy_lm.{name}")
+    package = experiment(name)
     config = package.Config.quick() if quick else package.Config()
     options = {"folder": resume} if resume is not None and name == RESUMABLE else {}
     made: dict[str, Any] = package.run(config, seed=seed, progress=progress, **options)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-EXPERIMENTS = ("collapse", "strategies", "styles")
-"""Packages of toy_lm with Config, run(config, seed=, progress=) and tables(record)."""
 FULL_SCALE = {"demo": ("full_scale_demo", "full_scale.demo"), "laws": ("laws", "laws")}
 """Records of full-scale runs, which are read as they are committed: by name, their file's name and kind."""
 

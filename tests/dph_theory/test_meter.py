@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dph_theory.meter import LeadTime, lead_time
+from dph_theory.meter import LeadTime, Warnings, lead_time
 
 STEPS = [0, 10, 20, 30, 40]
 
@@ -26,13 +26,20 @@ def test_what_never_happens_is_none_and_so_is_the_lead():
     assert (late.lead, type(late.lead)) == (-30, int)
 
 
+def test_warnings_count_what_fell_and_what_was_warned_for_nothing():
+    found = Warnings(0.1, (LeadTime(10, 20), LeadTime(20, 20), LeadTime(30, 20), LeadTime(10), LeadTime()))
+    assert (len(found.fallen), found.warned_before, found.false_alarms) == (3, 1, 1)
+    assert found.steps_ahead == [10, 0, -10]
+
+
 @given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), min_size=1, max_size=20), st.floats(0.01, 0.9))
 def test_smaller_thresholds_are_never_met_later(rows, threshold):
     excess, coverage = np.array(rows).T
     steps = np.arange(len(rows))
     loose = lead_time(steps, excess, coverage, rise=threshold, fall=threshold)
     strict = lead_time(steps, excess, coverage, rise=1.1 * threshold, fall=1.1 * threshold)
-    for early, late in zip(loose, strict, strict=True):
+    pairs = ((loose.meter_step, strict.meter_step), (loose.coverage_step, strict.coverage_step))
+    for early, late in pairs:
         assert late is None or (early is not None and early <= late)
 
 

@@ -5,8 +5,9 @@ import pytest
 
 import figures
 from figures.catalogue import NAMES, figure
-from figures.results.records import EXPERIMENTS, FULL_SCALE
+from figures.results.records import FULL_SCALE
 from figures.results.store import NUMBERS
+from toy_lm.experiments import EXPERIMENTS
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,9 @@ from support.small_strategies_run import SMALL
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import record
 from toy_lm import strategies
-from toy_lm.cli import EXPERIMENTS, toy
+from toy_lm.cli import toy
+from toy_lm.collapse.case import read_problem
+from toy_lm.experiments import EXPERIMENTS
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
 
@@ -92,7 +94,8 @@ def test_collapse_takes_a_problem_from_a_file(stubs, tmp_path):
     done = call("collapse", "--quick", "--problem", EXAMPLE)
     assert done.exit_code == 0, done.output
     ((_, _, rest),) = stubs["collapse"].calls
-    assert (rest["problem"].name, rest["problem"].length) == ("pairs", 6)
+    found, same = rest["problem"], read_problem(EXAMPLE)
+    assert (found.name, found.length) == (same.name, same.length) == ("pairs", 6)
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(EXAMPLE.read_text().replace("length = 6", "length = -6"))
     done = call("collapse", "--problem", wrong)

@@ -9,7 +9,7 @@ from dph_theory.support.errors import argument_error
 from . import semiring
 from .automaton import ValidityAutomaton
 from .log_weights import Powers
-from .markov import MarkovLM, agreed_length, single
+from .markov import MarkovLM, agreed_length, next_contexts, single
 
 SAME = 1e-9
 """Log-ratios of prefixes that differ by less count as equal when prefixes are merged."""
@@ -72,11 +72,10 @@ class _Search:
         state, context = np.array([self.automaton.initial]), np.array([0])
         ratio, log_mass, total = np.zeros(1), np.full(1, -log_rate), 0.0
         for t in range(self.length):
-            contexts = self.greatest[t + 1].shape[-1]
             ratio = (ratio[:, None] + self.ratio[t][context]).ravel()
             log_mass = (log_mass[:, None] + self.mass[t][context]).ravel()
             state = self.automaton.transitions[state].ravel()
-            context = ((context[:, None] * V + np.arange(V)) % contexts).ravel()
+            context = next_contexts(context, V, self.greatest[t + 1].shape[-1]).ravel()
             possible = (log_mass > -np.inf) & (self.finish[t + 1][state, context] > -np.inf)
             state, context, ratio, log_mass = (x[possible] for x in (state, context, ratio, log_mass))
             inside = ratio + self.least[t + 1][state, context] >= threshold

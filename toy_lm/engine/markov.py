@@ -210,6 +210,11 @@ def single(name: str, model: MarkovLM) -> MarkovLM:
     return model
 
 
+def next_contexts(context: np.ndarray | int, V: int, ahead: int) -> Int[np.ndarray, "*batch V"]:
+    """The context after each context and each symbol, where there are `ahead` contexts."""
+    return (np.asarray(context)[..., None] * V + np.arange(V)) % ahead
+
+
 def answer(value: Tensor, *models: Any) -> Answer:
     """The value as a tensor if any of the models is made of tensors, else in numpy."""
     return value if any(model.differentiable for model in models) else value.numpy()[()]

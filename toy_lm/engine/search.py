@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 from . import semiring
 from .automaton import ValidityAutomaton
 from .log_weights import Powers
-from .markov import MarkovLM, agreed_length, single
+from .markov import MarkovLM, agreed_length, next_contexts, single
 
 NEGLIGIBLE = 1e-17
 """A term this small beside its sum no longer changes it."""
@@ -63,7 +63,7 @@ def _best_first(
             t = len(prefix)
             reached = log_prob + steps[t][context]
             states = automaton.transitions[state]
-            contexts = (context * V + np.arange(V)) % best[t + 1].shape[-1]
+            contexts = next_contexts(context, V, best[t + 1].shape[-1])
             bounds = reached + best[t + 1][states, contexts]
             choice = int(bounds.argmax())
             for x in np.flatnonzero(bounds > -np.inf):
@@ -120,7 +120,7 @@ def _leaving(policy: MarkovLM, automaton: ValidityAutomaton, words: np.ndarray) 
     for t in range(words.shape[1]):
         reached = log_prefix[:, None] + policy.log_step(t).detach().numpy()[context]
         states = automaton.transitions[state]
-        contexts = (context[:, None] * V + np.arange(V)) % V ** min(t + 1, policy.order)
+        contexts = next_contexts(context, V, V ** min(t + 1, policy.order))
         inside, node = np.unique(node * V + words[:, t], return_inverse=True)
         outside = np.ones(reached.size, dtype=bool)
         outside[inside] = False

@@ -4,7 +4,7 @@ The token reverse KL's law weighs each symbol by e^{Q/beta}, Q the validity to c
 locally filtered model, keeps the symbols after which the automaton can still accept (theory E2, E3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from dph_theory.numeric.arrays import positive
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton
-from .markov import MarkovLM, agreed_length, single
+from .markov import MarkovLM, agreed_length, next_contexts, single
 from .tilting import ProductLM, filtered_lm
 
 Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -39,30 +39,30 @@ class TokenLaw:
         states, contexts, V = table.shape
         ahead = self.steps[t + 1].shape[1] if t + 1 < self.length else contexts
         after = np.zeros((states, ahead))
-        target = self.automaton.transitions[:, None, :], _next_contexts(contexts, V, ahead)
+        target = self.automaton.transitions[:, None, :], next_contexts(np.arange(contexts), V, ahead)
         np.add.at(after, target, here[..., None] * table)
         return after
 
     def mean(self, row: Callable[[int], np.ndarray]) -> float:
         """The expected sum over the steps of row(t), a cost (states, contexts) of each."""
-        here, total = self._start(), 0.0
-        for t in range(self.length):
-            cost = row(t)
-            total += float(np.where(here > 0, here * np.where(here > 0, cost, 0.0), 0.0).sum())
-            here = self.visits(t, here)
+        total = 0.0
+        for t, here in zip(range(self.length), self._course(), strict=False):
+            total += float((here * np.where(here > 0, row(t), 0.0)).sum())
         return total
 
     def validity(self) -> float:
         """The probability that the automaton accepts."""
-        here = self._start()
-        for t in range(self.length):
-            here = self.visits(t, here)
-        return float(here[self.automaton.accepting].sum())
+        *_, last = self._course()
+        return float(last[self.automaton.accepting].sum())
 
-    def _start(self) -> np.ndarray:
+    def _course(self) -> Iterator[np.ndarray]:
+        """The law of (state, context) before each step and after the last."""
         here = np.zeros(self.steps[0].shape[:2])
         here[self.automaton.initial, 0] = 1.0
-        return here
+        yield here
+        for t in range(self.length):
+            here = self.visits(t, here)
+            yield here
 
 
 def token_reverse(base: MarkovLM, automaton: ValidityAutomaton, length: int, beta: float) -> TokenLaw:
@@ -124,13 +124,10 @@ def _backward(
     value = np.broadcast_to(final[:, None], (automaton.states, contexts[-1]))
     steps: list[np.ndarray] = []
     for t in reversed(range(length)):
-        ahead = value[automaton.transitions[:, None, :], _next_contexts(contexts[t], V, contexts[t + 1])]
+        ahead = value[
+            automaton.transitions[:, None, :], next_contexts(np.arange(contexts[t]), V, contexts[t + 1])
+        ]
         rows = np.broadcast_to(base.log_step(t).exp().detach().numpy(), ahead.shape)
         law, value = rule(rows, ahead)
         steps.append(law)
     return TokenLaw(automaton, tuple(reversed(steps)))
-
-
-def _next_contexts(contexts: int, V: int, ahead: int) -> np.ndarray:
-    """The context after each context and symbol, (contexts, V)."""
-    return (np.arange(contexts)[:, None] * V + np.arange(V)) % ahead

@@ -60,7 +60,7 @@ def _method(config: Config, method: Named) -> Method:
     leads = (
         Lead(
             rise=rise,
-            **lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall)._asdict(),
+            **vars(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall)),
         )
         for rise in config.rises
     )

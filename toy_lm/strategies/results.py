@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dph_theory.meter import LeadTime
 from dph_theory.support.frozen import from_json
 from dph_theory.support.record import checked
 
@@ -31,18 +32,10 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lead:
-    """When the excess KL had risen by `rise` nats, and when Pass@k had fallen; None for never."""
+class Lead(LeadTime):
+    """When the excess KL had risen by `rise` nats, and when Pass@k had fallen."""
 
     rise: float
-    meter_step: int | None = None
-    coverage_step: int | None = None
-
-    @property
-    def lead(self) -> int | None:
-        """The steps from the warning to the fall."""
-        known = self.meter_step is not None and self.coverage_step is not None
-        return self.coverage_step - self.meter_step if known else None  # type: ignore[operator]
 
 
 @dataclass(frozen=True, kw_only=True)

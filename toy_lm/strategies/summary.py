@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from dph_theory.meter import LeadTime, Warnings
 
 from .config import Config
 from .results import Block
@@ -23,23 +23,6 @@ class Direction:
     def gap(self) -> float:
         """The forward KL's Pass@k less the reverse KL's, at equal strength (theory B9)."""
         return self.pass_at_k["forward KL"] - self.pass_at_k["reverse KL"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Warnings:
-    """The collapse meter at one threshold, `rise` nats, over all `trainings` of the sweep.
-
-    Of those whose coverage `fell`, warned_before counts those with a warning before, and the leads in steps
-    are of those with a warning at all; false_alarms are warnings where coverage did not fall.
-    """
-
-    rise: float
-    trainings: int
-    fell: int
-    warned_before: int
-    median_lead: float | None
-    shortest_lead: int | None
-    false_alarms: int
 
 
 def directions(config: Config, blocks: Sequence[Block]) -> list[Direction]:
@@ -73,26 +56,13 @@ def by_alpha(config: Config, blocks: Sequence[Block], strength: float, place: st
 
 
 def meter(config: Config, blocks: Sequence[Block]) -> list[Warnings]:
-    """The collapse meter as a warning over all trainings of the sweep, a row for each threshold."""
-    rows = []
-    for index, rise in enumerate(config.rises):
-        pairs = [pair for block in blocks for pair in _pairs(block, index)]
-        fell = [(warned, fallen) for warned, fallen in pairs if fallen is not None]
-        leads = [fallen - warned for warned, fallen in fell if warned is not None]
-        rows.append(
-            Warnings(
-                rise=rise,
-                trainings=len(pairs),
-                fell=len(fell),
-                warned_before=sum(lead > 0 for lead in leads),
-                median_lead=float(np.median(leads)) if leads else None,
-                shortest_lead=min(leads, default=None),
-                false_alarms=sum(warned is not None for warned, fallen in pairs if fallen is None),
-            )
-        )
-    return rows
+    """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
+    return [
+        Warnings(rise, tuple(lead for block in blocks for lead in _leads(block, index)))
+        for index, rise in enumerate(config.rises)
+    ]
 
 
-def _pairs(block: Block, rise: int) -> Iterator[tuple[int | None, int | None]]:
+def _leads(block: Block, rise: int) -> Iterator[LeadTime]:
     for warned, fallen in zip(block.meter_step[rise], block.coverage_step, strict=True):
-        yield from zip(warned, fallen, strict=True)
+        yield from map(LeadTime, warned, fallen)

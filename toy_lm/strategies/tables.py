@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from rich.table import Table
+
+from dph_theory.meter import Warnings
 
 from .config import Config
 from .results import Results, Targets, read
-from .summary import Direction, Warnings, directions, meter
+from .summary import Direction, directions, meter
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
@@ -81,9 +84,10 @@ def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
     title = f"The collapse meter before Pass@{config.coverage_draws} falls by {config.fall:g}"
     table = Table(*headers, title=title, pad_edge=False)
     for row in rows:
-        leads = ("-" if lead is None else f"{lead:g}" for lead in (row.median_lead, row.shortest_lead))
-        counts = (f"{row.fell} of {row.trainings}", f"{row.warned_before} of {row.fell}")
-        table.add_row(f"{row.rise:g}", *counts, *leads, f"{row.false_alarms} of {row.trainings - row.fell}")
+        all_, fell, ahead = len(row.leads), len(row.fallen), row.steps_ahead
+        leads = (f"{np.median(ahead):g}", f"{min(ahead):g}") if ahead else ("-", "-")
+        counts = (f"{fell} of {all_}", f"{row.warned_before} of {fell}")
+        table.add_row(f"{row.rise:g}", *counts, *leads, f"{row.false_alarms} of {all_ - fell}")
     return table
 
 

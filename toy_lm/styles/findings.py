@@ -11,7 +11,7 @@ def findings(results: Results) -> list[str]:
     held_base, *held_out = scores(results, "held_out").values()
     better = sum(bool(score.pass_at_16.mean > held_base.pass_at_16.mean) for score in held_out)
     meter = warnings(results)[1]
-    fallen, stood = len(meter.fallen), len(meter.runs) - len(meter.fallen)
+    fallen, stood = len(meter.fallen), len(meter.leads) - len(meter.fallen)
     return [
         f"Pass@1 and Pass@16 on training prompts, means over {len(results.bases)} seed(s): {_told(*base)}; "
         f"the method with the highest Pass@16 is {_told(*best)}, the one with the lowest {_told(*worst)}.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dph_theory.intervals import Interval, mean_interval, probability_interval
-from dph_theory.meter import LeadTime, lead_time
+from dph_theory.meter import LeadTime, Warnings, lead_time
 
 from .results import End, Results, Run, Split
 
@@ -30,39 +30,14 @@ class Score:
     exploration: Interval | None
 
 
-@dataclass(frozen=True)
-class Warnings:
-    """The collapse meter at one threshold, `rise` nats, over the runs of the comparison."""
-
-    rise: float
-    runs: tuple[tuple[Run, LeadTime], ...]
-
-    @property
-    def fallen(self) -> list[LeadTime]:
-        """Of the runs whose Pass@16 fell."""
-        return [lead for _, lead in self.runs if lead.coverage_step is not None]
-
-    @property
-    def warned_before(self) -> int:
-        """How many of the fallen were warned before."""
-        return sum(lead.lead is not None and lead.lead > 0 for lead in self.fallen)
-
-    @property
-    def false_alarms(self) -> int:
-        """How many runs were warned that did not fall."""
-        return sum(lead.coverage_step is None and lead.meter_step is not None for _, lead in self.runs)
-
-
 def scores(results: Results, split: Split) -> dict[str, Score]:
     """The methods of the comparison by label, the base first."""
     return {label: _score(results, ends) for label, ends in results.ends(split).items()}
 
 
 def warnings(results: Results) -> list[Warnings]:
-    """The meter at each of RISES: when each run was warned and when its Pass@16 fell."""
-    return [
-        Warnings(rise, tuple((run, _lead(run, rise)) for run in results.of_group("main"))) for rise in RISES
-    ]
+    """The meter at each of RISES, run by run of the comparison: when it warned and when Pass@16 fell."""
+    return [Warnings(rise, tuple(_lead(run, rise) for run in results.of_group("main"))) for rise in RISES]
 
 
 def _score(results: Results, ends: Sequence[End]) -> Score:

@@ -58,11 +58,9 @@ def _meter(results: Results) -> Table:
     found = warnings(results)
     columns = [f"lead at {warning.rise:g} nats" for warning in found]
     table = Table("", "seed", "Pass@16 fell at", *columns, title="lead of the collapse meter, in updates")
-    for rows in zip(*(warning.runs for warning in found), strict=True):
-        run, fell = rows[0][0], rows[0][1].coverage_step
-        table.add_row(
-            run.label, f"{run.seed}", "-" if fell is None else f"{fell}", *(_lead(lead) for _, lead in rows)
-        )
+    for run, *leads in zip(results.of_group("main"), *(warning.leads for warning in found), strict=True):
+        fell = leads[0].coverage_step
+        table.add_row(run.label, f"{run.seed}", "-" if fell is None else f"{fell}", *map(_lead, leads))
     return table
 
 

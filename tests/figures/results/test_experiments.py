@@ -5,7 +5,7 @@ import pytest
 from dph_theory.support.record import record
 from figures.results import experiments
 from figures.results.experiments import run
-from figures.results.records import EXPERIMENTS, Records, stored_name
+from figures.results.records import Records, stored_name
 
 
 @pytest.fixture
@@ -24,11 +24,11 @@ def packages(monkeypatch):
         def made(config, *, seed, progress, **options):
             asked.append(options)
             results = {"size": config.size, "third": 1 / 3}
-            return record(name.replace("_lm", ""), seed=seed, config={}, results=results, findings=[])
+            return record(f"toy.{name}", seed=seed, config={}, results=results, findings=[])
 
         return SimpleNamespace(Config=Config, run=made)
 
-    monkeypatch.setattr(experiments.importlib, "import_module", imported)
+    monkeypatch.setattr(experiments, "experiment", imported)
     return asked
 
 
@@ -63,18 +63,6 @@ def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
     assert packages == [{}, {"folder": tmp_path / "runs"}, {}]
 
 
-def test_what_was_not_run_or_is_unknown_is_named(tmp_path):
+def test_what_was_not_run_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"toy_styles\.json.*--recompute"):
         Records.load(["styles"], folder=tmp_path)
-    with pytest.raises(ValueError, match="one of collapse, strategies, styles"):
-        run("alchemy", folder=tmp_path)
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_is_a_package_of_the_toy(name):
-    import importlib
-
-    package = importlib.import_module(f"toy_lm.{name}")
-    assert package.Config.quick() != package.Config()
-    assert callable(package.run)
-    assert callable(package.tables)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from toy_lm.strategies.config import Config
 from toy_lm.strategies.results import Block
-from toy_lm.strategies.summary import Warnings, by_alpha, directions, meter
+from toy_lm.strategies.summary import by_alpha, directions, meter
 
 CONFIG = replace(
     Config(),
@@ -68,13 +68,6 @@ def test_the_meter_counts_warnings_leads_and_false_alarms():
     falls = ((100, 60), (None, None))
     early, late = ((80, 10), (5, None)), ((None, 70), (None, None))
     rows = meter(CONFIG, [block("forward_kl", "D_pef", 0.5, coverage=falls, warned=(early, late))])
-    common = {"trainings": 4, "fell": 2}
-    assert rows == [
-        Warnings(rise=0.1, warned_before=2, median_lead=35.0, shortest_lead=20, false_alarms=1, **common),
-        Warnings(rise=0.2, warned_before=0, median_lead=-10.0, shortest_lead=-10, false_alarms=0, **common),
-    ]
-
-
-def test_without_a_fall_there_is_no_lead():
-    (row, _) = meter(CONFIG, [block("forward_kl", "D_pef", 0.5)])
-    assert (row.fell, row.median_lead, row.shortest_lead) == (0, None, None)
+    found = [(row.rise, len(row.leads), len(row.fallen), row.warned_before, row.false_alarms) for row in rows]
+    assert found == [(0.1, 4, 2, 2, 1), (0.2, 4, 2, 0, 0)]
+    assert [row.steps_ahead for row in rows] == [[20, 50], [-10]]

@@ -46,7 +46,7 @@ def test_warnings_are_counted_as_before_at_once_late_and_for_nothing():
     }
     early, found, _ = warnings(results_of(made_up(**runs)))
     assert (early.rise, found.rise) == (0.1, 0.25)
-    assert {run.label: lead.lead for run, lead in found.runs} == {
+    assert dict(zip(runs, (lead.lead for lead in found.leads), strict=True)) == {
         "before": 0, "at once": 0, "late": -10, "false": None, "quiet": None,
     }  # fmt: skip
     assert (len(found.fallen), found.warned_before, found.false_alarms) == (3, 0, 1)
