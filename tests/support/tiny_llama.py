@@ -26,7 +26,7 @@ def tiny_tokenizer(words=WORDS):
     )
 
 
-def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS) -> Path:
+def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS, tied=False) -> Path:
     """A model and its tokenizer, saved as a Hugging Face folder; `scale` makes its answers uneven."""
     torch.manual_seed(seed)
     tokenizer = tiny_tokenizer(words)
@@ -41,7 +41,7 @@ def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WO
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
-        tie_word_embeddings=False,
+        tie_word_embeddings=tied,
     )
     model = LlamaForCausalLM(config)
     with torch.no_grad():

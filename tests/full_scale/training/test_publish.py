@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 import torch
+import transformers
 from peft import LoraConfig, get_peft_model
 from support.rule_task import ruled_recipe
-from support.tiny_llama import plain_log_probs
+from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
@@ -10,9 +13,10 @@ from dph_theory.support.files import write_json
 from dph_theory.support.frozen import as_json
 from dph_theory.support.record import record
 from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
+from full_scale.models.load import load_model
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import MethodConfig
-from full_scale.training.publish import CARD, publish, push
+from full_scale.recipe.schema import MethodConfig, ModelConfig, Recipe
+from full_scale.training.publish import CARD, merged, publish, push
 from full_scale.training.record import TrainingRecord
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -55,6 +59,22 @@ def test_a_merged_adapter_answers_as_the_model_with_it(run, tmp_path):
     assert not (tmp_path / "out" / "adapter_config.json").exists()
     with pytest.raises(ValueError, match="out="):
         publish(run.here, tmp_path / "out")
+
+
+def test_tied_weights_load_and_merge_without_a_warning(tmp_path, caplog):
+    config = ModelConfig(path=str(tiny_llama(tmp_path / "model", tied=True)))
+    transformers.utils.logging.enable_propagation()
+    adapted = get_peft_model(load_model(config), LoraConfig(r=2, target_modules="all-linear"))
+    adapted.base_model.model.model.layers[0].mlp.up_proj.lora_B["default"].weight.data.fill_(0.5)
+    adapted.save_pretrained(tmp_path / "adapter")
+    merged(Recipe(model=config), tmp_path / "adapter", tmp_path / "out")
+    whole = load_model(replace(config, path=str(tmp_path / "out")))
+    transformers.utils.logging.disable_propagation()
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+    assert whole.lm_head.weight is whole.model.embed_tokens.weight
+    with torch.no_grad():
+        found, expected = (plain_log_probs(model, [3, 4], [5, 6, 7]) for model in (whole, adapted))
+    assert torch.allclose(found, expected, atol=1e-5)
 
 
 def test_the_card_tells_method_law_and_settings(run, tmp_path):
