@@ -1,22 +1,24 @@
-"""Cost of a DPH step against GRPO's and GRPO's with a KL penalty: seconds and memory, side by side.
+"""Cost of a DPH step against GRPO's and GRPO's with a KL penalty: seconds, operations, memory, side by side.
 
 Each case trains the same model on the same prompts, in a process of its own, the cases taking turns. Seconds
-are the processor's (which others on the machine lengthen less than the wall's), of the wall on a GPU; the
-update is the step without sampling and what is scored there. Memory is the most the process held beyond what
-it held after its imports (on a GPU, what torch had allocated). Prints ratios to GRPO and stores them, with
-the machine, in benchmarks/results/training.json: measurements of one machine on one day, so quote ratios.
-With --device cuda a larger model is trained in bfloat16, and the numbers go to training-cuda.json.
+are the processor's (which others on the machine lengthen less than the wall's), of the wall on a GPU.
+"Training" is the step without the sampling, which is the same in all; a reference model's log-probabilities
+belong to it.
+Operations (of matrix products and attention, counted by torch) are the limit: 6 a weight and token for a row
+that is trained on, 2 for one that is only scored. Memory is the most that tensors held at once in one step,
+counted as they come and go (on a GPU, what torch had allocated): exact, and the same in every run.
+Prints ratios to GRPO and stores them, with the machine, in benchmarks/results/training.json: measurements of
+one machine on one day, so quote ratios. With --device cuda a larger model is trained in bfloat16, and the
+numbers go to training-cuda.json.
 """
 
 import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -41,18 +43,16 @@ SIZES: dict[str, dict[str, int]] = {
 GENERATIONS = 8
 REHEARSED = {"divergence": "forward_kl", "eta": 0.05}
 DEFINITION = {"divergence": "forward_kl", "online": "definition", "online_coefficient": 0.05}
+WHAT = ("step_seconds", "training_seconds", "training_flops", "peak_bytes")
 SHARES = {"25%": 0.25, "50%": 0.5, "100%": 1.0}
 """Rehearsal rows as a share of the rollouts of a step."""
 CASES: dict[str, dict[str, Any]] = {
     "GRPO": {},
     "GRPO + KL": {"beta": 0.04},
     **{f"DPH-F, {name} rows": {**REHEARSED, "share": share} for name, share in SHARES.items()},
+    "DPH-F, 25% rows of unequal lengths": {**REHEARSED, "share": 0.25, "ragged": True},
     "DPH-F, 100% rows, two backward": {**REHEARSED, "share": 1.0, "two_backward": True},
-    "DPH-F, definition form": {
-        "divergence": "forward_kl",
-        "online": "definition",
-        "online_coefficient": 0.05,
-    },
+    "DPH-F, definition form": DEFINITION,
 }
 
 
@@ -77,7 +77,7 @@ def build(size: dict[str, int], folder: Path) -> None:
         num_hidden_layers=size["layers"],
         num_attention_heads=size["heads"],
         num_key_value_heads=size["heads"],
-        max_position_embeddings=2 * size["tokens"],
+        max_position_embeddings=4 * size["tokens"],
         pad_token_id=0,
         eos_token_id=1,
         bos_token_id=None,
@@ -106,9 +106,12 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     prompts = [" ".join(f"w{i}" for i in random_words(rng, size, tokens // 4)) for _ in range(4 * rollouts)]
     share = settings.pop("share", None)
     if share is not None:
-        lengths = (tokens // 4, tokens)
-        texts = [[random_words(rng, size, length) for length in lengths] for _ in range(2 * rollouts)]
-        rows = [RehearsalRow(f"r{i}", *text, [-8.0] * tokens) for i, text in enumerate(texts)]
+        lengths = np.full((2 * rollouts, 2), [tokens // 4, tokens])
+        if settings.pop("ragged", False):
+            # As many tokens on average.
+            lengths = rng.integers(1, 2 * lengths)
+        texts = [[random_words(rng, size, count) for count in pair] for pair in lengths]
+        rows = [RehearsalRow(f"r{i}", *text, [-8.0] * len(text[1])) for i, text in enumerate(texts)]
         settings["rehearsal_rows"] = int(share * rollouts)
     online = settings.get("online") is not None
     args = DPHConfig(
@@ -141,51 +144,23 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
 
 
 def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
-    """Median seconds of a step, and of its part that is not generation; the peak memory. In this process."""
-    import torch
-    from transformers import TrainerCallback
+    """Median seconds of a step and of its training, its operations and peak memory. In this process."""
+    from counting import Marks, counted, timed
 
-    import full_scale.training.trainer  # noqa: F401
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with tempfile.TemporaryDirectory() as output:
         trainer = trainer_of(case, device, model, Path(output), steps)
-        generated: list[float] = []
-        marks: list[float] = []
-        generate = trainer._generate_and_score_completions
-
-        def timed(inputs: Any) -> Any:
-            start = now()
-            samples = generate(inputs)
-            generated.append(now() - start)
-            return samples
-
-        def now() -> float:
-            if device == "cpu":
-                return time.process_time()
-            torch.cuda.synchronize()
-            return time.perf_counter()
-
-        class Marks(TrainerCallback):
-            def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-                marks.append(now())
-
-            def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-                marks.append(now())
-
-        trainer._generate_and_score_completions = timed
-        trainer.add_callback(Marks())
+        sampled = timed(trainer, device)
+        marks = Marks(device)
+        trainer.add_callback(marks)
         trainer.train()
-    # The first step also recomputes the reference of the whole buffer, and warms up.
-    took = np.subtract(marks[1::2], marks[::2])[1:]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    if device == "cuda":
-        peak = torch.cuda.max_memory_allocated()
-    return {
-        "step_seconds": float(np.median(took)),
-        "update_seconds": float(np.median(took - np.array(generated[1:]))),
-        "peak_bytes": float(peak),
-    }
+        # The first step also recomputes the reference of the whole buffer, and warms up.
+        took = np.subtract(marks.ends, marks.begins)[1:]
+        del trainer
+        return {
+            "step_seconds": float(np.median(took)),
+            "training_seconds": float(np.median(took - np.array(sampled[1:]))),
+            **counted(trainer_of(case, device, model, Path(output), 2), device),
+        }
 
 
 def in_its_own_process(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
@@ -215,7 +190,7 @@ def measured(device: str, rounds: int, steps: int, cases: Sequence[str]) -> list
     rows = []
     for case in cases:
         row: dict[str, Any] = {"case": case}
-        for what in ("step_seconds", "update_seconds", "peak_bytes"):
+        for what in WHAT:
             ratios = [mine[what] / grpo[what] for mine, grpo in zip(found[case], found["GRPO"], strict=True)]
             row[what] = float(np.median([round_[what] for round_ in found[case]]))
             row[f"{what}_over_grpo"] = float(np.median(ratios))
@@ -226,9 +201,9 @@ def measured(device: str, rounds: int, steps: int, cases: Sequence[str]) -> list
 
 def report(rows: list[dict[str, Any]]) -> None:
     """Print the ratios."""
-    table = Table("case", "step / GRPO's", "update / GRPO's", "memory / GRPO's", "step, s", "memory, MB")
+    table = Table("case", *(f"{what.replace('_', ' ')} / GRPO's" for what in WHAT), "step, s", "memory, MB")
     for row in rows:
-        ratios = [f"{row[f'{w}_over_grpo']:.2f}" for w in ("step_seconds", "update_seconds", "peak_bytes")]
+        ratios = [f"{row[f'{what}_over_grpo']:.3f}" for what in WHAT]
         table.add_row(row["case"], *ratios, f"{row['step_seconds']:.2f}", f"{row['peak_bytes'] / 1e6:.0f}")
     Console(width=120).print(table)
 

@@ -128,23 +128,26 @@ class RehearsalBuffer:
         ]
 
     def batch(self, indices: Sequence[int], pad_id: int) -> dict[str, Tensor]:
-        """The rows as a batch: prompts padded left, completions right, masks int64, ref_logps 0 at padding.
+        """The rows as a batch that is as wide as the longest: prompt and completion end to end, padded left.
 
-        Keys prompt_ids, prompt_mask (rows, prompt_tokens), completion_ids, completion_mask, ref_logps
-        (rows, tokens).
+        Keys ids, attention_mask (rows, width); completion_mask, ref_logps (rows, tokens) of the last columns,
+        as many as the longest completion has, 0 where a row's prompt or its padding stands. Masks are int64.
         """
 
-        def padded(values: Tensor, offsets: Tensor, fill: float, side: str) -> Tensor:
-            pieces = [values[offsets[i] : offsets[i + 1]] for i in indices]
-            return pad_sequence(pieces, batch_first=True, padding_value=fill, padding_side=side)
+        def pieces(values: Tensor, offsets: Tensor) -> list[Tensor]:
+            return [values[offsets[i] : offsets[i + 1]] for i in indices]
 
-        ones = torch.ones_like(self.prompt_ids), torch.ones_like(self.completion_ids)
+        def padded(pieces: Iterable[Tensor], fill: float = 0) -> Tensor:
+            return pad_sequence(list(pieces), batch_first=True, padding_value=fill, padding_side="left")
+
+        answers = pieces(self.completion_ids, self.completion_offsets)
+        prompts = pieces(self.prompt_ids, self.prompt_offsets)
+        rows = [torch.cat(pair) for pair in zip(prompts, answers, strict=True)]
         return {
-            "prompt_ids": padded(self.prompt_ids, self.prompt_offsets, pad_id, "left"),
-            "prompt_mask": padded(ones[0], self.prompt_offsets, 0, "left"),
-            "completion_ids": padded(self.completion_ids, self.completion_offsets, pad_id, "right"),
-            "completion_mask": padded(ones[1], self.completion_offsets, 0, "right"),
-            "ref_logps": padded(self.ref_logps, self.completion_offsets, 0.0, "right"),
+            "ids": padded(rows, pad_id),
+            "attention_mask": padded(torch.ones_like(row) for row in rows),
+            "completion_mask": padded(torch.ones_like(answer) for answer in answers),
+            "ref_logps": padded(pieces(self.ref_logps, self.completion_offsets)),
         }
 
 

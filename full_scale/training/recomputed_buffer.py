@@ -16,7 +16,7 @@ from dph_theory.support.errors import argument_error
 
 from ..presampling.buffer import RehearsalBuffer
 from ..storage.tensors import read_tensors, write_tensors
-from .reference import log_probs
+from .reference import last_log_probs
 
 FILE = "reference.safetensors"
 
@@ -51,7 +51,8 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     size = trainer.args.per_device_train_batch_size
     world, rank = trainer.accelerator.num_processes, trainer.accelerator.process_index
     # Rows of like length together: little padding.
-    chunks = buffer.lengths.argsort().split(size)
+    order = buffer.by_length(range(len(buffer)))
+    chunks = [order[start : start + size] for start in range(0, len(order), size)]
     model = trainer.model
     training = model.training
     model.eval()
@@ -59,7 +60,7 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     rounds = -(-len(chunks) // world)
     mine = [chunks[i] if i < len(chunks) else chunks[0] for i in range(rank, rounds * world, world)]
     with torch.no_grad():
-        found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk.tolist())]
+        found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk)]
     model.train(training)
     by_row = dict(gather_object(found))
     return torch.cat([by_row[i] for i in range(len(buffer))])
@@ -68,5 +69,6 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
 def _chunk(trainer: Any, buffer: RehearsalBuffer, rows: list[int]) -> list[tuple[int, Tensor]]:
     batch = buffer.batch(rows, trainer._tokenizer.pad_token_id)
     batch = {name: tensor.to(trainer.accelerator.device) for name, tensor in batch.items()}
-    values = log_probs(trainer, trainer.model, batch).float().cpu()
-    return [(i, row[: buffer.lengths[i]].clone()) for i, row in zip(rows, values, strict=True)]
+    last = batch["ref_logps"].shape[1]
+    values = last_log_probs(trainer, trainer.model, batch["ids"], batch["attention_mask"], last).float().cpu()
+    return [(i, row[-buffer.lengths[i] :].clone()) for i, row in zip(rows, values, strict=True)]

@@ -54,16 +54,24 @@ class OnlineReference:
 
 
 def log_probs(trainer: GRPOTrainer, model: Any, samples: dict[str, Any]) -> Tensor:
-    """Token log-probabilities of completions at the sampling temperature, by the trainer's own helper.
+    """Token log-probabilities of TRL's samples, whose prompts are padded left and completions right.
 
     `samples` holds prompt_ids, prompt_mask (batch, prompt_tokens), completion_ids, completion_mask
-    (batch, tokens); without gradient, in batches of the training's size.
+    (batch, tokens); the rest is as in `last_log_probs`.
     """
     ids = torch.cat([samples["prompt_ids"], samples["completion_ids"]], dim=1)
     mask = torch.cat([samples["prompt_mask"], samples["completion_mask"]], dim=1)
+    return last_log_probs(trainer, model, ids, mask, samples["completion_ids"].shape[1])
+
+
+def last_log_probs(trainer: GRPOTrainer, model: Any, ids: Tensor, mask: Tensor, last: int) -> Tensor:
+    """Log-probabilities of the `last` tokens of each row at the sampling temperature, (batch, last).
+
+    By the trainer's own helper; `ids` and the attention `mask` are (batch, width). Without gradient the rows
+    go in batches of the training's size.
+    """
     size = None if torch.is_grad_enabled() else trainer.args.per_device_train_batch_size
-    kept = samples["completion_ids"].shape[1]
-    return trainer._get_per_token_logps_and_entropies(model, ids, mask, kept, batch_size=size)[0]
+    return trainer._get_per_token_logps_and_entropies(model, ids, mask, last, batch_size=size)[0]
 
 
 def sequence_log_probs(samples: dict[str, Any]) -> tuple[Tensor, Tensor]:

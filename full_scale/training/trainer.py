@@ -21,7 +21,7 @@ from dph_theory.support.errors import argument_error
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from .recomputed_buffer import recomputed
-from .reference import log_probs
+from .reference import last_log_probs
 from .resume import ExactResume
 
 _LOG = logging.getLogger(__name__)
@@ -181,7 +181,8 @@ class DPHTrainer(ExactResume):
         batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         mask = batch["completion_mask"].bool()
         mask[real:] = False
-        log_pi = log_probs(self, model, batch)
+        last = mask.shape[1]
+        log_pi = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
         log_u = log_pi - batch["ref_logps"]
         part = self._rehearsal_loss(log_pi, batch["ref_logps"], mask) * weight if real else (0 * log_pi).sum()
         self._note(part.detach() * parts, torch.where(mask, log_u.detach(), 0).abs(), mask)

@@ -48,13 +48,14 @@ def dataset(prompts=PROMPTS):
 
 
 def ragged_rows(count=13, seed=0, shift=0.0):
-    """Rows of one to nine tokens; `ref_logps` are placeholders unless they are recomputed."""
+    """Prompts of one to three tokens, completions of one to nine; `ref_logps` are placeholders."""
     generator = torch.Generator().manual_seed(seed)
     rows = []
     for i in range(count):
         length = int(torch.randint(1, 10, (), generator=generator))
         completion = torch.randint(3, 27, (length,), generator=generator).tolist()
-        rows.append(RehearsalRow(f"p{i % 8}", [3 + i % 8], completion, [-1.0 - shift] * length))
+        prompt = [3 + (i + j) % 8 for j in range(1 + i % 3)]
+        rows.append(RehearsalRow(f"p{i % 8}", prompt, completion, [-1.0 - shift] * length))
     return rows
 
 

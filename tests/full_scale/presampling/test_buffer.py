@@ -24,13 +24,15 @@ ROWS = [
 ]
 
 
-def test_a_batch_pads_prompts_left_and_completions_right():
+def test_a_batch_is_as_wide_as_its_longest_row():
     batch = RehearsalBuffer.from_rows(ROWS, {}).batch([1, 0], pad_id=0)
-    assert batch["prompt_ids"].tolist() == [[0, 5], [5, 6]]
-    assert batch["prompt_mask"].tolist() == [[0, 1], [1, 1]]
-    assert batch["completion_ids"].tolist() == [[7, 0, 0], [7, 8, 9]]
-    assert batch["completion_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
-    assert batch["ref_logps"].tolist() == [[-2.0, 0.0, 0.0], [-1.0, -0.5, 0.0]]
+    assert batch["ids"].tolist() == [[0, 0, 0, 5, 7], [5, 6, 7, 8, 9]]
+    assert batch["attention_mask"].tolist() == [[0, 0, 0, 1, 1], [1, 1, 1, 1, 1]]
+    assert batch["completion_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
+    assert batch["ref_logps"].tolist() == [[0.0, 0.0, -2.0], [-1.0, -0.5, 0.0]]
+    # A long prompt with a short answer stands in the room of a short prompt with a long one.
+    mirrored = [RehearsalRow("a", [5] * 8, [6], [0.0]), RehearsalRow("b", [5], [6] * 8, [0.0] * 8)]
+    assert RehearsalBuffer.from_rows(mirrored, {}).batch([0, 1], pad_id=0)["attention_mask"].all()
 
 
 def test_rows_come_back_and_storing_changes_nothing(tmp_path):

@@ -5,6 +5,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
+from full_scale.models.generation import padded
 from full_scale.training.reference import OnlineReference, log_probs, sequence_log_probs
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -28,7 +29,18 @@ def moved(run):
 
 
 def samples():
-    return buffer().batch([0, 3, 4], pad_id=0)
+    """Three rows as TRL holds samples: prompts padded left, completions right."""
+    rows = [buffer().rows()[i] for i in (0, 3, 4)]
+    (prompt_ids, prompt_mask), (completion_ids, completion_mask) = (
+        padded([getattr(row, name) for row in rows], side, "cpu")
+        for name, side in (("prompt_ids", "left"), ("completion_ids", "right"))
+    )
+    return {
+        "prompt_ids": prompt_ids,
+        "prompt_mask": prompt_mask,
+        "completion_ids": completion_ids,
+        "completion_mask": completion_mask,
+    }
 
 
 def expected(model):
