@@ -8,7 +8,6 @@ from typing import Any
 import torch
 import transformers
 
-from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress
 
 from .evaluation.record import Evaluation
@@ -33,7 +32,7 @@ warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 
 def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
-    processes = _processes(recipe)
+    processes = _processes()
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
         found = presample(recipe, task, load(recipe.model), progress=progress, processes=processes)
     _take_leave()
@@ -52,7 +51,7 @@ def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
 
 def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> Evaluation:
     """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
-    processes, folders = _processes(recipe), Folders.of(recipe)
+    processes, folders = _processes(), Folders.of(recipe)
     if not base_only:
         TrainingRecord.read(folders.training)
     with locked(folders.base().here if base_only else folders.here), _task(recipe) as task:
@@ -91,12 +90,9 @@ def _take_leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _processes(recipe: Recipe) -> Processes:
-    """Those of the launch, each with a device of its own; ValueError for several with an engine of vLLM."""
+def _processes() -> Processes:
+    """Those of the launch, each with a device of its own."""
     processes = Processes.of_launch()
-    if processes.world > 1 and recipe.sampling.backend == "vllm":
-        allowed = "transformers in several processes; an engine of vLLM takes a process to itself"
-        raise argument_error("sampling.backend", "vllm", allowed)
     end_with_launcher()
     take_device()
     return processes

@@ -1,15 +1,21 @@
 """Sampling by vLLM in place of transformers' generate: a thin adapter, loaded only where it is asked for."""
 
 import importlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import SamplingConfig
+
+LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun tells its processes of one another."""
 
 
 def draw(
@@ -55,7 +61,30 @@ def draw(
 @lru_cache(maxsize=1)
 def _engine(path: str, dtype: str) -> Any:
     """One engine stays loaded: it holds most of the device's memory."""
-    return _vllm().LLM(model=path, dtype=dtype, generation_config="vllm", trust_remote_code=False)
+    with _alone():
+        return _vllm().LLM(model=path, dtype=dtype, generation_config="vllm", trust_remote_code=False)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """The environment of a process that was launched by itself, and sees one GPU: its own.
+
+    The engine runs in a process started within. There it would take a launch for parts of one engine, and
+    every one the first GPU; so each process of a launch has a whole engine, and data parallelism is the
+    sharing out of prompts.
+    """
+    kept = dict(os.environ)
+    named = kept.get("CUDA_VISIBLE_DEVICES", "")
+    devices = named.split(",") if named else [str(i) for i in range(torch.cuda.device_count())]
+    for name in LAUNCHED:
+        os.environ.pop(name, None)
+    if devices:
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(kept.get("LOCAL_RANK", "0")) % len(devices)]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
 
 
 def _vllm() -> Any:

@@ -102,13 +102,6 @@ def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed
     Presampling.load(Folders.of(shared).presample).check(shared, ModelHashes.of(shared.model.path))
 
 
-def test_an_engine_takes_a_process_to_itself(place, closed, monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    recipe = ruled_recipe(place)
-    with pytest.raises(ValueError, match=r"sampling\.backend='vllm'"):
-        presample_stage(replace(recipe, sampling=replace(recipe.sampling, backend="vllm")), silent)
-
-
 def kept(recipe):
     """What a finished pipeline leaves, times and places aside."""
     folders = Folders.of(recipe)

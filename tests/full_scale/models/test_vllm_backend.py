@@ -1,5 +1,6 @@
 """Against a stub that has the parts of vLLM's interface used here; vLLM itself needs a GPU."""
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ class Engine:
 
     def __init__(self, **settings):
         Engine.made = (*Engine.made, settings)
+        Engine.environment = dict(os.environ)
 
     def generate(self, prompts, parameters, *, use_tqdm):
         self.asked = (prompts, parameters, use_tqdm)
@@ -73,6 +75,20 @@ def test_one_engine_with_what_was_asked(pair, vllm):
     ] * 2
     assert parameters[0].seed != parameters[1].seed
     assert parameters[0].stop_token_ids == [1]
+
+
+@pytest.mark.parametrize(("named", "own"), [(None, "3"), ("4,5,6,7", "7"), ("GPU-a,GPU-b", "GPU-b")])
+def test_each_process_of_a_launch_has_an_engine_on_a_gpu_of_its_own(pair, vllm, monkeypatch, named, own):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    launch = {"RANK": "11", "LOCAL_RANK": "3", "WORLD_SIZE": "16", "MASTER_ADDR": "head"}
+    if named is not None:
+        launch["CUDA_VISIBLE_DEVICES"] = named
+    for name, value in launch.items():
+        monkeypatch.setenv(name, value)
+    sample(*pair, [[5]], 1, SAMPLING, 0)
+    assert Engine.environment["CUDA_VISIBLE_DEVICES"] == own
+    assert not set(vllm_backend.LAUNCHED) & set(Engine.environment)
+    assert {name: os.environ.get(name) for name in launch} == launch
 
 
 def test_greedy_is_temperature_zero(pair, vllm):
