@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.support.errors import argument_error
 
 from .run import Run
@@ -14,6 +15,8 @@ from .run import Run
 LADDER = (1.0, 0.5, 0.3, 0.2, 0.1)
 THREE = ("k3", "k3_corrected", "sequence_kl")
 FOUR = (*THREE, "future_kl")
+DPH = {"log_u": FORWARD_KL, "js": JENSEN_SHANNON, "alpha": alpha_divergence(0.2)}
+"""What DPH rehearses, with its divergence."""
 RANKS = (1, 2, 4, 8, None)
 """Of a LoRA adapter; None trains every weight."""
 
@@ -41,6 +44,24 @@ def _which_law(seed: int) -> list[Run]:
         *(run("brackets-4", form, beta, steps=400) for beta in LADDER for form in FOUR),
         *(run("sums-2", form, beta, group_size=64, steps=400) for beta in (0.5, 0.3) for form in THREE),
         *(_larger() if seed == 0 else ()),
+    ]
+
+
+def _long_enough(seed: int) -> list[Run]:
+    """Small betas again, with as many steps times beta as *which law* has at beta = 0.5 (theory E6)."""
+    run = partial(Run, "long_enough", seed=seed, learning_rate=2e-3)
+
+    def runs(task: str, betas: Sequence[float], steps: int, **settings: Any) -> list[Run]:
+        return [
+            run(task, form, beta, steps=round(steps * 0.5 / beta), **settings)
+            for beta in betas
+            for form in FOUR
+        ]
+
+    return [
+        *runs("selection-2", (0.2, 0.1), 250),
+        *runs("dial-0", (0.2, 0.1), 400, group_size=32),
+        *runs("brackets-4", (0.2,), 400),
     ]
 
 
@@ -117,6 +138,12 @@ def _budget(seed: int) -> list[Run]:
             for rank in RANKS
         ),
         *(
+            run("sequence_kl", steps, rank, beta=beta, annealed_from=1.0)
+            for steps in (150, 600)
+            for beta in (0.2, 0.1)
+            for rank in (1, None)
+        ),
+        *(
             run(form, steps, rank, **settings)
             for steps in (150, 600)
             for rank in (1, 4, None)
@@ -145,11 +172,37 @@ def _targets(seed: int) -> list[Run]:
 
 
 def _direction(seed: int) -> list[Run]:
-    run = partial(Run, "direction", "strategies", seed=seed, group_size=12, learning_rate=1e-3, every=25)
+    """The methods by name, at equal strength eta f''(1) (theory B9), paired: one seed, one order of prompts.
+
+    All rows share one text, so D_pef is all of them: the rehearsal's answers are the base's correct ones of
+    every row, and the reverse KL is that of the samples of every row.
+    """
+    run = partial(
+        Run,
+        "direction",
+        "strategies",
+        seed=seed,
+        scale="group",
+        group_size=12,
+        learning_rate=1e-3,
+        every=25,
+        dapo=True,
+    )
     return [
-        run("none", scale="group"),
-        *(run(form, beta) for beta in (0.05, 0.3) for form in THREE),
-        *(run("rehearsal", eta, rehearsed=what) for eta in (0.05, 0.3) for what in ("log_u", "js")),
+        run("k3", 0.04, dapo=False),  # GRPO
+        run("none"),  # DAPO
+        *(
+            method
+            for strength in (0.05, 0.3)
+            for method in (
+                run("k3", strength),  # RKL, as a baseline is named
+                run("k3_corrected", strength),  # the reverse KL
+                *(
+                    run("rehearsal", strength / divergence.curvature, rehearsed=what)  # DPH
+                    for what, divergence in DPH.items()
+                ),
+            )
+        ),
     ]
 
 
@@ -174,6 +227,9 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         experiment.name: experiment
         for experiment in (
             Experiment("which_law", "Which law does each form of the penalty obey?", _which_law),
+            Experiment(
+                "long_enough", "Do small betas reach their law in 1/beta as many steps?", _long_enough, 2
+            ),
             Experiment("way_back", "How fast does a lost answer come back?", _way_back, to_the_end=False),
             Experiment(
                 "normalisation", "What does dividing by the group's deviation change?", _normalisation

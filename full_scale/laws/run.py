@@ -40,6 +40,8 @@ class Run:
     form: str
     beta: float = 0.0
     """Coefficient of the penalty; of the rehearsal, eta."""
+    annealed_from: float | None = None
+    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
     scale: Literal["none", "group"] = "none"
     group_size: int = 128
     groups: int = 1
@@ -57,9 +59,11 @@ class Run:
     alpha: float | None = None
     """Of alpha-DPG."""
     rehearsed: str | None = None
-    """What is rehearsed on stored correct samples: log_u (-log u), k3 or js."""
+    """What is rehearsed on stored correct samples: log_u (-log u), k3, js or alpha (alpha = 0.2)."""
     reward: bool = True
     """Off: nothing but the rehearsal or alpha-DPG trains."""
+    dapo: bool = False
+    """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
     rounds: int = 1
     """Trainings one after the other, each from and against the policy before."""
     every: int = 0
@@ -70,6 +74,10 @@ class Run:
             raise argument_error("form", self.form, f"one of {', '.join(FORMS)}")
         if FORMS[self.form] is not None and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
+        if self.annealed_from is not None and (self.form != "sequence_kl" or self.annealed_from < self.beta):
+            raise argument_error(
+                "annealed_from", self.annealed_from, "for sequence_kl alone, and at least its beta"
+            )
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
 

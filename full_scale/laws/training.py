@@ -33,6 +33,7 @@ REHEARSED: dict[str, dict[str, Any]] = {
     "log_u": {"divergence": "forward_kl", "gauge": "printed"},
     "k3": {"divergence": "forward_kl", "gauge": "normalised"},
     "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+    "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
 }
 
 
@@ -89,6 +90,8 @@ def train(run: Run, box: GlassBox, bases: Path) -> list[Measured]:
                 model = _next_round(course[-1], model, box, Path(output) / str(turn))
             trainer = _trainer(run, box, model, output)
             trainer.add_callback(_Exact(box, run, course))
+            if run.annealed_from is not None:
+                trainer.add_callback(_Annealed(run, trainer.args))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)
     return course
@@ -114,7 +117,8 @@ def _trainer(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         optim="sgd" if run.optimiser == "sgd" else "adamw_torch",
         weight_decay=0.0,
         max_grad_norm=0.0,
-        loss_type="dr_grpo",
+        loss_type="dapo" if run.dapo else "dr_grpo",
+        epsilon_high=0.28 if run.dapo else None,
         scale_rewards=run.scale,
         shuffle_dataset=False,
         temperature=1.0,
@@ -169,7 +173,7 @@ def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
         case "alpha_dpg":
             return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
         case _:
-            # dr_grpo divides the exploration by the length: with eta so, both weigh as in E v - beta KL.
+            # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
             eta = run.beta / box.length
             rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
             reduction: dict[str, Any] = {"rehearsal_reduction": "sequence_mean"}
@@ -234,3 +238,19 @@ class _Exact(TrainerCallback):
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
             self.course.append(Measured(self.begun + step, next_token_tables(model, self.box)))
+
+
+class _Annealed(TrainerCallback):
+    """Lowers the coefficient of the KL in the reward from `annealed_from` to `beta`, then keeps it there."""
+
+    def __init__(self, run: Run, settings: Any) -> None:
+        self.run, self.settings = run, settings
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        self.settings.online_coefficient = annealed(self.run, state.global_step)
+
+
+def annealed(run: Run, step: int) -> float:
+    """The coefficient at a step: beta (annealed_from / beta)^(1 - 2 step / steps), and beta after half."""
+    left = max(1 - 2 * step / run.steps, 0.0)
+    return run.beta * ((run.annealed_from or run.beta) / run.beta) ** left

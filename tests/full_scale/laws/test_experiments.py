@@ -1,6 +1,6 @@
 import pytest
 
-from full_scale.laws.experiments import EXPERIMENTS, quick_runs, record_runs
+from full_scale.laws.experiments import DPH, EXPERIMENTS, quick_runs, record_runs
 from full_scale.tasks.glass_box.boxes import BOXES
 
 
@@ -17,3 +17,17 @@ def test_one_experiment_and_the_quick_one():
     assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl"]
     with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
         record_runs("limit")
+
+
+def test_small_betas_have_as_many_steps_times_beta_as_a_half_had():
+    steps = {"selection-2": 250, "dial-0": 400, "brackets-4": 400}
+    runs = record_runs("long_enough", seeds=1)
+    assert {run.beta for run in runs} == {0.2, 0.1}
+    assert all(run.steps * run.beta == pytest.approx(0.5 * steps[run.task]) for run in runs)
+
+
+def test_methods_are_compared_at_equal_strength():
+    rehearsed = [run for run in record_runs("direction", seeds=1) if run.form == "rehearsal"]
+    strengths = [round(run.beta * DPH[run.rehearsed].curvature, 6) for run in rehearsed]
+    assert strengths == [0.05] * 3 + [0.3] * 3
+    assert len({(run.scale, run.group_size, run.dapo, run.steps) for run in rehearsed}) == 1

@@ -22,6 +22,11 @@ def test_the_centring_is_what_the_trainer_does():
         ({"form": "k4"}, "form='k4' is not allowed: one of none, k3"),
         ({"form": "k3"}, "beta=0.0 is not allowed: above 0 for k3"),
         ({"form": "none", "rehearsed": "js"}, "rehearsed='js'"),
+        (
+            {"form": "k3", "beta": 0.2, "annealed_from": 1.0},
+            "annealed_from=1.0 is not allowed: for sequence_kl",
+        ),
+        ({"form": "sequence_kl", "beta": 0.2, "annealed_from": 0.1}, "annealed_from=0.1"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(fields, message):

@@ -42,6 +42,25 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
     assert np.exp(sum(rows[0].ref_logps)) == pytest.approx(1 / 9)
 
 
+def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
+    run = Run("budget_and_family", "wide", "sequence_kl", 0.1, annealed_from=1.0, steps=100)
+    found = [training.annealed(run, step) for step in (0, 25, 50, 99)]
+    assert found == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+
+
+@pytest.mark.slow
+def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        training.OnlineTrainer,
+        "_sequence_kl",
+        lambda self, samples: seen.append(self.args.online_coefficient) or samples["advantages"],
+    )
+    run = Run("x", "selection-2", "sequence_kl", 0.1, annealed_from=1.0, group_size=8, steps=4)
+    train(run, box("selection-2"), folder)
+    assert seen == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
@@ -54,6 +73,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
         {"form": "alpha_dpg", "alpha": 0.5},
         # The Jensen-Shannon generator is at its minimum in the base: only from elsewhere does it move.
         {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False, "lost": 0.01},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "alpha", "dapo": True, "scale": "group"},
     ],
     ids=lambda fields: fields["form"],
 )
