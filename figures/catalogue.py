@@ -11,6 +11,7 @@ NAMES = (
     "laws",
     "way_back",
     "budget_and_family",
+    "direction",
     "filtering",
     "mu_beta",
     "tilted_to_filtered",

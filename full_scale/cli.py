@@ -143,6 +143,13 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
+@click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
+@click.option(
+    "--from",
+    "packed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Go on from the runs that --pack stored.",
+)
 def laws_command(
     quick: bool,
     only: str | None,
@@ -151,6 +158,8 @@ def laws_command(
     seeds: int | None,
     folder: Path,
     json_path: Path | None,
+    pack: Path | None,
+    packed: Path | None,
 ) -> None:
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
@@ -158,8 +167,11 @@ def laws_command(
         from .laws.experiments import EXPERIMENTS, quick_runs, record_runs
         from .laws.record import HEADERS, table_rows
         from .laws.stage import Record, findings, run_record, store
+        from .laws.stage import pack as store_packed
 
         runs = quick_runs() if quick else record_runs(only, seeds)
+        if packed is not None:
+            Record(folder).adopt(packed)
         if listed:
             kept = Record(folder)
             for name in {run.experiment: None for run in runs}:
@@ -173,6 +185,8 @@ def laws_command(
         _print_rows(console, HEADERS, table_rows(outcomes))
         if json_path is not None:
             store(outcomes, folder / "bases", json_path)
+        if pack is not None:
+            store_packed(outcomes, pack)
         _say(console, findings(outcomes))
 
 

@@ -17,12 +17,14 @@ from ..results.laws import Course, LawRun, Laws
 from ..results.records import Records
 
 EXPERIMENT = "budget_and_family"
+ANNEALED = "annealed"
 OBJECTIVES = {
     "sequence_kl": "KL in the reward",
+    ANNEALED: "the same, annealed",
     "alpha_dpg": "KL-DPG",
     "rehearsal": r"rehearsal, $-\log u$",
 }
-"""The forms in words; the last two descend the forward KL to the filtered model."""
+"""The objectives in words; the last two descend the forward KL to the filtered model."""
 _COLORS = (theme.VERMILLION, theme.ORANGE, theme.GREEN, theme.SKY, theme.BLACK)
 _MARKERS = ("o", "s", "^", "D", "v")
 
@@ -36,13 +38,14 @@ class Settings(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """The runs of one form, beta, LoRA rank (None: all weights) and length, means over `seeds`.
+    """The runs of one objective, beta, LoRA rank (None: all weights) and length, means over `seeds`.
 
-    effective: of answers, e^entropy given that they are valid. kl: KL(run || law) in nats, where there is a
+    objective: one of OBJECTIVES. effective: of answers, e^entropy given that they are valid. kl: KL(run ||
+    law) in nats, where there is a
     law. reached: the first measured step from which on it stays below the bar; None if a run never does.
     """
 
-    form: str
+    objective: str
     beta: float
     rank: int | None = None
     steps: int
@@ -68,7 +71,7 @@ def compute(config: Settings, records: Records) -> Results:
     runs = laws.of(EXPERIMENT)
     groups: dict[tuple[Any, ...], list[LawRun]] = {}
     for run in runs:
-        groups.setdefault((run.form, run.beta, run.rank, run.steps), []).append(run)
+        groups.setdefault((_objective(run), run.beta, run.rank, run.steps), []).append(run)
     # The tilted model's valid answers have the shares of p_*, whatever beta.
     (target, *_) = (run.law_effective_answers for run in runs if run.law_effective_answers is not None)
     return Results(
@@ -79,13 +82,17 @@ def compute(config: Settings, records: Records) -> Results:
     )
 
 
+def _objective(run: LawRun) -> str:
+    return run.form if run.annealed_from is None else ANNEALED
+
+
 def _end(runs: Sequence[LawRun], laws: Laws, bar: float) -> End:
     first = runs[0]
     courses = laws.courses_of(runs)
     has_law = first.law_validity is not None
     reached = [_reached(run, courses[run.digest], bar) for run in runs] if has_law else [None]
     return End(
-        form=first.form,
+        objective=_objective(first),
         beta=first.beta,
         rank=first.rank,
         steps=first.steps,
@@ -118,7 +125,7 @@ def table(results: Results) -> Table:
         "reached at step",
     )
     rows = [
-        (e.form, e.beta or None, _rank(e.rank), e.steps, e.seeds, e.effective, e.kl, e.reached)
+        (e.objective, e.beta or None, _rank(e.rank), e.steps, e.seeds, e.effective, e.kl, e.reached)
         for e in results.ends
     ]
     return Table.of(head, [("p_*", None, "", None, None, results.target, None, None), *rows])
@@ -131,7 +138,7 @@ def _rank(rank: int | None) -> str:
 def draw(config: Settings, results: Results) -> Drawing:
     """Effective number, KL to the law and steps to reach it, against 1/beta; the objectives by rank."""
     drawing, axes = theme.new(height=4.6, nrows=2, ncols=2)
-    ends = [end for end in results.ends if end.form == "sequence_kl"]
+    ends = [end for end in results.ends if end.objective == "sequence_kl"]
     (left, right), (lower, by_rank) = axes
     _along(left, ends, "effective")
     theme.level(left, results.target)
@@ -187,19 +194,23 @@ def _lengths(ends: Sequence[End]) -> list[tuple[int, str, str | None]]:
 def _by_rank(axes: Axes, results: Results) -> None:
     """The effective number after the longest training, with the KL in the reward at its least beta."""
     longest = max(end.steps for end in results.ends)
-    least = min(end.beta for end in results.ends if end.form == "sequence_kl")
+    least = min(end.beta for end in results.ends if end.objective == "sequence_kl")
     ranks = _ranks(results.ends)
-    looks = zip(OBJECTIVES.items(), ("-", "--", ":"), (theme.PURPLE, theme.BLUE, theme.GREEN), strict=True)
-    for (form, words), line, color in looks:
+    colors = (theme.PURPLE, theme.VERMILLION, theme.BLUE, theme.GREEN)
+    for (objective, words), line, color in zip(
+        OBJECTIVES.items(), ("-", "-.", "--", ":"), colors, strict=True
+    ):
         of = {
             end.rank: end.effective
             for end in results.ends
-            if end.form == form and end.steps == longest and (form != "sequence_kl" or end.beta == least)
+            if end.objective == objective
+            and end.steps == longest
+            and (end.beta == least or objective not in ("sequence_kl", ANNEALED))
         }
         if not of:
             continue
         at = [place for place, rank in enumerate(ranks) if rank in of]
-        label = rf"{words}, $\beta = {least:g}$" if form == "sequence_kl" else words
+        label = rf"{words}, $\beta = {least:g}$" if objective == "sequence_kl" else words
         axes.plot(at, [of[ranks[place]] for place in at], line, color=color, marker="o", label=label)
     theme.level(axes, results.target, label=r"$p_*$")
     axes.set_xticks(range(len(ranks)), ["all" if rank is None else str(rank) for rank in ranks])

@@ -16,7 +16,7 @@ FORMS = {
 }
 """The penalties of which theory E predicts a law, in words."""
 LAWS = ("token forward KL", "token reverse KL", "sequence reverse KL")
-TO_THE_END = ("which_law", "normalisation", "limits", "iteration")
+TO_THE_END = ("which_law", "long_enough", "normalisation", "limits", "iteration")
 """Experiments whose runs are meant to reach their law, for records that do not say which runs are judged."""
 
 
@@ -41,12 +41,16 @@ class LawRun:
     full_verdict: str | None = None
     beta: float = 0.0
     steps: int = 0
+    annealed_from: float | None = None
+    rehearsed: str | None = None
+    dapo: bool = False
     rank: int | None = None
     learning_rate: float | None = None
     law: str | None = None
     nearest: str | None = None
     gap: float | None = None
     effective_answers: float | None = None
+    pass_at_16: float | None = None
     law_validity: float | None = None
     law_first_share: float | None = None
     law_effective_answers: float | None = None

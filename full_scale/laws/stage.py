@@ -1,5 +1,7 @@
 """The record: predictions for every run first, then the runs side by side; nothing finished is lost."""
 
+import json
+import lzma
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -10,7 +12,8 @@ from typing import Any
 import transformers
 
 from dph_theory.laws import law_divergence
-from dph_theory.support.files import write_json
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_bytes, write_json
 from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress
@@ -62,6 +65,14 @@ class Record:
             found = _predicted(run, self.bases)
             self.journal.append({"id": run.id, **run.changed, "predictions": as_json(found)})
             self.predicted[run.id] = found
+
+    def adopt(self, packed: Path) -> None:
+        """Add the finished runs of a file that `pack` wrote, but for those that are here already."""
+        for line in _unpacked(packed):
+            outcome = from_json(Outcome, line)
+            if outcome.run.id not in self.outcomes:
+                self.finish(outcome)
+                self.predicted[outcome.run.id] = outcome.predictions
 
     def finish(self, outcome: Outcome) -> None:
         """Write down what came of a run."""
@@ -137,6 +148,19 @@ def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any
     )
     write_json(path, found)
     return found
+
+
+def pack(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write the finished runs with all that was measured, compressed, a line each; six digits."""
+    lines = [json.dumps(as_json(outcome, digits=6), separators=(",", ":")) for outcome in outcomes]
+    write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
+
+
+def _unpacked(path: Path) -> list[Any]:
+    try:
+        return [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+    except (lzma.LZMAError, ValueError) as error:
+        raise argument_error("from", str(path), f"a file that `dph laws --pack` wrote ({error})") from error
 
 
 def findings(outcomes: Sequence[Outcome]) -> list[str]:

@@ -36,7 +36,7 @@ def results():
 
 
 def test_a_run_has_reached_its_law_where_it_stays_below_the_bar(results):
-    ends = {(end.form, end.rank, end.beta, end.steps): end for end in results.ends}
+    ends = {(end.objective, end.rank, end.beta, end.steps): end for end in results.ends}
     assert ends["sequence_kl", None, 0.5, 100].reached == 50
     assert ends["sequence_kl", 1, 0.5, 100].reached is None
     both = ends["sequence_kl", None, 0.1, 100]
@@ -52,3 +52,12 @@ def test_the_runs_are_counted_against_those_planned(results):
 def test_it_draws(results):
     assert_figure_draws("budget_and_family", results)
     assert_figure_draws("budget_and_family")
+
+
+def test_annealed_runs_stand_apart():
+    record = law_record(
+        [ended("x", NEAR, annealed_from=1.0)[0], ended("y", FAR)[0]],
+        [ended("x", NEAR)[1], ended("y", FAR)[1]],
+    )
+    found = FIGURE.compute(FIGURE.quick, Records({"laws": record}))
+    assert [(end.objective, end.reached) for end in found.ends] == [("annealed", 50), ("sequence_kl", None)]

@@ -26,7 +26,7 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
 
 
 def test_the_summary_is_what_figures_read():
-    free = outcome(run=Run("degeneracy", TASK.name, "none", every=250), found=())
+    free = outcome(run=Run("way_back", TASK.name, "none", every=250), found=())
     found = summary([outcome(), free])
     runs = found["runs"]
     assert (runs["form"], runs["beta"]) == (["k3", "none"], [0.5, 0])

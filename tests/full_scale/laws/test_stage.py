@@ -8,7 +8,7 @@ from full_scale.laws import stage
 from full_scale.laws.outcome import Outcome, Point
 from full_scale.laws.predictions import predictions
 from full_scale.laws.run import Run
-from full_scale.laws.stage import KIND, Record, run_record, store
+from full_scale.laws.stage import KIND, Record, pack, run_record, store
 from full_scale.tasks.glass_box.boxes import box
 
 TASK = box("selection-2")
@@ -63,3 +63,21 @@ def test_progress_counts_runs(tmp_path):
     run_record(RUNS[:1], tmp_path, progress=lambda *step: seen.append(step))
     assert seen == [("laws", 1, 1)]
     assert exact(TASK, TASK.base, TASK.base).excess_kl == pytest.approx(0, abs=1e-12)
+
+
+def test_packed_runs_are_finished_runs_elsewhere(tmp_path):
+    outcomes = run_record(RUNS[:1], tmp_path / "here")
+    pack(outcomes, tmp_path / "packed.xz")
+    there = Record(tmp_path / "there")
+    there.adopt(tmp_path / "packed.xz")
+    assert Record(tmp_path / "there").to_do(RUNS) == RUNS[1:]
+    assert there.done(RUNS)[0].kl_to_law == outcomes[0].kl_to_law
+    size = there.journal.path.stat().st_size
+    there.adopt(tmp_path / "packed.xz")
+    assert there.journal.path.stat().st_size == size
+
+
+def test_another_file_is_not_adopted(tmp_path):
+    (tmp_path / "packed.xz").write_bytes(b"no such thing")
+    with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that `dph laws --pack`"):
+        Record(tmp_path / "there").adopt(tmp_path / "packed.xz")

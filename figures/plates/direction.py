@@ -1,0 +1,202 @@
+"""Which method keeps Pass@k where prompts share strategies: a real Llama, methods paired by seed (B9, D3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+from scipy import stats
+
+from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+
+from ..figure import Config, Figure
+from ..look import theme
+from ..look.tables import Table
+from ..results.laws import LawRun
+from ..results.records import Records
+
+EXPERIMENT = "direction"
+DPH = {
+    "log_u": ("DPH-F", FORWARD_KL.curvature),
+    "js": ("DPH-JS", JENSEN_SHANNON.curvature),
+    "alpha": ("DPH-alpha", alpha_divergence(0.2).curvature),
+}
+"""What is rehearsed: the method's name, and f''(1)."""
+FORMS = {"none": "DAPO", "k3": "RKL", "k3_corrected": "reverse KL"}
+MEASURES = {"validity": "Pass@1", "pass_at_16": "Pass@16"}
+BASELINE = "DAPO"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Config):
+    """The level of the paired intervals."""
+
+    level: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A method's mean over seeds, less another's of the same seeds, with a paired t interval."""
+
+    measure: str
+    mean: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A method at a strength eta f''(1) (None: it has no such term): its measures against the baseline's.
+
+    `above`: the methods of the same strength, and those of none, whose Pass@16 is told to be lower.
+    """
+
+    method: str
+    strength: float | None = None
+    seeds: int
+    against: tuple[Difference, ...]
+    above: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """A row for each method and strength."""
+
+    rows: tuple[Row, ...]
+
+
+Key = tuple[str, float | None]
+
+
+def compute(config: Settings, records: Records) -> Results:
+    """Every method against the baseline, and which pairs the seeds tell apart."""
+    baseline = {run.seed: run for run in records.laws.of(EXPERIMENT, form="none", dapo=True)}
+    groups: dict[Key, dict[int, LawRun]] = {}
+    for run in records.laws.of(EXPERIMENT):
+        groups.setdefault(_key(run), {})[run.seed] = run
+    rows = []
+    for key, runs in groups.items():
+        against = tuple(_difference(runs, baseline, measure, config.level) for measure in MEASURES)
+        rivals = {name: of for (name, strength), of in groups.items() if strength in (None, key[1])}
+        lower = [
+            name for name, of in rivals.items() if _difference(runs, of, "pass_at_16", config.level).low > 0
+        ]
+        rows.append(Row(method=key[0], strength=key[1], seeds=len(runs), against=against, above=tuple(lower)))
+    return Results(rows=tuple(rows))
+
+
+def _key(run: LawRun) -> Key:
+    if run.rehearsed is not None:
+        name, curvature = DPH[run.rehearsed]
+        return name, round(run.beta * curvature, 6)
+    if not run.dapo:
+        return "GRPO", None
+    return FORMS[run.form], run.beta or None
+
+
+def _difference(runs: dict[int, LawRun], others: dict[int, LawRun], measure: str, level: float) -> Difference:
+    """Of the seeds that both have; one seed tells nothing, and the interval is the whole line."""
+    seeds = sorted(runs.keys() & others.keys())
+    ours, theirs = (np.array([getattr(of[seed], measure) for seed in seeds]) for of in (runs, others))
+    by_seed = ours - theirs
+    error = stats.sem(by_seed) if len(seeds) > 1 else np.inf
+    half = float(error * stats.t.ppf((1 + level) / 2, max(len(seeds) - 1, 1)))
+    mean = float(by_seed.mean())
+    return Difference(
+        measure=measure, mean=float(ours.mean()), difference=mean, low=mean - half, high=mean + half
+    )
+
+
+def table(results: Results) -> Table:
+    """The measures with their differences from the baseline, and what the seeds tell apart."""
+    head = ["method", "eta f''(1)", "seeds"]
+    for words in MEASURES.values():
+        head += [words, f"less {BASELINE}'s", "from", "to"]
+    rows = [
+        [
+            row.method,
+            row.strength,
+            float(row.seeds),
+            *(value for d in row.against for value in (d.mean, d.difference, d.low, d.high)),
+            ", ".join(row.above) or "none",
+        ]
+        for row in results.rows
+    ]
+    return Table.of((*head, "Pass@16 above that of"), rows)
+
+
+def draw(config: Settings, results: Results) -> Drawing:
+    """The differences from the baseline with their intervals, a line a method."""
+    drawing, axes = theme.new(height=2.7, ncols=2, sharey=True)
+    rows = [row for row in results.rows if row.method != BASELINE]
+    names = list(dict.fromkeys(row.method for row in rows))
+    strengths = sorted({row.strength for row in rows if row.strength is not None})
+    for place, (panel, words) in enumerate(zip(axes, MEASURES.values(), strict=True)):
+        _panel(panel, rows, names, strengths, place)
+        panel.set(title=words, xlabel=f"{words} less {BASELINE}'s")
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].invert_yaxis()
+    drawing.legend(
+        handles=[
+            Line2D(
+                [],
+                [],
+                color=theme.GREY,
+                marker="o",
+                markerfacecolor=_face(theme.GREY, s, strengths),
+                label=label,
+            )
+            for s, label in ((s, rf"$\eta f''(1) = {s:g}$") for s in strengths)
+        ],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return drawing
+
+
+def _face(color: str, strength: float | None, strengths: Sequence[float]) -> str:
+    """Open at the weakest strength."""
+    return "white" if strength is not None and strength == strengths[0] else color
+
+
+def _panel(
+    panel: Axes, rows: Sequence[Row], names: Sequence[str], strengths: Sequence[float], place: int
+) -> None:
+    panel.axvline(0, color=theme.GREY, linewidth=0.8, linestyle=":")
+    for row in rows:
+        found = row.against[place]
+        how = theme.METHODS.get(row.method, {"color": theme.BLACK, "marker": "*"})
+        shift = (
+            0.0 if row.strength is None else 0.3 * (strengths.index(row.strength) - (len(strengths) - 1) / 2)
+        )
+        panel.errorbar(
+            found.difference,
+            names.index(row.method) + shift,
+            xerr=0.0 if not np.isfinite(found.high) else found.high - found.difference,
+            color=how["color"],
+            marker=how["marker"],
+            markerfacecolor=_face(how["color"], row.strength, strengths),
+            linewidth=1,
+        )
+
+
+FIGURE = Figure(
+    name="direction",
+    title="Direction and strength",
+    caption=(
+        "A small Llama on ten prompts with one text, of three types, each solved by its own strategy alone "
+        "(D3); every answer is enumerated. The methods share the exploration of DAPO, but for GRPO, and the "
+        "strength eta f''(1) of their divergence (B9). Points: exact Pass@1 and Pass@16 at the end less "
+        "those of DAPO with the same seed, means with paired 95% t intervals over the seeds."
+    ),
+    results=Results,
+    compute=compute,
+    draw=draw,
+    table=table,
+    config=Settings(),
+    quick=Settings(),
+    needs=("laws",),
+)
