@@ -14,7 +14,7 @@ from figures.results.drawings import rendered
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PICTURES = (
-    *("laws", "way_back", "budget_and_family", "filtering"),
+    *("laws", "way_back", "budget_and_family", "filtering", "direction"),
     *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
 )
 """Figures that the README and the docs show."""

@@ -197,6 +197,5 @@ FIGURE = Figure(
     draw=draw,
     table=table,
     config=Settings(),
-    quick=Settings(),
     needs=("laws",),
 )

@@ -10,6 +10,7 @@ from toy_lm.experiments import EXPERIMENTS
 from toy_lm.strategies.summary import directions
 from toy_lm.styles.summary import scores
 
+from ..plates import direction
 from ..results import store
 from ..results.laws import FORMS, LawRun
 from ..results.records import FULL_SCALE, Records, stored_name
@@ -67,6 +68,7 @@ def _filled(name: str, stored: Records) -> str:
         "demo": stored.demo.findings[-2:] if "demo" in stored else None,
         "alike": ALIKE,
         "laws": _laws(stored) if "laws" in stored else None,
+        "llama": _llama(stored) if "laws" in stored else None,
     }
     return templates().get_template(name).render(numbers)
 
@@ -84,7 +86,25 @@ def _laws(stored: Records) -> dict[str, Any]:
         "strong": [run.held for run in judged if run.beta >= STRONG],
         "strong_beta": STRONG,
         "by_kl": any(run.full_verdict for run in judged),
+        "short": _held(judged, "which_law"),
+        "long": _held(judged, "long_enough"),
     }
+
+
+def _held(judged: Sequence[LawRun], experiment: str) -> list[bool]:
+    """Whether each run of the experiment at small beta held."""
+    return [run.held for run in judged if run.experiment == experiment and run.beta <= SHOWN_BETA]
+
+
+def _llama(stored: Records) -> dict[str, Any] | None:
+    """Pass@1 and Pass@16 of the methods at the weakest strength, on a real Llama."""
+    if not any(run.experiment == direction.EXPERIMENT for run in stored.laws.runs):
+        return None
+    rows = direction.compute(direction.FIGURE.config, stored).rows
+    weak = min(row.strength for row in rows if row.strength is not None)
+    shown = [row for row in rows if row.strength in (None, weak)]
+    found = {row.method: [difference.mean for difference in row.against] for row in shown}
+    return {"strength": weak, "seeds": min(row.seeds for row in shown), "found": found}
 
 
 def _row(of: Sequence[LawRun], judged: Sequence[LawRun]) -> FormRow:

@@ -132,23 +132,27 @@ def _trainer(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         dataloader_pin_memory=False,
         **settings,
     )
-    rows = [
-        {"prompt": prompt, "example_id": str(row)}
-        for row, prompt in enumerate(box.prompts)
-        for _ in range(run.groups)
-    ]
     trainer = kind(
         model=model,
         reward_funcs=_reward(run, box),
         args=args,
-        # TRL makes a new data loader an epoch: long epochs make few.
-        train_dataset=Dataset.from_list(rows * 64),
+        train_dataset=_prompts(run, box),
         processing_class=box.tokenizer(),
         peft_config=None if run.rank is None else _adapter(run.rank),
         **_extras(run, box, model),
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
+
+
+def _prompts(run: Run, box: GlassBox) -> Dataset:
+    rows = [
+        {"prompt": prompt, "example_id": str(row)}
+        for row, prompt in enumerate(box.prompts)
+        for _ in range(run.groups)
+    ]
+    # TRL makes a new data loader an epoch: long epochs make few.
+    return Dataset.from_list(rows * 64)
 
 
 def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:

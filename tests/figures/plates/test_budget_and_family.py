@@ -59,5 +59,5 @@ def test_annealed_runs_stand_apart():
         [ended("x", NEAR, annealed_from=1.0)[0], ended("y", FAR)[0]],
         [ended("x", NEAR)[1], ended("y", FAR)[1]],
     )
-    found = FIGURE.compute(FIGURE.quick, Records({"laws": record}))
+    found = FIGURE.compute(FIGURE.config, Records({"laws": record}))
     assert [(end.objective, end.reached) for end in found.ends] == [("annealed", 50), ("sequence_kl", None)]

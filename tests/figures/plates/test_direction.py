@@ -35,7 +35,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def results(runs):
-    return FIGURE.compute(FIGURE.quick, Records({"laws": law_record(runs)}))
+    return FIGURE.compute(FIGURE.config, Records({"laws": law_record(runs)}))
 
 
 def test_methods_are_told_by_their_form_and_strength(results):
@@ -67,7 +67,7 @@ def test_only_what_the_seeds_tell_apart_is_said_to_be_above(results):
 
 def test_one_seed_tells_nothing(runs):
     first = [r for r in runs if r["seed"] == 0]
-    results = FIGURE.compute(FIGURE.quick, Records({"laws": law_record(first)}))
+    results = FIGURE.compute(FIGURE.config, Records({"laws": law_record(first)}))
     assert all(row.above == () for row in results.rows)
     assert results.rows[0].against[0].high == np.inf
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from support.law_record import law_record, run
 
+from figures.plates import direction
 from figures.report import guide
 from figures.results import store
 from figures.results.records import Records
@@ -129,3 +130,22 @@ def test_the_laws_are_told_with_the_runs_that_missed(stored):
         in text
     )
     assert "of 2 runs 1 held, 1 missed" in " ".join(text.split())
+
+
+def test_what_is_said_of_the_small_llama_holds_for_the_stored_numbers(stored):
+    rows = direction.compute(direction.FIGURE.config, stored).rows
+    weak = {row.method: row for row in rows if row.strength == 0.05}
+    for kept in ("DPH-F", "RKL"):
+        assert {"reverse KL", "DPH-JS", "DPH-alpha"} <= set(weak[kept].above)
+    assert all(row.seeds >= 5 for row in rows)
+
+
+def test_small_betas_are_told_with_the_steps_they_had():
+    short, long = run("k3", 0.1, verdict="missed: answers"), run("k3", 0.2, experiment="long_enough")
+    text = " ".join(
+        guide.in_short(
+            Records({**guide.records().stored, "laws": law_record([short, long, run("k3")])})
+        ).split()
+    )
+    assert "At beta <= 0.2, 1 of 2 held after as many steps as at beta = 1;" in text
+    assert "with steps in proportion to 1/beta, 1 of 1." in text
