@@ -16,9 +16,10 @@ LENGTHS: Mapping[str, int] = {"brackets": 32, "json": 24, "arithmetic": 24}
 
 @dataclass(frozen=True)
 class Distances:
-    """Means over random bases, in nats: -log A1, KL(loc||a), KL(loc||p_*), and KL(p_*||loc).
+    """Means over random bases a, in nats: -log A1, KL(loc||a), KL(loc||p_*), KL(p_*||loc).
 
-    The first is KL(p_*||a): what filtering costs at the least; the second exceeds it by the third.
+    loc is the locally filtered model. The first is KL(p_*||a), the least that filtering costs; the second
+    exceeds it by the third.
     """
 
     grammar: str

@@ -90,14 +90,14 @@ def compute(config: Config, records: Records) -> Results:
 def _family(reference: Reference, name: str) -> Family:
     ascent = select(reference.fits, family=name, method="ascent", objective="reverse_kl")
     # The forward KL is the alpha-divergence of alpha = 1.
-    dial = [*select(reference.fits, family=name, objective="alpha"), reference.forward_kl(name)]
+    covering = [*select(reference.fits, family=name, objective="alpha"), reference.forward_kl(name)]
     leaps = select(reference.leaps, family=name)
     return Family(
         name=name,
         optima=Columns.of({fit.inverse_beta: fit for fit in reference.optima(name)}),
         ascent=Columns.of({fit.inverse_beta: fit for fit in ascent}),
         missed=tuple(fit.inverse_beta for fit in ascent if not fit.is_global and fit.inverse_beta),
-        alpha=Columns.of({fit.alpha or 1.0: fit for fit in dial}),
+        alpha=Columns.of({fit.alpha or 1.0: fit for fit in covering}),
         jumps=tuple(leap.jump for leap in leaps if leap.jump is not None),
     )
 
@@ -113,7 +113,7 @@ def _listed(values: tuple[float, ...]) -> str:
 
 
 def draw(config: Config, results: Results) -> Drawing:
-    """A row a measure; for each family the reverse KL along 1/beta, and the dial from alpha to forward KL."""
+    """A row a measure; by family the reverse KL along 1/beta, alpha-divergences up to the forward KL."""
     families = results.families
     drawing, axes = theme.new(
         height=5.6,
@@ -155,11 +155,11 @@ def _along_strength(ax: Axes, family: Family, measure: str) -> None:
         ax.axvline(at, color=theme.VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
 
 
-def _along_alpha(ax: Axes, dial: Columns, measure: str) -> None:
-    values = getattr(dial, measure)
-    ax.plot(dial.at, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
+def _along_alpha(ax: Axes, fits: Columns, measure: str) -> None:
+    values = getattr(fits, measure)
+    ax.plot(fits.at, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
     words = r"forward KL ($\alpha = 1$)"
-    ax.plot(dial.at[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=words)
+    ax.plot(fits.at[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=words)
 
 
 FIGURE = Figure(

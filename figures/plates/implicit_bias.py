@@ -1,4 +1,4 @@
-"""What the gradient selects among valid outcomes: the plain one the richest, the natural one p_* (A2, A3)."""
+"""Where policy gradient ends: the plain one at the likeliest valid answer, the natural one at p_* (A2-A3)."""
 
 from dataclasses import dataclass
 

@@ -77,7 +77,7 @@ def _strategies(strength: float, exact: Exact) -> Iterator[Strategies]:
 
 
 def table(results: Results) -> Table:
-    """From which k on the base solves more than a method that it was trained into."""
+    """From which k on the Pass@k of each method is below the base's."""
     exact, tiny = results.strategies[0], results.styles
     found = {f"strategies, strength {exact.strength:g}": _crossings(exact.k, exact.curves)}
     for split, words in seeds.SPLITS.items():

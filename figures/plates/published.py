@@ -83,7 +83,7 @@ def compute(config: Config, records: Records) -> Results:
 
 
 def _solved(tiny: Tiny, split: Split, ks: list[int]) -> dict[str, np.ndarray]:
-    """Pass@k in percent by method, (seeds, ks), every seed after its own base's."""
+    """Pass@k in percent by method, (seeds, ks), the seeds in the order of their bases."""
     ends = {"base": {base.seed: base.on(split) for base in tiny.bases}}
     ends |= {
         name: {run.seed: run.on(split) for run in runs} for name, runs in tiny.by_method(METHODS).items()

@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Everything measured of one statement, which stands in these relations to what theory says."""
+    """Everything measured of one statement; `relations` are those of measurement to theory."""
 
     name: str
     theory: str

@@ -1,4 +1,4 @@
-"""Along training: what Pass@k loses, and the excess KL that tells it, in both models."""
+"""Along training: Pass@k, and the excess KL that warns of its fall, in both models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

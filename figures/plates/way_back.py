@@ -106,7 +106,7 @@ def _way(way: Recorded, run: LawRun, course: Course, factor: float, length: int)
 
 
 def table(results: Results) -> Table:
-    """How many times later half the share is back on policy than rehearsed: medians over what came back."""
+    """By what factor on-policy training is later than rehearsal to bring back half the share; medians."""
     rows = []
     for panel in results.panels:
         policy = [way for way in panel.ways if way.form not in REHEARSED]

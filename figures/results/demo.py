@@ -25,7 +25,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between methods: its sign by the literature, and its sign here, 0 where none is told."""
+    """A difference between methods: its sign by the literature, and here, 0 where none can be told."""
 
     expected: int
     found: int

@@ -1,4 +1,4 @@
-"""Minima followed as lambda moves: annealing, and the lambda at which two branches change places."""
+"""Minima followed as lambda = 1/beta changes: annealing, and where another minimum becomes the global one."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,7 +25,7 @@ APART = 1e-2
 
 
 class Jump(NamedTuple):
-    """A first-order jump of the global minimum: at `strength` two minima, low and high, have one value.
+    """A first-order jump of the global minimum: at `strength` two minima, low and high, have the same value.
 
     They are named by their validities. Followed in lambda, the high branch exists from `high_from` on, the
     low one until `low_until` (or further, if that is the end of the search), both to RESOLUTION: between
@@ -83,7 +83,7 @@ class _Branch:
         return float(validity(policy, self.problem.automaton, self.problem.length))
 
     def end(self, outside: float, middle: float) -> "_Branch":
-        """The last of it on the way to `outside`, before the validity crosses `middle`, by bisection."""
+        """The last minimum towards `outside` before its validity crosses `middle`, by bisection."""
         here, low = self, self.validity() < middle
         while abs(outside - here.strength) > RESOLUTION:
             ahead = here.moved((here.strength + outside) / 2)
@@ -102,7 +102,7 @@ def find_jump(
     *,
     search: tuple[float, float],
 ) -> Jump | None:
-    """Where two minima, (lambda, theta) of a problem with one base, change places as the global one.
+    """The lambda at which the global minimum passes from one of two, (lambda, theta), to the other; one base.
 
     low has the smaller lambda and validity. Each is followed past the other, within `search` = (least,
     greatest) lambda, until its validity crosses the mean of theirs. If both do so at one lambda there is a

@@ -124,7 +124,7 @@ def _backtrack(
     slope: Tensor,
     parameters: list[Tensor],
 ) -> tuple[Bool[Tensor, " batch"], Float[Tensor, "batch size"]]:
-    """The first of step, step/2, step/4, ... that decreases enough, row by row; who moved, and where to."""
+    """Of step, step/2, step/4, ... the first that decreases enough, by row: which rows moved and where to."""
     theta = theta.clone()
     moved = torch.zeros(len(theta), dtype=torch.bool)
     left, scale = torch.arange(len(theta)), 1.0

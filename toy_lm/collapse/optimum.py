@@ -75,7 +75,7 @@ class Optimum(NamedTuple):
 def starting_points(
     problem: Problem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
-    """`count` random starts at each of SCALES, the base, the M-projection of p_*, nearly the best Dirac.
+    """`count` random starts at each of SCALES, the base, the M-projection of p_*, and near the best Dirac.
 
     The random ones are the same for every base.
     """
@@ -99,7 +99,7 @@ def projected(problem: Problem, family: Bigrams) -> Float[Tensor, "cases context
 
 
 def best_dirac(problem: Problem, family: Bigrams, scale: float = torch.inf) -> Float[Tensor, "cases size"]:
-    """Of each base the family's valid Dirac on the word that the base likes best, as in `Bigrams.dirac`.
+    """For each base the family's Dirac on the base's likeliest valid word, as in `Bigrams.dirac`.
 
     No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both
     decrease in a(y), and an invalid one is worse than the base. Raises ValueError if no valid word is in

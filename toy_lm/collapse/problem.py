@@ -1,4 +1,4 @@
-"""What is asked of a policy: base models, an automaton, a length, and the objectives on a family's logits.
+"""A problem: base models, an automaton, a length, and the objectives on a family's logits.
 
 Every objective is minimised, and takes (theta, log_initial, log_transition, ...) with one row each: the base
 that the row is about goes with it, so that many bases are worked on at once. The valid words are few here:
@@ -73,7 +73,7 @@ class Problem:
         return self.bases.member(torch.from_numpy(case))
 
     def tables(self, case: Int[np.ndarray, " rows"]) -> tuple[Tensor, Tensor]:
-        """Their tables: the parameters that go with rows of theta."""
+        """The initial and transition tables of the bases with these numbers, which the objectives take."""
         base = self.base(case)
         return base.log_initial[0], base.log_transition
 
@@ -110,7 +110,7 @@ class Problem:
         return objective
 
     def reward(self, family: Bigrams) -> Objective:
-        """(theta, base) -> -V(pi): expected reward, which knows no base; ascent starts from it."""
+        """(theta, base) -> -V(pi), the expected reward; the base is only where the ascent starts."""
         words = torch.from_numpy(self.valid_words)
 
         def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from .results import Fit, Rate, Target
 
 
 def rates(fits: Sequence[Fit], targets: Sequence[Target]) -> tuple[Rate, ...]:
-    """One line a way of fitting: over the bases whose p_* is not one word itself, how many collapsed."""
+    """How many bases collapsed, by family, objective and method; not counted: bases whose p_* is one word."""
     effective = {target.case: target.effective for target in targets if target.top_share <= COLLAPSED}
     groups: dict[tuple[object, ...], list[Fit]] = {}
     for fit in fits:

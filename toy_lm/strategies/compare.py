@@ -40,7 +40,7 @@ def methods(config: Config) -> Iterator[Named]:
 
 
 def compare(config: Config, done: Callable[[int, int], None]) -> tuple[Score, tuple[Method, ...]]:
-    """What the base does, and what each method makes of it."""
+    """The measures of the base, and of each method along its training."""
     jobs, rows = list(methods(config)), []
     for number, method in enumerate(jobs):
         done(number, len(jobs))

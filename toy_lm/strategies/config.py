@@ -103,7 +103,7 @@ class Config:
 
 
 def _numbers(config: Config) -> None:
-    """Every field on its own: kind and range."""
+    """Check the kind and the range of every field."""
     for name, least in (("prompts", 1), ("draws", 1)):
         _filled(name, whole(name, getattr(config, name), at_least=least))
     for name, least in (("steps", 1), ("group", 2), ("coverage_draws", 1), ("random_tasks", 2)):

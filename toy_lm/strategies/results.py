@@ -82,7 +82,7 @@ class WhereDirectionMatters:
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Mean validity asked for by KL control, and given; `reached` has a row a conditioning."""
+    """Mean validity that KL control aims at, and reaches; `reached` has a row a conditioning."""
 
     target: Row
     beta: Row

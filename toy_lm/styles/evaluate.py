@@ -73,7 +73,7 @@ def on_the_way(law: Law, samples: Samples, train: Yardstick, rehearsed: Yardstic
 
 
 def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
-    """Pass@k for k in KS, styles over 32 samples, and what became of the prompts the base solved or not.
+    """Pass@k for k in KS, styles over 32 samples, and which prompts are still solved or newly solved.
 
     `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
     None where there are none. See SOLVED.
@@ -97,7 +97,7 @@ def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
 
 
 def guarantee(law: Law, by: Yardstick) -> tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, " prompts"]]:
-    """For each prompt, exp(-KL(p_* || pi)) and the pass rate that it is not above. Source: theory C4."""
+    """For each prompt, exp(-KL(p_* || pi)) and the pass rate, which is at least that. Source: theory C4."""
     policy = by.law(law)
     floor = rehearsal_guarantee(FORWARD_KL(policy, filtered(by.base, by.valid)))
     return np.asarray(floor), np.asarray(valid_mass(policy, by.valid))

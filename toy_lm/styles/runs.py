@@ -39,7 +39,7 @@ class Job:
         return f"{self.variant.label} {self.updates} seed{self.seed}.json".replace(" ", "_")
 
     def config(self) -> dict[str, Any]:
-        """As JSON gives it back."""
+        """The job as it is read from a JSON file."""
         loaded: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return loaded
 

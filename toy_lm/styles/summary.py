@@ -1,4 +1,4 @@
-"""What the runs say together: means over seeds with intervals, and the lead of the collapse meter."""
+"""Summaries of the runs: means over seeds with intervals, and the leads of the collapse meter."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

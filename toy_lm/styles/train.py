@@ -137,7 +137,7 @@ def train(
 def anchoring(
     reference: Law, task: Task, method: Method, variant: Variant, settings: Settings, *, seed: int
 ) -> Anchors:
-    """Where the updates take the samples that hold the policy to the base; see `variants.PLACES`.
+    """From where an update takes the samples on which the policy is held to the base; see `variants.PLACES`.
 
     A rehearsal draws from a store of the base's samples: the right ones on D_pef, or all on all prompts. A
     penalty has the policy answer the same prompts anew.
