@@ -108,10 +108,11 @@ def kept(table: Values, alive: Any) -> tuple[Values, Values]:
 
 def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], list[Values]]:
     """The locally filtered model's tables, and the masses of the tokens kept at each prefix."""
-    found, alive = [], verdicts
+    found: list[tuple[Values, Values]] = []
+    alive = verdicts
     for table in reversed(base):
         found.insert(0, kept(table, alive))
-        alive = alive.any(axis=-1)
+        alive = np.asarray(alive.any(axis=-1))
     return [law for law, _ in found], [mass for _, mass in found]
 
 

@@ -21,7 +21,7 @@ def update(law: list[Values], base: list[Values], verdicts: Values, beta: Values
     value, parts = verdicts.astype(float), []
     for t in reversed(range(len(base))):
         reach = answers_of(law[:t]).reshape(law[t].shape[:-1])[..., None] if t else 1.0
-        ratio = ratio_where(np.True_, law[t], base[t])
+        ratio = ratio_where(np.array(True), law[t], base[t])
         gain = value - trailing(beta, t + 1) * f.generator_derivative(ratio)
         parts.append(flat(reach * law[t] * (gain - (law[t] * gain).sum(axis=-1, keepdims=True))))
         value = (law[t] * value).sum(axis=-1)
@@ -38,7 +38,8 @@ def at_the_sequence_law(base: list[Values], verdicts: Values, beta: Values) -> V
 
 def with_the_bases_values(base: list[Values], verdicts: Values, beta: Values) -> Values:
     """The best response at each prefix to the values that the base, not the policy, has after it."""
-    value, law = verdicts.astype(float), []
+    value = verdicts.astype(float)
+    law: list[Values] = []
     for t in reversed(range(len(base))):
         law.insert(0, best_response(base[t], value, trailing(beta, t)))
         value = (base[t] * value).sum(axis=-1)

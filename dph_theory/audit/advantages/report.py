@@ -134,8 +134,8 @@ def verdict_line(report: AdvantageReport) -> str:
         parts.append(f"all right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}")
     if report.couples_groups:
         parts.append("it COUPLES the groups of a batch: this is the weight of a group alone")
-        ends = {other: f"{w[0]:.4g}, {w[3]:.4g}, {w[-1]:.4g}" for other, w in report.beside}
-        beside = [f"{found} beside one of {other:g}" for other, found in ends.items()]
+        three = {other: f"{w[0]:.4g}, {w[3]:.4g}, {w[-1]:.4g}" for other, w in report.beside}
+        beside = [f"{found} beside one of {other:g}" for other, found in three.items()]
         parts += [f"in two groups the three are {'; '.join(beside)}"] if beside else []
     if not report.symmetric:
         parts.append("it tells the places of a group apart")
