@@ -33,7 +33,9 @@ class Margin:
 
     def chances_of(self, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """P of these counts alone, (x, theta)."""
-        return self.chances(theta)[:, x - self.first].T
+        logs = self._logs(theta)
+        of_x = logs[:, x - self.first].T.copy()
+        return np.exp(of_x) / np.exp(logs, out=logs).sum(axis=1)
 
     def _logs(self, theta: np.ndarray) -> np.ndarray:
         logs = self.log_ways + theta[:, None] * np.arange(len(self.log_ways))

@@ -1,8 +1,8 @@
 """Pass@k of two checkpoints on the same prompts, with bands that hold at all k at once.
 
-The bands and the confidence set are those of arXiv 2609.22547 and of its package `passk-inference`, with the
-same draws, for a hundred thousand prompts as well: a prompt enters only through its counts, so whatever is
-linear in the curves is computed once for each pair of counts that occurs.
+The bands and the confidence set are those of arXiv 2609.22547 and of its package `passk-inference`, up to ten
+thousand prompts with the same draws. A prompt enters only through its counts, so whatever is linear in the
+curves is computed once for each pair of counts that occurs; for more prompts the law of the draws is used.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,8 @@ _KEPT = 2**24
 """The most entries of a table of curves that is kept and not formed again."""
 _BLOCK = 2**22
 """The most entries formed at a time."""
+_MULTIPLIED, _FEW = 10_000, 2000
+"""Of more prompts than these the band's law is drawn as a whole, if there are few enough k and counts."""
 _FLAT = 1e-12
 """A standard error below this is none: all prompts agree, which says nothing of others."""
 
@@ -100,7 +102,10 @@ def curves(
     means = [t.times(np.bincount(t.place, minlength=len(t.n)) / len(pairs)) for t in (base, run)]
     mean = means[1] - means[0]
     error = _standard_error(base, run, mean)
-    critical = _critical(base, run, mean, error, draws, level, seed)
+    most = max(len(base.n), len(run.n), len(asked))
+    largest = _gaussian if len(pairs) > _MULTIPLIED and most <= _FEW else _multiplied
+    deviations = largest(base, run, mean, np.maximum(error, _FLAT), draws, np.random.default_rng(seed))
+    critical = float(np.quantile(deviations, level))
     flat = error < _FLAT
     low, high = np.where(flat, -1, mean - critical * error), np.where(flat, 1, mean + critical * error)
     return Curves(
@@ -155,11 +160,11 @@ def _standard_error(base: PassTable, run: PassTable, mean: np.ndarray) -> np.nda
     return np.sqrt(total / (m - 1) / m)
 
 
-def _critical(
-    base: PassTable, run: PassTable, mean: np.ndarray, error: np.ndarray, draws: int, level: float, seed: int
-) -> float:
-    """The quantile of the largest studentised deviation over k, from normal multipliers of the prompts."""
-    m, scale, rng = len(base.place), np.maximum(error, _FLAT), np.random.default_rng(seed)
+def _multiplied(
+    base: PassTable, run: PassTable, mean: np.ndarray, error: np.ndarray, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The largest studentised deviation over k in each draw of the prompts' normal multipliers, (draws,)."""
+    m = len(base.place)
     sums = [
         sparse.csr_array((np.ones(m), (table.place, np.arange(m))), (len(table.n), m))
         for table in (base, run)
@@ -170,5 +175,25 @@ def _critical(
         # A draw at a time: the sparse product would copy all of them, transposed.
         moved = [t.times(np.stack([s @ one for one in e])) for t, s in zip((base, run), sums, strict=True)]
         away = moved[1] - moved[0] - e.sum(axis=1)[:, None] * mean
-        largest[start : start + len(e)] = np.max(np.abs(away) / (m * scale), axis=1)
-    return float(np.quantile(largest, level))
+        largest[start : start + len(e)] = np.max(np.abs(away) / (m * error), axis=1)
+    return largest
+
+
+def _gaussian(
+    base: PassTable, run: PassTable, _: np.ndarray, error: np.ndarray, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The same, (draws,), from the normal law over k that the multipliers have.
+
+    Its covariance is sum_i (d_i - mean)(d_i - mean)^T, formed from the two tables, N counting the prompts at
+    each pair of their rows: B^T N_b B + R^T N_r R - B^T N R - R^T N^T B, both less their means.
+    """
+    told, m = error > _FLAT, len(base.place)
+    sides = [table.rows(np.arange(len(table.n)))[:, told] for table in (base, run)]
+    counts = [np.bincount(table.place, minlength=len(table.n)) for table in (base, run)]
+    before, after = (side - n @ side / m for side, n in zip(sides, counts, strict=True))
+    both = sparse.csr_array((np.ones(m), (base.place, run.place)), (len(before), len(after)))
+    covariance = -before.T @ (both @ after)
+    covariance += covariance.T + (before.T * counts[0]) @ before + (after.T * counts[1]) @ after
+    values, vectors = np.linalg.eigh(covariance / np.outer(error[told], error[told]) / m**2)
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.abs(rng.standard_normal((draws, len(values))) @ factor.T).max(axis=1, initial=0.0)

@@ -9,7 +9,7 @@ from scipy import stats
 LEVEL = 0.95
 """The confidence of every interval."""
 MOST_PROMPTS = 10_000
-"""Of more prompts so many decide between the laws and tell how far shifts vary."""
+"""Of more prompts so many decide between the laws."""
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 

@@ -8,10 +8,11 @@ from scipy.special import expit, ndtri
 
 from .estimate import MOST_PROMPTS, Estimate, mean_of
 from .gain import shifts
-from .joint import Fit, Joint, chances, fitted
+from .joint import Fit, Joint, fitted
 from .kept import named_by
 from .laws import NO_CHANGE, Law, laws
 from .mixing import fit_weights, likelihood
+from .near import Near
 from .pairs import Pairs
 
 OWN_SHIFTS = "a shift of its own for each prompt"
@@ -111,16 +112,16 @@ class _Halves:
             log_odds = np.log(rates) - np.log1p(-rates)
         after = [expit(log_odds + shift) for shift in moved]
         few = self.fit.some(1000)
-        chance = np.mean([few.given(rate) for rate in after], axis=0)
+        chance = np.mean([few.near(rate).given(rate).toarray() for rate in after], axis=0)
         weights = fit_weights(chance, self.fit.spread.weights, few.counts, 60)
         return self._score(after, np.full(_NODES, 1 / _NODES), weights)
 
     def _score(self, after: list[np.ndarray], share: np.ndarray, weights: np.ndarray) -> np.ndarray:
         first, both = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
         for rates, part in zip(after, share, strict=True):
-            seen = self.fit.given(rates)[self.fit.place] * weights
-            first += part * seen.sum(axis=1)
-            both += part * (seen * chances(self.rest_n, self.rest_c, rates)).sum(axis=1)
+            near = Near.of(self.pairs, self.fit.spread.rates, rates)
+            first += part * (near.given(rates) @ weights)
+            both += part * (near.with_more(self.rest_n, self.rest_c).given(rates) @ weights)
         return np.log(np.maximum(both, _LEAST_CHANCE)) - np.log(np.maximum(first, _LEAST_CHANCE))
 
 

@@ -14,6 +14,8 @@ _FARTHEST = 10.0
 """Beyond such log odds ratios a thousand answers tell little apart."""
 _PER_DEVIATION = 1.5
 """Points of the grid of log odds ratios per standard error of the surest prompt's."""
+_FOR_SPREAD, _COST = (1500, MOST_PROMPTS), 3e6
+"""Of more prompts so many tell how far shifts vary, the fewer the more answers: prompts times answers."""
 _WIDEST = 8.0
 """The largest spread of shifts that is looked for."""
 
@@ -72,15 +74,18 @@ def one_shift(pairs: Pairs) -> float:
     """
     margins = list(margins_of(pairs))
 
-    def moments(theta: float) -> np.ndarray:
-        """Per prompt: x - E, and the central moments two to six."""
-        found = np.empty((6, len(pairs)))
+    def moments(theta: float, most: int = 2) -> np.ndarray:
+        """Per prompt: x - E, and the central moments from two on."""
+        found = np.empty((most, len(pairs)))
         for margin, members in margins:
             chance = margin.chances(np.array([theta]))[0]
             centre = chance @ margin.support
             away = margin.support - centre
             found[0, members] = pairs.run_c[members] - centre
-            found[1:, members] = np.array([chance @ away**j for j in (2, 3, 4, 5, 6)])[:, None]
+            part = chance * away
+            for power in range(1, most):
+                part *= away
+                found[power, members] = part.sum()
         return found
 
     theta = float(np.clip(mantel_haenszel(pairs).value, -_FARTHEST, _FARTHEST))
@@ -90,7 +95,7 @@ def one_shift(pairs: Pairs) -> float:
         theta = float(np.clip(theta + np.clip(step, -1, 1), -_FARTHEST, _FARTHEST))
         if abs(step) < 1e-8:
             break
-    away, second, third, fourth, fifth, sixth = moments(theta)
+    away, second, third, fourth, fifth, sixth = moments(theta, 6)
     # What the estimated shift already explains of (x-E)^2 - V is taken off: slope times x-E.
     slope = third.sum() / second.sum()
     score = (away**2 - second).sum()
@@ -113,10 +118,11 @@ def _upper_tail(z: float, skewness: float) -> float:
 def shifts(pairs: Pairs) -> tuple[float, Estimate]:
     """The mean and the standard deviation (with its profile interval) of shifts that are normal over prompts.
 
-    Maximum likelihood given each prompt's total, so that the base's rates play no part; of more than
-    `MOST_PROMPTS` prompts so many, evenly spread in their order, are used.
+    Maximum likelihood given each prompt's total, so that the base's rates play no part; of more than 10 000
+    prompts (1500 with a thousand answers each) so many, evenly spread in their order, are used.
     """
-    pairs = pairs.chosen(np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), MOST_PROMPTS)).astype(int)))
+    most = int(np.clip(_COST / (pairs.base_n.max() + pairs.run_n.max()), *_FOR_SPREAD))
+    pairs = pairs.chosen(np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int)))
     width = np.sqrt(4 / pairs.base_n.max() + 4 / pairs.run_n.max()) / _PER_DEVIATION
     grid = np.linspace(-_FARTHEST, _FARTHEST, 2 * int(np.ceil(_FARTHEST / width)) + 1)
     rows, counts = _likelihoods(pairs, grid)

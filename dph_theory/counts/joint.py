@@ -9,10 +9,11 @@ from scipy import optimize
 from .estimate import Estimate, from_influence
 from .laws import Law
 from .mixing import Mixing, fit_weights, likelihood, mixing
+from .near import Near
 from .pairs import Pairs
 
-_FOR_WEIGHTS = 1500
-"""Of more distinct prompts so many fit the spread of the base's rates."""
+_FOR_WEIGHTS, _FOR_SCAN = 1500, 400
+"""Of more distinct prompts so many fit the spread of the base's rates, and find where beta is looked for."""
 _LEAST, _MOST = float(np.log(1e-2)), float(np.log(1e2))
 """Between these log betas the best is looked for."""
 _SCAN, _ROUNDS, _STEPS = 17, 3, 20
@@ -40,30 +41,25 @@ class Joint:
         return cls(Pairs(*key), counts, place, mixing(pairs.base_n, pairs.base_c, most))
 
     @cached_property
-    def base(self) -> np.ndarray:
-        """The probability of each prompt's base counts at each rate, (rows, grid)."""
-        return chances(self.pairs.base_n, self.pairs.base_c, self.spread.rates)
+    def base(self) -> tuple[np.ndarray, np.ndarray]:
+        """The probability of each different base count at each rate, (counts, grid), and which is whose."""
+        columns = np.stack([self.pairs.base_n, self.pairs.base_c])
+        key, place = np.unique(columns, axis=1, return_inverse=True)
+        return likelihood(key[0], key[1], self.spread.rates), place
+
+    def near(self, after: np.ndarray) -> Near:
+        """The rates that both counts leave possible, if `after` are roughly the run's rates at the grid's."""
+        return Near.of(self.pairs, self.spread.rates, after)
 
     @cached_property
-    def _run(self) -> tuple[np.ndarray, np.ndarray]:
-        """The run's different counts (2, U), and which is whose."""
-        return np.unique(np.stack([self.pairs.run_n, self.pairs.run_c]), axis=1, return_inverse=True)
-
-    def given(self, after: np.ndarray) -> np.ndarray:
-        """The probability of both counts at each base rate, if `after` are the run's rates there."""
-        key, place = self._run
-        return self.base * likelihood(key[0], key[1], after)[place]
+    def few(self) -> "Joint":
+        """The distinct prompts that fit the spread of the base's rates."""
+        return self.some(_FOR_WEIGHTS)
 
     def some(self, most: int) -> "Joint":
         """At most so many of the distinct prompts, evenly spread through them."""
         which = np.unique(np.linspace(0, len(self.counts) - 1, min(most, len(self.counts))).astype(int))
         return Joint(self.pairs.chosen(which), self.counts[which], which, self.spread)
-
-
-def chances(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The probability of each count at each rate, each different count computed once."""
-    key, place = np.unique(np.stack([n, c]), axis=1, return_inverse=True)
-    return likelihood(key[0], key[1], rates)[place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,39 +88,45 @@ def fitted(law: Law, data: Joint) -> Fit:
 
 
 def _best(law: Law, data: Joint) -> tuple[np.ndarray, float]:
-    few, weights = data.some(_FOR_WEIGHTS), data.spread.weights
-    rates = data.spread.rates
+    few, weights = data.few, data.spread.weights
 
-    def misfit(log_beta: float, on: Joint) -> float:
-        chance = on.given(law.rates(rates, float(np.exp(log_beta)))) @ weights
-        return -float(on.counts @ np.log(np.maximum(chance, _LEAST_CHANCE)))
+    def after(log_beta: float) -> np.ndarray:
+        return law.rates(data.spread.rates, float(np.exp(log_beta)))
+
+    def misfit(log_beta: float, on: Joint, near: Near) -> float:
+        return -float(on.counts @ _logs(near.given(after(log_beta)) @ weights))
 
     if not law.has_beta:
-        few_after = few.given(law.rates(rates, 1.0))
-        return fit_weights(few_after, weights, few.counts, _ROUNDS * _STEPS), 0.0
+        same = few.near(after(0.0)).given(after(0.0))
+        return fit_weights(same, weights, few.counts, _ROUNDS * _STEPS), 0.0
     scan = np.linspace(_LEAST, _MOST, _SCAN)
     width = scan[1] - scan[0]
-    log_beta = float(min(scan, key=lambda x: misfit(x, few)))
+    rough = few.some(_FOR_SCAN)
+    log_beta = float(min(scan, key=lambda x: misfit(x, rough, rough.near(after(x)))))
     for turn in range(_ROUNDS + 1):
+        now = after(log_beta)
         if turn:
-            after = few.given(law.rates(rates, float(np.exp(log_beta))))
-            weights = fit_weights(after, weights, few.counts, _STEPS)
-        near = max(_LEAST, log_beta - width), min(_MOST, log_beta + width)
+            weights = fit_weights(few.near(now).given(now), weights, few.counts, _STEPS)
         on = data if turn == _ROUNDS else few
+        near = on.near(now)
+        bounds = max(_LEAST, log_beta - width), min(_MOST, log_beta + width)
         found = optimize.minimize_scalar(
-            misfit, bounds=near, args=(on,), method="bounded", options={"xatol": 2e-3}
+            misfit, bounds=bounds, args=(on, near), method="bounded", options={"xatol": 2e-3}
         )
         log_beta = float(found.x)
     return weights, log_beta
 
 
+def _logs(chance: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(chance, _LEAST_CHANCE))
+
+
 def _interval(law: Law, data: Joint, weights: np.ndarray, log_beta: float) -> Estimate:
-    logs = [
-        np.log(
-            np.maximum(data.given(law.rates(data.spread.rates, float(np.exp(x)))) @ weights, _LEAST_CHANCE)
-        )
-        for x in (log_beta - _STEP, log_beta, log_beta + _STEP)
+    steps = [
+        law.rates(data.spread.rates, float(np.exp(x))) for x in (log_beta - _STEP, log_beta, log_beta + _STEP)
     ]
+    near = data.near(steps[1])
+    logs = [_logs(near.given(after) @ weights) for after in steps]
     curvature = -float(data.counts @ (logs[2] - 2 * logs[1] + logs[0])) / _STEP**2 / len(data.place)
     if curvature <= 0:
         return Estimate(float(np.exp(log_beta)), 0.0, np.inf)
@@ -135,11 +137,12 @@ def _interval(law: Law, data: Joint, weights: np.ndarray, log_beta: float) -> Es
 
 def predicted(data: Joint, spread: Mixing, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of the run's correct answers that the base's counts lead to."""
-    posterior = data.base * spread.weights
+    chance, place = data.base
+    posterior = chance * spread.weights
     posterior /= posterior.sum(axis=1, keepdims=True)
-    n, mean = data.pairs.run_n, posterior @ after
-    scatter = np.maximum(posterior @ after**2 - mean**2, 0.0)
-    return n * mean, n * (posterior @ (after * (1 - after))) + n**2 * scatter
+    mean, square = ((posterior @ moment)[place] for moment in (after, after**2))
+    n, scatter = data.pairs.run_n, np.maximum(square - mean**2, 0.0)
+    return n * mean, n * (mean - square) + n**2 * scatter
 
 
 def _dispersion(data: Joint, spread: Mixing, after: np.ndarray) -> Estimate:

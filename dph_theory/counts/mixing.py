@@ -7,13 +7,15 @@ arcsin sqrt p. It stops long before the maximum of the likelihood, which would b
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy import sparse
+from scipy.special import gammaln, xlog1py
 
 _STEPS = 200
 """Steps of expectation-maximisation."""
 _PER_DEVIATION = 2.5
 """Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
 _FEWEST, _MOST = 121, 601
+_LOG_NONE = -1e6
 _NEAR_END = np.logspace(-9, -4.3, 10)
 """Rates between 0 and the grid's first, and between its last and 1."""
 
@@ -29,18 +31,29 @@ def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
     return rates, weights / weights.sum()
 
 
-def log_binomial(n: np.ndarray, c: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """log of the binomial probability of c of n at the rate p; shapes broadcast."""
-    ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
-    return ways + xlogy(c, p) + xlog1py(n - c, -p)
+def log_ways(n: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """log C(n, c)."""
+    return gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
+
+
+def log_rates(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """log p and log (1-p); finite where a rate is 0 or 1, and so low there that a single answer says no."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(rates), _LOG_NONE), np.maximum(np.log1p(-rates), _LOG_NONE)
 
 
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The probability of each count at each rate, (counts, rates)."""
-    return np.exp(log_binomial(n[:, None], c[:, None], rates))
+    right, wrong = log_rates(rates)
+    log = np.outer(c, right)
+    log += np.outer(n - c, wrong)
+    log += log_ways(n, c)[:, None]
+    return np.exp(log, out=log)
 
 
-def fit_weights(likelihoods: np.ndarray, weights: np.ndarray, counts: np.ndarray, steps: int) -> np.ndarray:
+def fit_weights(
+    likelihoods: np.ndarray | sparse.csr_array, weights: np.ndarray, counts: np.ndarray, steps: int
+) -> np.ndarray:
     """The grid's weights after so many steps; `likelihoods` (rows, grid), row i seen counts[i] times."""
     total = counts.sum()
     for _ in range(steps):

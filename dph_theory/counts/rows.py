@@ -7,6 +7,8 @@ from typing import Any
 
 from ..support.errors import argument_error
 
+_PLAIN = {"id", "n", "c"}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -35,6 +37,8 @@ def row(value: Any) -> Row:
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
+    if value.keys() == _PLAIN and None not in value.values():
+        return Row(_id(value["id"]), *_counts(value["n"], value["c"]))
     value = {name: entry for name, entry in value.items() if entry is not None}
     verdicts = _verdicts(value.get("correct"))
     if verdicts is not None:
@@ -42,11 +46,7 @@ def row(value: Any) -> Row:
     missing = [name for name in ("id", "n", "c") if name not in value]
     if missing:
         raise argument_error("row", sorted(value), f"needs {', '.join(missing)}")
-    n, c = (_whole(name, value[name]) for name in ("n", "c"))
-    if n < 1:
-        raise argument_error("n", n, "at least one answer")
-    if c > n:
-        raise argument_error("c", c, f"at most n = {n}")
+    n, c = _counts(value["n"], value["c"])
     if verdicts is not None and (len(verdicts), sum(verdicts)) != (n, c):
         raise argument_error(
             "correct", f"{sum(verdicts)} of {len(verdicts)}", f"must agree with c={c}, n={n}"
@@ -60,6 +60,15 @@ def row(value: Any) -> Row:
         styles=_styles(value.get("style"), n),
         ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
     )
+
+
+def _counts(n: Any, c: Any) -> tuple[int, int]:
+    n, c = _whole("n", n), _whole("c", c)
+    if n < 1:
+        raise argument_error("n", n, "at least one answer")
+    if c > n:
+        raise argument_error("c", c, f"at most n = {n}")
+    return n, c
 
 
 def _id(value: Any) -> str | int:

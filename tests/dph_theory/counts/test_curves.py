@@ -50,6 +50,17 @@ def test_the_table_is_pass_at_k_also_when_it_is_formed_in_blocks(monkeypatch):
     assert formed.times(weights) == pytest.approx(kept.times(weights))
 
 
+def test_many_prompts_give_the_band_that_their_multipliers_give(monkeypatch):
+    pairs = drawn(3, 400).pairs
+    multiplied = curves(pairs, draws=20_000)
+    monkeypatch.setattr("dph_theory.counts.curves._MULTIPLIED", 0)
+    found = curves(pairs, draws=20_000)
+    # Both are quantiles of 20 000 draws of one law.
+    assert found.critical == pytest.approx(multiplied.critical, rel=0.015)
+    assert found.critical > 2.1
+    assert curves(Pairs.of([4, 4], [4, 4], 4, [4, 4]), draws=10).critical == 0
+
+
 def test_the_band_covers_all_k_at_once_and_the_set_the_first_loss():
     rng, trials, inside, first = np.random.default_rng(1), 120, 0, 0
     k = np.arange(1, 9)
