@@ -130,19 +130,22 @@ class _Lazy(click.Group):
 
 def _with_trl(audit: click.Command) -> click.Command:
     """`dph audit` with --trl, which needs full_scale and is loaded when it is used."""
-
-    def run(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
-        if path is not None and not ctx.resilient_parsing:
-            live = importlib.import_module("full_scale.audit_command").audit_trl_command
-            live.main([path], prog_name="dph audit --trl", standalone_mode=False)
-            ctx.exit()
-
+    if any(param.name == "trl" for param in audit.params):
+        return audit
     words = "Audit the installed TRL's own loss with the GRPOConfig settings of this YAML file."
-    option = click.Option(
-        ["--trl"], is_eager=True, expose_value=False, callback=run, metavar="FILE", help=words
-    )
-    if all(param.name != option.name for param in audit.params):
-        audit.params.append(option)
+    audit.params.append(click.Option(["--trl"], metavar="FILE", help=words))
+    of_a_file = audit.callback
+
+    def run(trl: str | None, **given: Any) -> Any:
+        if trl is None:
+            return of_a_file(**given) if of_a_file is not None else None
+        live = importlib.import_module("full_scale.audit_command").audit_trl
+        kept = {name: given.pop(name) for name in ("samples", "seed", "json_path")}
+        if any(value not in (None, False) for value in given.values()):
+            raise click.UsageError("--trl goes with --samples, --seed and --json alone")
+        return live(trl, **kept)
+
+    audit.callback = run
     return audit
 
 

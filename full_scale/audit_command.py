@@ -5,19 +5,22 @@ from pathlib import Path
 import click
 
 from dph_theory.support import terminal
+from dph_theory.support.files import STANDARD_OUTPUT, write_json
 
 
-@click.command(name="audit --trl")
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def audit_trl_command(path: Path) -> None:
+def audit_trl(path: str, samples: str | None, seed: int, json_path: Path | None) -> None:
     """Audit GRPOTrainer with the GRPOConfig settings of a YAML file; its other names are listed."""
     from .training.live_audit import audit_file
 
+    if not Path(path).is_file():
+        raise click.UsageError(f"--trl: there is no file {path}")
     try:
-        report, others = audit_file(path)
+        report, others = audit_file(Path(path), samples=samples or "policy", seed=seed)
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{path}: {error}") from error
-    console = terminal.console()
+    if json_path is not None:
+        write_json(json_path, {**report.as_json(), "not_read": others})
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     lines = [report.verdict]
     if report.reduction is not None:
         lines.append(f"adds up: {report.reduction.words}")

@@ -33,6 +33,7 @@ def test_they_are_short():
         "audit_your_own_advantage",
         "audit_your_own_loss",
         "audit_your_own_metric",
+        "audit_your_own_trainer",
         "choose_beta",
         "collapse_meter",
         "two_checkpoints",
@@ -48,6 +49,15 @@ def test_advantages_and_metrics_are_told_apart(capsys):
     assert "averaged at G = 8: maximises log V truncated at order 7" in found
     assert "unbiased: an unbiased estimate of pass@k" in found
     assert "bootstrap: BIASED" in found
+
+
+def test_the_installed_trainer_s_flag_decides_the_divergence():
+    found = [line for line in output("audit_your_own_trainer.py").splitlines() if "samples:" in line]
+    plain, corrected, halved = found
+    assert "minus expected reward + 0.04 FORWARD KL(ref||pi), exactly" in plain
+    assert "minus expected reward + 0.04 REVERSE KL(pi||ref), exactly" in corrected
+    assert halved.startswith("use_bias_correction_kl=True: Halved")
+    assert "0.5 minus expected reward + 0.02 REVERSE KL(pi||ref), exactly" in halved
 
 
 def test_the_audit_tells_the_two_penalties_apart():

@@ -16,7 +16,7 @@ from ..support.errors import argument_error
 from .candidates import quantities
 from .coupling import enumerate_batches
 from .exact import Loss, LossError, Measured, arguments_of, is_random, measure, padding
-from .extremes import Slopes, computes_in_float32, extremes, slopes_of
+from .extremes import Slopes, computes_in, extremes, slopes_of
 from .laws import law_of
 from .match import match_gradient, match_sum, match_value
 from .minimiser import find_minimiser
@@ -43,7 +43,12 @@ class _Audited:
     samples: str
     seed: int
     failures: list[Failure]
-    single: bool = False
+    precision: str = "float64"
+
+    @property
+    def single(self) -> bool:
+        """Whether agreement is that of float32."""
+        return self.precision == "float32"
 
 
 def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
@@ -77,7 +82,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         sequence_gradient=sequence_gradient,
         unequal_gradient=_unequal(audited, reduction) if results else Match("failed", exact=False),
         reduction=reduction,
-        precision="float32" if audited.single else "float64",
+        precision=audited.precision,
         batches=batches,
         minimiser=minimiser,
         law=law.law,
@@ -104,7 +109,9 @@ def _first_look(audited: _Audited) -> tuple[_Audited, Reduction | None, str]:
             why = "two calls on the same batch differ: it is random, or remembers"
             audited.failures.append(Failure("every problem", why))
             return audited, None, ""
-        audited = replace(audited, single=computes_in_float32(*given))
+        audited = replace(audited, precision=computes_in(*given))
+        if audited.precision == "16 bits":
+            return audited, None, ""
         return audited, reduction_of(*given, single=audited.single), ""
     except LossError as error:
         return audited, None, str(error)

@@ -19,9 +19,11 @@ from ..support.user_code import blamed
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .other_audits import audit_advantages, audit_one_metric
-from .page import batch_words, dead_zone_words, match_words, minimiser_words, page, variance_words
+from .page import batch_words, dead_zone_words, minimiser_words, page, variance_words
+from .policy_losses.table import audit_policy_losses
 from .report import SAMPLES, AuditReport
 from .trainers import audit_trainers
+from .words import match_words
 
 _FORM = "FILE.py:function"
 _OUTPUT = terminal.OutputFile()
@@ -114,7 +116,7 @@ def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int
     if json_path is not None:
         write_json(json_path, [_with_form(report) for report in reports])
     if page_path is not None:
-        write_text(page_path, page(reports, audit_trainers(seed=seed)))
+        write_text(page_path, page(reports, audit_trainers(seed=seed), audit_policy_losses(seed=seed)))
     console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
     for report in reports:
         _print_verdict(console, report)

@@ -46,15 +46,48 @@ def find_sum(
     from the best of ALPHAS. None if there is no such sum.
     """
     columns = _distinct(columns)
+    known = _Products.of(columns, wanted)
     for count in range(1, most_terms + 1):
-        found = _best(wanted, columns, count)
+        found = _best(wanted, columns, known, count)
         if found is not None and found.error < tolerance:
             return found
         if of_alpha is not None:
-            found = _with_alpha(wanted, columns, of_alpha, count - 1)
+            found = _with_alpha(wanted, columns, known, of_alpha, count - 1)
             if found is not None and found.error < tolerance:
                 return found
     return None
+
+
+@dataclass(frozen=True)
+class _Products:
+    """The columns as unit vectors (rows, columns), their products with one another and with the wanted."""
+
+    units: np.ndarray
+    gram: np.ndarray
+    pull: np.ndarray
+    whole: float
+
+    @classmethod
+    def of(cls, columns: Columns, wanted: np.ndarray) -> "_Products":
+        """Those of these columns."""
+        stacked = np.stack(list(columns.values()), axis=1)
+        units = stacked / np.linalg.norm(stacked, axis=0)
+        return cls(units, units.T @ units, units.T @ wanted, float(wanted @ wanted))
+
+    def and_one(self, column: np.ndarray, wanted: np.ndarray) -> "_Products":
+        """Those with one more column, the last."""
+        unit = column / np.linalg.norm(column)
+        across = self.units.T @ unit
+        gram = np.block([[self.gram, across[:, None]], [across[None], np.ones((1, 1))]])
+        return _Products(self.units, gram, np.append(self.pull, unit @ wanted), self.whole)
+
+    def explained(self, places: np.ndarray) -> np.ndarray:
+        """The share of |wanted|^2 that each sum explains, by its normal equations, (sums,)."""
+        normal = self.gram[places[:, :, None], places[:, None, :]] + 1e-13 * np.eye(places.shape[1])
+        reached = self.pull[places]
+        solved = np.linalg.solve(normal, reached[..., None])[..., 0]
+        found: np.ndarray = (reached * solved).sum(axis=-1) / self.whole
+        return found
 
 
 @cache
@@ -68,30 +101,20 @@ def _sums(names: tuple[str, ...], count: int) -> np.ndarray:
 def _distinct(columns: Columns) -> Columns:
     """Without the columns that vanish or are multiples of an earlier one."""
     kept: dict[str, np.ndarray] = {}
+    units: list[np.ndarray] = []
     for name, column in columns.items():
         size = np.linalg.norm(column)
-        units = [other / np.linalg.norm(other) for other in kept.values()]
         if size > 0 and not any(abs(unit @ column) > (1 - 1e-12) * size for unit in units):
             kept[name] = column
+            units.append(column / size)
     return kept
 
 
-def _explained(wanted: np.ndarray, columns: Columns, places: np.ndarray) -> np.ndarray:
-    """The share of |wanted|^2 that each sum explains, by its normal equations, (sums,)."""
-    stacked = np.stack([column / np.linalg.norm(column) for column in columns.values()], axis=1)
-    gram, pull = stacked.T @ stacked, stacked.T @ wanted
-    normal = gram[places[:, :, None], places[:, None, :]] + 1e-13 * np.eye(places.shape[1])
-    reached = pull[places]
-    solved = np.linalg.solve(normal, reached[..., None])[..., 0]
-    explained: np.ndarray = (reached * solved).sum(axis=-1) / (wanted @ wanted)
-    return explained
-
-
-def _best(wanted: np.ndarray, columns: Columns, count: int) -> Sum | None:
+def _best(wanted: np.ndarray, columns: Columns, known: _Products, count: int) -> Sum | None:
     """The best sum of so many columns: all by their normal equations, the shortlist exactly."""
     names = tuple(columns)
     places = _sums(names, count)
-    order = np.argsort(-_explained(wanted, columns, places))[:_SHORTLIST]
+    order = np.argsort(-known.explained(places))[:_SHORTLIST]
     sums = [_fitted(wanted, columns, [names[i] for i in places[k]]) for k in order]
     return min((s for s in sums if s is not None), key=lambda s: s.error, default=None)
 
@@ -108,15 +131,17 @@ def _fitted(wanted: np.ndarray, columns: Columns, names: Sequence[str]) -> Sum |
     return Sum(tuple((float(c), name) for c, name in zip(solved, names, strict=True)), error)
 
 
-def _with_alpha(wanted: np.ndarray, columns: Columns, of_alpha: OfAlpha, others: int) -> Sum | None:
+def _with_alpha(
+    wanted: np.ndarray, columns: Columns, known: _Products, of_alpha: OfAlpha, others: int
+) -> Sum | None:
     """The best sum of an alpha-divergence and so many other columns."""
     names = tuple(columns)
     rest = _sums(names, others)
     places = np.concatenate([np.full((len(rest), 1), len(names)), rest], axis=1)
     starts = []
     for alpha in ALPHAS:
-        for place, (name, column) in enumerate(of_alpha(alpha).items()):
-            share = _explained(wanted, {**columns, name: column}, places)
+        for place, column in enumerate(of_alpha(alpha).values()):
+            share = known.and_one(column, wanted).explained(places)
             best = int(share.argmax())
             starts.append((1 - share[best], alpha, place, tuple(names[i] for i in rest[best])))
     near = sorted(start for start in starts if start[0] < _NEAR**2)

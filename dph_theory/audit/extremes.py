@@ -29,20 +29,27 @@ LARGE = 1e12
 
 
 def responses(
-    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, *, shift: float = 0.0
+    loss: Loss,
+    names: tuple[str, ...],
+    points: np.ndarray,
+    dtype: torch.dtype,
+    *,
+    shift: float = 0.0,
+    advantage: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
 
     Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
-    zero, so that what is seen is the divergence term, unless the loss ignores it.
+    zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
+    log(pi/old), and the reference is the policy.
     """
     x = torch.as_tensor(points, dtype=torch.float64)
-    log_pi, log_ref = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
+    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
     given = {
         "log_pi": log_pi,
-        "log_ref": log_ref,
-        "log_old": log_pi - shift / 10,
-        "advantages": torch.zeros_like(log_pi),
+        "log_ref": other if advantage is None else log_pi,
+        "log_old": log_pi - shift / 10 if advantage is None else other,
+        "advantages": torch.full_like(log_pi, advantage or 0.0),
         "mask": torch.ones_like(log_pi),
     }
     given = {name: given[name] for name in names}
@@ -171,14 +178,21 @@ def _is_rounding(
     return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
 
 
-def computes_in_float32(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> bool:
-    """Whether the loss rounds what it is given to float32, or less: a line of values has stairs."""
+def computes_in(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> str:
+    """Float64, float32 or 16 bits, in these words: where it rounds what it is given, a line has stairs."""
     given = rows(batch(problem, problem.policy, source, names), range(len(problem.token)), problem)
-    step = 1e-6 * torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
-    times, values = np.arange(8.0), []
-    for time in times:
-        log_pi = given["log_pi"] + time * step.reshape(given["log_pi"].shape)
-        values.append(float(call(loss, {**given, "log_pi": log_pi.requires_grad_()}).detach()))
-    steps = np.array(values) - np.polyval(np.polyfit(times, values, 2), times)
+    direction = torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
+    direction = direction.reshape(given["log_pi"].shape)
+    times = np.arange(8.0)
+
+    def along(step: float) -> np.ndarray:
+        moved = [given["log_pi"] + time * step * direction for time in times]
+        return np.array([float(call(loss, {**given, "log_pi": y.requires_grad_()}).detach()) for y in moved])
+
+    values = along(1e-6)
+    heights = np.abs(values - np.polyval(np.polyfit(times, values, 2), times)).max() / max(1, abs(values[0]))
+    # In 16 bits a step of 1e-6 changes nothing, or a thousandth of the value.
+    if heights > 1e-4 or (np.ptp(values) == 0 and np.ptp(along(1e-2)) > 0):
+        return "16 bits"
     # In float64 what is left of a parabola is of order 1e-15; the stairs of float32 are 1e-7 high.
-    return bool(np.abs(steps).max() > 1e-11 * max(1.0, abs(values[0])))
+    return "float32" if heights > 1e-11 else "float64"

@@ -1,5 +1,6 @@
 """Which law of training a loss has, and what that selects as its coefficient falls (theory E)."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -36,6 +37,14 @@ class Law(NamedTuple):
     selects: str
 
 
+_ALPHA = re.compile(r"alpha-divergence (0\.\d+)")
+
+
+def _between(name: str) -> str:
+    """The name with any alpha in (0, 1) as 0.5: dead tokens keep a mass of order beta^(1/alpha)."""
+    return _ALPHA.sub("alpha-divergence 0.5", name)
+
+
 def law_of(samples: str, gradient: Match, minimiser: Minimiser | None) -> Law:
     """The law of E v less a vanishing multiple of a loss, by what its gradient on sequences is exactly.
 
@@ -56,6 +65,7 @@ def law_of(samples: str, gradient: Match, minimiser: Minimiser | None) -> Law:
         return Law("no penalty", "none")
     if not gradient.exact or (gradient.constant or 0) < 0:
         return Law("neither", "none")
+    penalty = _between(penalty)
     if penalty in SMOOTH:
         return Law("whole answer", "filtered model")
     if penalty in _FILTERED_TARGETS:

@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from ..references import REFERENCES
 from ..support.markdown import escaped
 from .catalogue import Form, form_of
-from .report import AuditReport, Match
+from .policy_losses import PolicyReport
+from .policy_losses.page import section as policy_section
+from .report import AuditReport
 from .trainers import TRAINERS
-from .verdict import angle_words
+from .words import both_words, match_words
 
 _FIND = """\
 # What does your KL do?
@@ -15,8 +17,13 @@ _FIND = """\
 ## Find your trainer
 
 What a trainer's KL term descends, by version (or commit) and flag: `x = log(pi/ref)` of a sampled token,
-*old* the policy that drew the samples. "After" a commit says that the formula stands in a later version of
-the file. For TRL as installed, with your own configuration, run `dph audit --trl config.yaml`.
+*old* the policy that drew the samples, `clip(y, c)` is y within +-c; the words are explained below. A commit
+is one at which the formula was read. For TRL as installed, with your own configuration, run
+`dph audit --trl config.yaml`.
+
+TRL's `use_bias_correction_kl` is False by default in the releases 0.26.0 to 1.9.1 and True from 1.10.0 on
+(its pull request 6503): after that upgrade the same script descends another divergence, and selects another
+model. verl's `kl_loss_type=full` is no loss: it raises NotImplementedError.
 """
 _INTRODUCTION = """\
 ## How, and the words
@@ -75,6 +82,7 @@ _TRAINER_HEADERS = (
     "samples",
     "value estimates",
     "gradient descends",
+    "law",
     "selects",
     "variance",
     "dead zones",
@@ -86,28 +94,6 @@ _TARGETS = {
     "other": "another valid mass",
     "none": "none",
 }
-
-
-def match_words(match: Match) -> str:
-    """Such as: reverse KL(pi||ref), per token."""
-    if match.name in ("zero", "failed"):
-        return {"zero": "zero", "failed": "-"}[match.name]
-    if match.exact:
-        one = match.constant is None or abs(match.constant - 1) < 1e-6
-        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{', per token' * match.per_token}"
-    if match.bias is not None:
-        return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
-    if match.angle is not None:
-        return f"none; nearest {match.name} ({angle_words(match.angle)})"
-    return "none"
-
-
-def both_words(single: Match, sequence: Match) -> str:
-    """The match on single outcomes, and on sequences where that is another quantity and either is exact."""
-    words = match_words(single)
-    if single.name != sequence.name and (single.exact or sequence.exact):
-        words += f"; on sequences: {match_words(sequence)}"
-    return words
 
 
 def minimiser_words(report: AuditReport) -> str:
@@ -141,13 +127,16 @@ def dead_zone_words(report: AuditReport) -> str:
     return ", ".join(zones) or "none"
 
 
-def page(reports: Sequence[AuditReport], trainers: Sequence[AuditReport]) -> str:
-    """The Markdown page made from the catalogue's and the trainers' reports.
+def page(
+    reports: Sequence[AuditReport], trainers: Sequence[AuditReport], policies: Sequence[PolicyReport]
+) -> str:
+    """The Markdown page made from the catalogue's, the trainers' and the policy losses' reports.
 
     Raises ValueError for a report of another loss.
     """
     found = [(form_of(report), report) for report in reports]
-    parts = [_FIND, _trainers(trainers), _INTRODUCTION, _in_short(reports), _table(found)]
+    parts = [_FIND, _trainers(trainers), policy_section(policies)]
+    parts += [_INTRODUCTION, _in_short(reports), _table(found)]
     parts += [_section(form, report) for form, report in found]
     return "\n".join((*parts, _sources([form for form, _ in found])))
 
@@ -210,6 +199,7 @@ def _trainers(reports: Sequence[AuditReport]) -> str:
             _samples(report),
             match_words(report.value),
             both_words(report.gradient, report.sequence_gradient),
+            report.law,
             report.selects,
             variance_words(report),
             dead_zone_words(report),

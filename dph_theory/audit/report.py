@@ -85,11 +85,12 @@ class AuditReport:
 
     `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
     sequences of one length, `unequal_gradient` on sequences whose lengths differ, a token mean there in the
-    limit of large batches. `reduction` says how tokens and sequences are added up; `precision` is "float32"
-    for a loss that rounds to it, and agreement then is float32's. A loss that couples its batch has
-    `batches`, and is matched on pairs. `variance` is that of the one-sample gradient over the squared norm of
-    the exact one (median over problems; None if the exact one vanishes). `law` and `selects` are those of
-    `laws.law_of`. `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero
+    limit of large batches. `reduction` says how tokens and sequences are added up; `precision` is
+    "float32" for a loss that rounds to it, and agreement then is that of float32; "16 bits" for one that
+    rounds more, too coarse to match. A loss that couples its batch has `batches`, and is matched
+    on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one (median
+    over problems; None if the exact one vanishes). `law` and `selects` are those of `laws.law_of`.
+    `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero
     away from x = 0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is
     |gradient at x = +5| over that at -5.
     """

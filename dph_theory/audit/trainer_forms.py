@@ -57,22 +57,46 @@ def straight_through(estimate: Estimator) -> forms.Loss:
     return loss
 
 
-def weighted(estimate: Estimator, *, held: bool = False, outer: float | None = None) -> forms.Loss:
-    """The estimate times pi/old, the ratio held fixed or differentiated; clamped after that at `outer`."""
+def weighted(
+    estimate: Estimator, *, held: bool = False, inner: float | None = None, outer: float | None = None
+) -> forms.Loss:
+    """The estimate times pi/old, the ratio held fixed or differentiated; then clamped at `outer`.
+
+    inner: |x| is clamped there, and the ratio held fixed where it is.
+    """
 
     def loss(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
         ratio = torch.exp(log_pi - log_old)
-        found = (ratio.detach() if held else ratio) * estimate(log_pi, log_ref)
+        found = _times(ratio.detach() if held else ratio, estimate, inner, log_pi, log_ref)
         return forms.token_mean(found if outer is None else found.clamp(-outer, outer), mask)
 
     return loss
 
 
-def scored(estimate: Estimator) -> forms.Loss:
-    """The estimate times e^{log pi - sg log pi}, which is one and has the gradient of log pi."""
+def scored(estimate: Estimator, *, inner: float | None = None, outer: float | None = None) -> forms.Loss:
+    """The same with e^{log pi - sg log pi}, which is one and has the gradient of log pi, as the ratio."""
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        return forms.token_mean(torch.exp(log_pi - log_pi.detach()) * estimate(log_pi, log_ref), mask)
+        found = _times(torch.exp(log_pi - log_pi.detach()), estimate, inner, log_pi, log_ref)
+        return forms.token_mean(found if outer is None else found.clamp(-outer, outer), mask)
+
+    return loss
+
+
+def _times(
+    ratio: Tensor, estimate: Estimator, inner: float | None, log_pi: Tensor, log_ref: Tensor
+) -> Tensor:
+    if inner is None:
+        return ratio * estimate(log_pi, log_ref)
+    kept = (log_pi - log_ref).abs() <= inner
+    return torch.where(kept, ratio, ratio.detach()) * within(estimate, inner, None)(log_pi, log_ref)
+
+
+def weighted_held_estimate(estimate: Estimator) -> forms.Loss:
+    """The differentiated ratio pi/old times the estimate held fixed; summed over tokens."""
+
+    def loss(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
+        return forms.sequence_sum(torch.exp(log_pi - log_old) * estimate(log_pi, log_ref).detach(), mask)
 
     return loss
 

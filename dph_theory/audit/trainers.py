@@ -1,8 +1,7 @@
 """Which flag of which trainer descends what: KL terms by trainer, version, file and flag, and their audit.
 
 Each is re-stated from the formula in that version's code, in the audited problems' own precision; a mean over
-tokens unless it says otherwise. "After" a commit: read in a later version of the file, whose commit is not
-known.
+tokens unless it says otherwise. A commit is one at which the formula was read, clip(y, c) is y within +-c.
 """
 
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from .trainer_forms import (
     straight_through,
     to_sampler,
     weighted,
+    weighted_held_estimate,
     within,
 )
 
@@ -51,15 +51,19 @@ def _family(
 
 _LOW_VAR = within(k3, 20.0, 10.0)
 _X = "x = log(pi/ref)"
+_SCORE = "e^(l - sg l)"
+_VERL, _NEMO = "verl/trainer/ppo/core_algos.py", "nemo_rl/algorithms/loss/loss_functions.py"
+_SLIME, _OPENRLHF = "slime/utils/ppo_utils.py", "openrlhf/models/utils.py"
+_PRIME, _TRL = "src/prime_rl/trainer/rl/loss.py", "trl/trainer/grpo_trainer.py"
 TRAINERS: tuple[TrainerForm, ...] = (
     *_family(
         "TRL",
         "1.16",
-        "trl/trainer/grpo_trainer.py",
+        _TRL,
         (
-            ("use_bias_correction_kl=False", f"e^-x - 1 + x, {_X}", "policy", forms.k3),
+            ("use_bias_correction_kl=False (default to 1.9.1)", f"e^-x - 1 + x, {_X}", "policy", forms.k3),
             (
-                "use_bias_correction_kl=True (default)",
+                "use_bias_correction_kl=True (default from 1.10.0)",
                 "(pi/old) (e^-x - 1 + x)",
                 "policy",
                 forms.corrected_k3,
@@ -70,18 +74,24 @@ TRAINERS: tuple[TrainerForm, ...] = (
                 "policy",
                 forms.sequence_corrected_k3,
             ),
+            (
+                "use_bias_correction_kl=True, vLLM's ratio not on the KL",
+                f"{_SCORE} (e^-x - 1 + x), old the sampler",
+                "old_policy",
+                scored(k3),
+            ),
         ),
     ),
     *_family(
         "verl",
-        "26b5d6b",
-        "verl/trainer/ppo/core_algos.py",
+        "26b5d6b2b",
+        _VERL,
         (
-            ("kl_loss_type=kl", f"x, {_X}", "policy", forms.k1),
+            ("kl_loss_type=kl, k1", f"x, {_X}", "policy", forms.k1),
             ("kl_loss_type=abs", "|x|", "policy", forms.absolute),
-            ("kl_loss_type=mse", "x^2/2", "policy", forms.k2),
-            ("kl_loss_type=low_var_kl", "clip(e^-x - 1 + x, +-10), |x| <= 20", "policy", plain(_LOW_VAR)),
-            ("kl_loss_type=low_var_kl, later updates", "the same", "old_policy", plain(_LOW_VAR)),
+            ("kl_loss_type=mse, k2", "x^2/2", "policy", forms.k2),
+            ("kl_loss_type=low_var_kl, k3", "clip(e^-x - 1 + x, 10), |x| <= 20", "policy", plain(_LOW_VAR)),
+            ("kl_loss_type=low_var_kl, k3, later updates", "the same", "old_policy", plain(_LOW_VAR)),
             ("use_kl_in_reward, kl", "log pi(y) sg(sum_t x_t)", "policy", in_reward(k1)),
             (
                 "use_kl_in_reward, low_var_kl",
@@ -93,12 +103,18 @@ TRAINERS: tuple[TrainerForm, ...] = (
     ),
     *_family(
         "verl",
-        "after 26b5d6b",
-        "verl/trainer/ppo/core_algos.py",
+        "b8dc5377c",
+        _VERL,
         (
             ("kl_loss_type=k1+", "sg(x) + x^2/2 - sg(x^2/2)", "policy", straight_through(k1)),
             (
-                "kl_loss_type=low_var_kl+",
+                "kl_loss_type=abs+",
+                "sg(|x|) + x^2/2 - sg(x^2/2)",
+                "policy",
+                straight_through(lambda log_pi, log_ref: (log_pi - log_ref).abs()),
+            ),
+            (
+                "kl_loss_type=low_var_kl+, k3+",
                 "the clipped value, the gradient of x^2/2",
                 "policy",
                 straight_through(_LOW_VAR),
@@ -107,10 +123,10 @@ TRAINERS: tuple[TrainerForm, ...] = (
     ),
     *_family(
         "NeMo-RL",
-        "3520fc0",
-        "nemo_rl/algorithms/loss/loss_functions.py",
+        "2369c0aec",
+        _NEMO,
         (
-            ("kl_type=k3", "clip(e^-x - 1 + x, +-10), |x| <= 20", "policy", plain(_LOW_VAR)),
+            ("kl_type=k3", "clip(e^-x - 1 + x, 10), |x| <= 20", "policy", plain(_LOW_VAR)),
             (
                 "kl_type=k3, use_on_policy_kl_approximation",
                 "sg(pi/old) times the same",
@@ -121,17 +137,12 @@ TRAINERS: tuple[TrainerForm, ...] = (
     ),
     *_family(
         "NeMo-RL",
-        "after 3520fc0",
-        "nemo_rl/algorithms/loss/loss_functions.py",
+        "33bce20d7",
+        _NEMO,
         (
-            (
-                "kl_type=k1",
-                "e^(l - sg l) clip(x, +-10), l = log pi",
-                "policy",
-                scored(within(k1, 20.0, 10.0)),
-            ),
-            ("kl_type=k2", "e^(l - sg l) clip(x^2/2, 10)", "policy", scored(within(k2, 20.0, 10.0))),
-            ("kl_type=k3", "e^(l - sg l) clip(e^-x - 1 + x, 10)", "policy", scored(_LOW_VAR)),
+            ("kl_type=k1", f"{_SCORE} clip(x, 10), l = log pi", "policy", scored(within(k1, 20.0, 10.0))),
+            ("kl_type=k2", f"{_SCORE} clip(x^2/2, 10)", "policy", scored(within(k2, 20.0, 10.0))),
+            ("kl_type=k3", f"{_SCORE} clip(e^-x - 1 + x, 10)", "policy", scored(_LOW_VAR)),
             (
                 "kl_type=k3, use_on_policy_kl_approximation",
                 "(pi/old) clip(e^-x - 1 + x, 10)",
@@ -141,17 +152,41 @@ TRAINERS: tuple[TrainerForm, ...] = (
         ),
     ),
     *_family(
+        "NeMo-RL",
+        "2206ae11f",
+        _NEMO,
+        (
+            ("kl_type=k1", f"clip({_SCORE} x, 10), l = log pi", "policy", scored(k1, inner=20.0, outer=10.0)),
+            ("kl_type=k2", f"clip({_SCORE} x^2/2, 10)", "policy", scored(k2, inner=20.0, outer=10.0)),
+            (
+                "kl_type=k3",
+                f"clip({_SCORE} (e^-x - 1 + x), 10)",
+                "policy",
+                scored(k3, inner=20.0, outer=10.0),
+            ),
+            (
+                "kl_type=k3, use_on_policy_kl_approximation",
+                "clip((pi/old) (e^-x - 1 + x), 10)",
+                "old_policy",
+                weighted(k3, inner=20.0, outer=10.0),
+            ),
+        ),
+    ),
+    *_family(
         "slime",
-        "06787cf",
-        "slime/utils/ppo_utils.py",
+        "624b824a8",
+        _SLIME,
         (
             ("kl_loss_type=k1", f"x, {_X}", "policy", forms.k1),
-            ("kl_loss_type=low_var_kl", "clip(e^-x - 1 + x, +-10)", "policy", plain(within(k3, None, 10.0))),
+            ("kl_loss_type=k2", "x^2/2", "policy", forms.k2),
+            ("kl_loss_type=k3", "e^-x - 1 + x", "policy", forms.k3),
+            ("kl_loss_type=low_var_kl", "clip(e^-x - 1 + x, 10)", "policy", plain(within(k3, None, 10.0))),
             ("k1 with importance_ratio", "(pi/old) x", "old_policy", weighted(k1)),
             ("k2 with importance_ratio", "(pi/old) x^2/2", "old_policy", weighted(k2)),
+            ("k3 with importance_ratio", "(pi/old) (e^-x - 1 + x)", "old_policy", weighted(k3)),
             (
                 "low_var_kl with importance_ratio",
-                "clip((pi/old) (e^-x - 1 + x), +-10)",
+                "clip((pi/old) (e^-x - 1 + x), 10)",
                 "old_policy",
                 weighted(k3, outer=10.0),
             ),
@@ -159,17 +194,17 @@ TRAINERS: tuple[TrainerForm, ...] = (
     ),
     *_family(
         "OpenRLHF",
-        "473f61b",
-        "openrlhf/models/utils.py",
+        "3c3be6234",
+        _OPENRLHF,
         (
-            ("kl_estimator=k1", "clip(x, +-10)", "policy", plain(within(k1, None, 10.0))),
+            ("kl_estimator=k1", "clip(x, 10)", "policy", plain(within(k1, None, 10.0))),
             ("kl_estimator=k2", "clip(x^2/2, 10)", "policy", plain(within(k2, None, 10.0))),
             ("kl_estimator=k3", "clip(e^-x - 1 + x, 10)", "policy", plain(within(k3, None, 10.0))),
         ),
     ),
     *_family(
         "open-instruct",
-        "after ebae1d1",
+        "e6c3044aa",
         "open_instruct/model_utils.py",
         (
             ("kl_estimator=0", "x, |x| <= 40", "policy", plain(within(k1, 40.0, None))),
@@ -179,10 +214,22 @@ TRAINERS: tuple[TrainerForm, ...] = (
         ),
     ),
     *_family(
+        "oat",
+        "c1a074c32",
+        "oat/algorithms/ppo.py",
+        (
+            ("beta", "e^-x - 1 + x, |x| <= 40", "policy", plain(within(k3, 40.0, None))),
+            ("kl_penalty_coef", "log pi(y) sg(sum_t x_t)", "policy", in_reward(k1)),
+        ),
+    ),
+    *_family(
         "prime-rl",
-        "after 851c48f",
-        "src/prime_rl/trainer/rl/loss.py",
-        (("kl_tau", "sum_t log(pi/old)^2, old the sampler", "old_policy", to_sampler(2)),),
+        "559b44772",
+        _PRIME,
+        (
+            ("kl_tau", "sum_t log(pi/old)^2, old the sampler", "old_policy", to_sampler(2)),
+            ("ref_kl", "(pi/old) sg(x), within old - pi <= 0.2", "policy", weighted_held_estimate(k1)),
+        ),
     ),
 )
 """By trainer, version or commit, file and flag; what `dph audit --catalogue` opens its page with."""

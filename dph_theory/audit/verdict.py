@@ -104,7 +104,9 @@ def _minimiser_words(found: Minimiser) -> str:
 
 def _warnings(report: AuditReport) -> list[str]:
     words = []
-    if report.precision != "float64":
+    if report.precision == "16 bits":
+        words.append("it computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64")
+    elif report.precision != "float64":
         words.append(f"it computes in {report.precision}: exact to its rounding")
     if report.dead_zones:
         zones = ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones[:3])

@@ -107,7 +107,7 @@ def audit(plan: Plan, progress: StageProgress) -> str:
 
 
 def _audit_line(report: Any) -> dict[str, Any]:
-    from dph_theory.audit import page
+    from dph_theory.audit import page, words
     from dph_theory.audit.catalogue import form_of
 
     form = form_of(report)
@@ -116,8 +116,8 @@ def _audit_line(report: Any) -> dict[str, Any]:
         "source": form.source,
         "formula": form.formula,
         "samples": form.samples.replace("_", " "),
-        "value": page.match_words(report.value),
-        "gradient": page.both_words(report.gradient, report.sequence_gradient),
+        "value": words.match_words(report.value),
+        "gradient": words.both_words(report.gradient, report.sequence_gradient),
         "minimiser": page.minimiser_words(report),
         "variance": page.variance_words(report),
         "dead_zones": page.dead_zone_words(report),

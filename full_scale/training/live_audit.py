@@ -101,10 +101,12 @@ def _refuse(settings: Mapping[str, Any]) -> None:
             raise argument_error(name, True, f"False: only {needs} can be audited")
 
 
-def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:
+def trainer_loss(
+    trainer: GRPOTrainer, *, vllm: bool = False, correction: Tensor | None = None
+) -> Callable[..., Tensor]:
     """The trainer's own `compute_loss` as a loss of log-probabilities, in evaluation: no steps accumulate.
 
-    vllm: as in a run that samples with vLLM, its correction's ratio being one.
+    vllm: as in a run that samples with vLLM; correction: its ratio at each token, one if there is none.
     """
     given: dict[str, Tensor] = {}
 
@@ -127,7 +129,7 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
             "old_per_token_logps": log_old,
             "ref_per_token_logps": log_ref,
             "sampling_per_token_logps": log_old,
-            "importance_sampling_ratio": torch.ones_like(mask),
+            "importance_sampling_ratio": torch.ones_like(mask) if correction is None else correction,
             "num_items_in_batch": mask.sum(),
         }
         found: Tensor = trainer.compute_loss(trainer.model, inputs)

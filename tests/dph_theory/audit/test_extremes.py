@@ -5,7 +5,7 @@ import torch
 from support.losses_with_known_answers import k2, k3, policy_gradient
 
 from dph_theory.audit import catalogue_forms as forms
-from dph_theory.audit.extremes import Slopes, computes_in_float32, extremes, slopes_of
+from dph_theory.audit.extremes import Slopes, computes_in, extremes, slopes_of
 from dph_theory.audit.problems import random_problems
 
 NAMES = ("log_pi", "log_ref")
@@ -49,8 +49,20 @@ def test_float32_inside_a_loss_is_noticed():
         return k3(log_pi.float(), log_ref.float()).double()
 
     for problem in random_problems(0):
-        assert computes_in_float32(rounded, NAMES, problem, "policy")
-        assert not computes_in_float32(k3, NAMES, problem, "policy")
+        assert computes_in(rounded, NAMES, problem, "policy") == "float32"
+        assert computes_in(k3, NAMES, problem, "policy") == "float64"
+
+
+def test_sixteen_bits_are_told_from_both():
+    def halved(log_pi, log_ref):
+        return k2(log_pi.bfloat16(), log_ref.bfloat16())
+
+    def never_changes(log_pi, log_ref):
+        return torch.exp(log_pi - log_pi.detach()).mean()
+
+    for problem in random_problems(0):
+        assert computes_in(halved, NAMES, problem, "policy") == "16 bits"
+        assert computes_in(never_changes, NAMES, problem, "policy") == "float64"
 
 
 def test_what_breaks_down_early_is_found():

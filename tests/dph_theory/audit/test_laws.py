@@ -33,3 +33,12 @@ def test_what_no_run_has_is_not_named():
     assert law_of("reference", token, None) == ("neither", "none")
     assert law_of("policy", Match("reverse KL(pi||ref)", True, -1.0), None) == ("neither", "none")
     assert law_of("policy", Match("zero", exact=True), None) == ("no penalty", "none")
+
+
+def test_any_alpha_between_the_two_kl_divergences_selects_as_one_half_does():
+    found = Match("alpha-divergence 0.37", exact=True, constant=1.0)
+    assert law_of("policy", found, None) == ("whole answer", "filtered model")
+    token = Match("token sum of alpha-divergence 0.37 on the samples' prefixes", True, 1.0)
+    assert law_of("policy", token, None) == ("each token", "locally filtered model")
+    beyond = Match("alpha-divergence 2.5", exact=True, constant=1.0)
+    assert law_of("policy", beyond, None) == ("neither", "none")

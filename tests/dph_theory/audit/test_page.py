@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from dph_theory.audit.catalogue import CATALOGUE, audit_catalogue
-from dph_theory.audit.page import both_words, match_words, page
-from dph_theory.audit.report import Match
+from dph_theory.audit.page import page
+from dph_theory.audit.policy_losses.table import POLICY_LOSSES, audit_policy_losses
 from dph_theory.audit.trainers import TRAINERS, audit_trainers
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "what-does-your-kl-do.md"
@@ -17,7 +17,7 @@ def text():
 
 @pytest.mark.slow
 def test_the_committed_page_is_what_the_command_writes(text):
-    made = page(audit_catalogue(), audit_trainers())
+    made = page(audit_catalogue(), audit_trainers(), audit_policy_losses())
     assert text == made, "run: dph audit --catalogue --page docs/what-does-your-kl-do.md"
 
 
@@ -31,11 +31,12 @@ def test_every_form_has_a_row_and_a_section(text):
 
 
 def test_it_opens_with_the_trainers(text):
-    first = text.split("## How")[0]
+    first, policies = text.split("## How")[0].split("## What its policy loss descends")
     assert first.splitlines()[2] == "## Find your trainer"
-    table = [line for line in first.splitlines() if line.startswith("| ")]
-    assert len(table) == len(TRAINERS) + 2
-    assert all(line.replace(r"\|", "").count("|") == 13 for line in table)
+    for part, forms, bars in ((first, TRAINERS, 14), (policies, POLICY_LOSSES, 13)):
+        table = [line for line in part.splitlines() if line.startswith("| ")]
+        assert len(table) == len(forms) + 2
+        assert all(line.replace(r"\|", "").count("|") == bars for line in table)
 
 
 def test_the_surprises_are_listed(text):
@@ -48,25 +49,3 @@ def test_the_papers_are_named(text):
     papers = text.split("## Papers")[1]
     assert "schulman2020kl: J. Schulman, Approximating KL Divergence" in papers
     assert "achiam2017cpo" not in papers
-
-
-@pytest.mark.parametrize(
-    ("match", "words"),
-    [
-        (Match("zero", exact=True), "zero"),
-        (Match("failed", exact=False), "-"),
-        (Match("reverse KL", exact=True, constant=1.0), "reverse KL"),
-        (Match("reverse KL", exact=True, constant=2.0, per_token=True), "2 times reverse KL, per token"),
-        (Match("reverse KL", exact=False, bias=(-0.1, 0.5)), "biased; nearest reverse KL (-10% to +50%)"),
-        (Match("entropy", exact=False, angle=12.3), "none; nearest entropy (12 degrees)"),
-        (Match("none", exact=False), "none"),
-    ],
-)
-def test_matches_in_words(match, words):
-    assert match_words(match) == words
-
-
-def test_sequences_are_told_where_they_differ_from_outcomes():
-    one, sum_ = Match("KL", exact=True, constant=1.0), Match("token sum of KL", exact=True, constant=1.0)
-    assert both_words(one, one) == "KL"
-    assert both_words(one, sum_) == "KL; on sequences: token sum of KL"

@@ -5,6 +5,7 @@ import torch
 
 from dph_theory.audit.trainers import TRAINERS, audit_trainer_form
 
+E = 2.718281828459045
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 
 
@@ -42,15 +43,27 @@ def test_every_key_is_one():
 @pytest.mark.parametrize(
     ("trainer", "flag", "version", "value", "gradient"),
     [
-        ("verl", "kl_loss_type=low_var_kl", None, 2.718281828459045 - 2, 1 - 2.718281828459045),
+        ("verl", "kl_loss_type=low_var_kl, k3", None, E - 2, 1 - E),
         ("verl", "kl_loss_type=abs", None, 1, -1),
         ("verl", "kl_loss_type=k1+", None, -1, -1),
-        ("NeMo-RL", "kl_type=k2", "after 3520fc0", 0.5, -1 + 0.5),
+        ("verl", "kl_loss_type=abs+", None, 1, -1),
+        ("verl", "kl_loss_type=low_var_kl+, k3+", None, E - 2, -1),
+        ("NeMo-RL", "kl_type=k3", "2369c0aec", E - 2, 1 - E),
+        ("NeMo-RL", "kl_type=k2", "33bce20d7", 0.5, -1 + 0.5),
+        ("NeMo-RL", "kl_type=k1", "2206ae11f", -1, 1 - 1),
+        ("NeMo-RL", "kl_type=k3", "2206ae11f", E - 2, E - 2 + 1 - E),
         ("slime", "k2 with importance_ratio", None, 0.5, -1 + 0.5),
         ("slime", "k1 with importance_ratio", None, -1, 1 - 1),
+        ("slime", "k3 with importance_ratio", None, E - 2, -1),
+        ("slime", "kl_loss_type=k2", None, 0.5, -1),
         ("open-instruct", "kl_estimator=3", None, -1, 1 - 1),
+        ("open-instruct", "kl_estimator=2", None, E - 2, 1 - E),
         ("OpenRLHF", "kl_estimator=k2", None, 0.5, -1),
-        ("TRL", "use_bias_correction_kl=True (default)", None, 2.718281828459045 - 2, -1),
+        ("oat", "beta", None, E - 2, 1 - E),
+        ("oat", "kl_penalty_coef", None, 1, -1),
+        ("prime-rl", "ref_kl", None, -1, -1),
+        ("TRL", "use_bias_correction_kl=True (default from 1.10.0)", None, E - 2, -1),
+        ("TRL", "use_bias_correction_kl=True, vLLM's ratio not on the KL", None, E - 2, -1),
     ],
 )
 def test_the_formulas_at_a_log_ratio_of_minus_one(trainer, flag, version, value, gradient):
@@ -64,17 +77,22 @@ def test_clamps_act_where_the_code_has_them():
     assert slope(form("open-instruct", "kl_estimator=1"), 41.0) == (800, 0)
     # After the ratio, in slime, the clamp stops the ratio's own gradient too.
     assert slope(form("slime", "low_var_kl with importance_ratio"), -5.0) == (10, 0)
+    # In NeMo-RL the score's own gradient survived the clamp for three days.
+    assert slope(form("NeMo-RL", "kl_type=k2", "33bce20d7"), 5.0) == (10, 10)
+    assert slope(form("NeMo-RL", "kl_type=k2", "2206ae11f"), 5.0) == (10, 0)
 
 
 @pytest.mark.parametrize(
     ("trainer", "flag", "samples", "gradient"),
     [
-        ("verl", "kl_loss_type=kl", "policy", "zero"),
+        ("verl", "kl_loss_type=kl, k1", "policy", "zero"),
         ("verl", "kl_loss_type=abs", "policy", "total variation"),
         ("verl", "kl_loss_type=k1+", "policy", REVERSE),
         ("verl", "use_kl_in_reward, kl", "policy", REVERSE),
         ("slime", "k1 with importance_ratio", "old_policy", REVERSE),
-        ("TRL", "use_bias_correction_kl=False", "policy", FORWARD),
+        ("TRL", "use_bias_correction_kl=False (default to 1.9.1)", "policy", FORWARD),
+        ("oat", "beta", "policy", FORWARD),
+        ("prime-rl", "ref_kl", "policy", REVERSE),
     ],
 )
 def test_what_the_flags_descend(trainer, flag, samples, gradient):

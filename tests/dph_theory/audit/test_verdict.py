@@ -1,4 +1,5 @@
 import pytest
+from support import unseen_losses as unseen
 from support.losses_with_known_answers import k3, policy_gradient
 
 from dph_theory.audit import audit
@@ -49,3 +50,55 @@ def test_a_changed_argument_is_called_so():
         return (log_ref * log_pi).mean()
 
     assert "could not be audited: it changes its argument log_ref in place" in audit(mutating).verdict
+
+
+SUM = "token sum of {} on the samples' prefixes"
+
+
+@pytest.mark.parametrize(
+    ("loss", "samples", "words"),
+    [
+        (
+            unseen.held_log_ratio,
+            "policy",
+            ["descends REVERSE KL(pi||ref), exactly;", SUM.format("REVERSE KL(pi||ref)")],
+        ),
+        (unseen.mixture, "policy", ["0.3 FORWARD KL(ref||pi) + 0.7 REVERSE KL(pi||ref), exactly"]),
+        (unseen.spread, "policy", ["REVERSE KL(pi||ref), exactly, scaled by 1 - 1/B in a batch of B"]),
+        (unseen.single_k3, "policy", ["descends FORWARD KL(ref||pi), exactly", "it computes in float32"]),
+        (unseen.unmasked, "policy", ["descends none of the known", "it IGNORES ITS MASK"]),
+        (
+            unseen.odd_alpha,
+            "policy",
+            ["descends alpha-divergence 0.37, exactly", "selects the filtered model"],
+        ),
+        (
+            unseen.triangular,
+            "policy",
+            ["descends none of the known quantities, nearest alpha-divergence 0.2"],
+        ),
+        (unseen.held_ratio_k1, "old_policy", ["value estimates reverse KL(pi||ref)", "ZERO in expectation"]),
+        (
+            unseen.u_log_u,
+            "reference",
+            ["value estimates reverse KL", "descends REVERSE KL(pi||ref), exactly"],
+        ),
+        (unseen.with_entropy, "policy", ["minus expected reward - 0.05 entropy(pi), exactly"]),
+        (unseen.hinge, "policy", ["total variation, exactly", "no gradient at log ratios in [0.5, 700]"]),
+        (unseen.preference, "policy", ["couples the sequences of a batch, in no way recognised: at B = 2"]),
+        (
+            unseen.log_mean,
+            "reference",
+            ["at B = 1 it ASCENDS FORWARD KL(ref||pi)", "at B = 2 it descends none"],
+        ),
+        (
+            unseen.discounted,
+            "policy",
+            ["descends REVERSE KL(pi||ref), exactly; on sequences it descends none"],
+        ),
+        (unseen.half_k2, "policy", ["descends none of the known", "16 bits, too coarse to recognise"]),
+    ],
+)
+def test_losses_it_was_not_made_for(loss, samples, words):
+    verdict = audit(loss, samples=samples).verdict
+    assert [part for part in words if part not in verdict] == []

@@ -5,6 +5,7 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
+from dph_theory.audit.policy_losses.table import POLICY_LOSSES
 from dph_theory.audit.trainers import TRAINERS
 from full_scale.training.live_audit import _build, audit_file, audit_settings, audit_trainer, trainer_loss
 
@@ -63,11 +64,32 @@ def test_a_file_s_other_names_are_told_and_entropy_is_refused(tmp_path):
         audit_file(path)
 
 
+def drawn(*names):
+    """Log-probabilities of three sequences of up to four tokens, their mask, and an advantage each."""
+    generator = torch.Generator().manual_seed(0)
+    given = {name: -torch.rand(3, 4, generator=generator, dtype=torch.float64) for name in names}
+    given["mask"] = torch.tensor([[1.0, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=torch.float64)
+    given["advantages"] = torch.tensor([[1.0], [-0.5], [0.25]], dtype=torch.float64).expand(3, 4).clone()
+    return given
+
+
+def value_and_slope(loss, given):
+    leaf = given["log_pi"].clone().requires_grad_()
+    named = {name: given[name] for name in inspect.signature(loss).parameters if name in given}
+    value = loss(**{**named, "log_pi": leaf})
+    return value.detach(), torch.autograd.grad(value, leaf)[0]
+
+
+def assert_same(restated, own, given):
+    for mine, theirs in zip(value_and_slope(restated, given), value_and_slope(own, given), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
 @pytest.mark.parametrize(
     ("flags", "restated"),
     [
-        ({"use_bias_correction_kl": False}, "use_bias_correction_kl=False"),
-        ({"use_bias_correction_kl": True}, "use_bias_correction_kl=True (default)"),
+        ({"use_bias_correction_kl": False}, "use_bias_correction_kl=False (default to 1.9.1)"),
+        ({"use_bias_correction_kl": True}, "use_bias_correction_kl=True (default from 1.10.0)"),
         ({"importance_sampling_level": "sequence"}, "the same, importance_sampling_level=sequence"),
     ],
 )
@@ -75,16 +97,53 @@ def test_the_catalogue_restates_the_installed_code(tmp_path, flags, restated):
     """The trainer's own code and the catalogue's formula, on the same tensors: value and gradient."""
     (form,) = [f for f in TRAINERS if (f.trainer, f.flag) == ("TRL", restated)]
     trainer = _build(settings(beta=1.0, loss_type="bnpo", **flags), tmp_path, GRPOTrainer, GRPOConfig)
-    generator = torch.Generator().manual_seed(0)
-    draw = [-2 * torch.rand(3, 4, generator=generator, dtype=torch.float64) for _ in range(3)]
-    given = dict(zip(("log_pi", "log_ref", "log_old"), draw, strict=True))
-    given["mask"] = torch.tensor([[1.0, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=torch.float64)
-    found = []
-    advantages = torch.zeros(3, 4, dtype=torch.float64)
-    for loss in (form.loss, partial(trainer_loss(trainer), advantages=advantages)):
-        leaf = given["log_pi"].clone().requires_grad_()
-        named = {name: given[name] for name in inspect.signature(loss).parameters if name in given}
-        value = loss(**{**named, "log_pi": leaf})
-        found.append((value.detach(), torch.autograd.grad(value, leaf)[0]))
-    torch.testing.assert_close(found[0][0], found[1][0])
-    torch.testing.assert_close(found[0][1], found[1][1])
+    given = drawn("log_pi", "log_ref", "log_old")
+    assert_same(form.loss, trainer_loss(trainer), {**given, "advantages": 0 * given["advantages"]})
+
+
+SEQUENCE = {"importance_sampling_level": "sequence"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "restated"),
+    [
+        ({"loss_type": "dapo"}, "loss_type=dapo (default)"),
+        ({"loss_type": "bnpo"}, "loss_type=bnpo"),
+        ({"loss_type": "grpo"}, "loss_type=grpo"),
+        ({"loss_type": "dr_grpo"}, "loss_type=dr_grpo, max_completion_length=4"),
+        ({"loss_type": "grpo", "delta": 4.0}, "loss_type=grpo, delta=4"),
+        ({"loss_type": "grpo", **SEQUENCE}, "loss_type=grpo, importance_sampling_level=sequence"),
+        ({"loss_type": "luspo", **SEQUENCE}, "loss_type=luspo, importance_sampling_level=sequence"),
+        ({"loss_type": "cispo"}, "loss_type=cispo"),
+        ({"loss_type": "cispo", "epsilon_high": 5.0}, "loss_type=cispo, epsilon_high=5"),
+        ({"loss_type": "sapo"}, "loss_type=sapo"),
+        ({"loss_type": "vespo"}, "loss_type=vespo"),
+    ],
+)
+def test_the_policy_losses_restate_the_installed_code(tmp_path, flags, restated):
+    (form,) = [f for f in POLICY_LOSSES if (f.trainer, f.flag) == ("TRL", restated)]
+    known = settings(beta=0.0, max_completion_length=4)
+    trainer = _build({**known, **flags}, tmp_path, GRPOTrainer, GRPOConfig)
+    given = drawn("log_pi", "log_ref", "log_old")
+    given["log_old"] = given["log_pi"] + 4 * (given["log_old"] - given["log_pi"])
+    assert_same(form.loss, trainer_loss(trainer), given)
+
+
+def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl(tmp_path):
+    (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "vllm" in f.flag]
+    (kl,) = [f for f in TRAINERS if f.trainer == "TRL" and "vLLM" in f.flag]
+    given = drawn("log_pi", "log_ref", "sampler")
+    sampler = given.pop("sampler") - 1
+    trainer = _build(settings(beta=0.5, loss_type="bnpo"), tmp_path, GRPOTrainer, GRPOConfig)
+    correction = torch.exp(given["log_pi"] - sampler).clamp(max=3.0)
+    own = partial(trainer_loss(trainer, vllm=True, correction=correction), log_old=given["log_pi"])
+
+    def restated(log_pi, log_ref, advantages, mask):
+        first = policy.loss(log_pi=log_pi, log_old=sampler, advantages=advantages, mask=mask)
+        return first + 0.5 * kl.loss(log_pi=log_pi, log_ref=log_ref, mask=mask)
+
+    def uncorrected(log_pi, log_ref, log_old, advantages, mask):
+        return own(log_pi=log_pi, log_ref=log_ref, advantages=advantages, mask=mask)
+
+    given["log_old"] = sampler
+    assert_same(restated, uncorrected, given)
