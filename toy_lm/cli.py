@@ -61,12 +61,12 @@ def collapse(path: Path | None, seed: int, quick: bool, source: Path | None) -> 
     _run_one("collapse", path, seed, quick, problem=problem)
 
 
-@toy.command(short_help="Pass@1 up, Pass@k down, and anchors.")
+@toy.command(short_help="Pass@1 up, Pass@k down, and what repairs it.")
 @_json
 @_seed
 @_quick
 def strategies(path: Path | None, seed: int, quick: bool) -> None:
-    """Pass@1 up, Pass@k down: strategies that prompt types share, and anchors that keep them."""
+    """Pass@1 up, Pass@k down: strategies that prompt types share, and penalties that keep them."""
     _run_one("strategies", path, seed, quick)
 
 
