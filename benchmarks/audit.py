@@ -1,7 +1,7 @@
 """Speed of the auditor: the whole catalogue as a command, and each form on its own.
 
-Part of `make bench`; stores the numbers, with the machine, in benchmarks/results/audit.json. Seconds of one
-machine on one day.
+Part of `make bench`; stores the numbers, with the machine, in benchmarks/results/audit.json. Processor
+seconds of one machine on one day, and the command's wall seconds too; `load` says how busy the machine was.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from dph_theory.audit import audit
 from dph_theory.audit.advantages import page as advantages_page
 from dph_theory.audit.catalogue import CATALOGUE
 from dph_theory.audit.metrics import audit_metric
+from dph_theory.audit.policy_losses.table import POLICY_LOSSES, audit_row
 from dph_theory.audit.trainers import TRAINERS
 from dph_theory.support.files import write_json
 
@@ -27,35 +28,38 @@ RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")
 
 
-def command_seconds() -> float:
-    """Wall seconds of `dph audit --catalogue`, start-up included."""
-    start = time.perf_counter()
+def command_seconds() -> tuple[float, float]:
+    """Wall and processor seconds of `dph audit --catalogue`, start-up and both workers included."""
+    start, before = time.perf_counter(), os.times()
     subprocess.run([DPH, "audit", "--catalogue"], capture_output=True, check=True)
-    return time.perf_counter() - start
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - start, used
 
 
 def form_seconds() -> dict[str, float]:
-    """Seconds of each form's audit, in this process, on one thread."""
+    """Seconds of each form's audit, in this process, on one thread; the first audit of a process is apart."""
     torch.set_num_threads(1)
     found = {}
-    for form in CATALOGUE:
-        start = time.perf_counter()
+    for name, form in (("first in a process", CATALOGUE[0]), *((None, form) for form in CATALOGUE)):
+        start = time.process_time()
         audit(form.loss, samples=form.samples, name=form.name)
-        found[f"{form.name}, {form.samples}"] = time.perf_counter() - start
+        found[name or f"{form.name}, {form.samples}"] = time.process_time() - start
     return found
 
 
 def other_seconds() -> dict[str, float]:
-    """Seconds of all trainers, of all advantages at three group sizes, and of a metric, in one process."""
+    """Seconds of all KL terms and policy losses of trainers, of all advantages, and of a metric."""
     found = {}
     for name, work in (
         ("trainers", lambda: [audit(f.loss, samples=f.samples, name=f.name) for f in TRAINERS]),
+        ("policy losses", lambda: [audit_row(index, 0) for index in range(len(POLICY_LOSSES))]),
         ("advantages", advantages_page.catalogue),
         ("a metric", lambda: audit_metric(lambda n, c, k: c / n)),
     ):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        found[name] = time.perf_counter() - start
+        found[name] = time.process_time() - start
     return found
 
 
@@ -65,22 +69,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
     out = parser.parse_args().out
     forms = form_seconds()
+    wall, used = command_seconds()
     numbers = {
         "machine": {
             "processor": platform.machine(),
             "cores": os.cpu_count(),
             "python": platform.python_version(),
+            "load": os.getloadavg()[0],
         },
         "versions": {name: version(name) for name in ("dph", "torch", "numpy")},
-        "catalogue_command_s": command_seconds(),
-        "forms": len(forms),
+        "catalogue_command_wall_s": wall,
+        "catalogue_command_s": used,
+        "forms": len(CATALOGUE),
         "form_s": forms,
         "other_s": other_seconds(),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     write_json(out, numbers)
     Console().print(
-        f"dph audit --catalogue: {numbers['catalogue_command_s']:.1f} s for {len(forms)} forms; "
+        f"dph audit --catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
         f"one process, forms alone: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
     )
 

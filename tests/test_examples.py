@@ -51,6 +51,7 @@ def test_advantages_and_metrics_are_told_apart(capsys):
     assert "bootstrap: BIASED" in found
 
 
+@pytest.mark.slow
 def test_the_installed_trainer_s_flag_decides_the_divergence():
     found = [line for line in output("audit_your_own_trainer.py").splitlines() if "samples:" in line]
     plain, corrected, halved = found

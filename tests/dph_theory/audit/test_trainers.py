@@ -40,34 +40,73 @@ def test_every_key_is_one():
     assert len({(f.name, f.samples) for f in TRAINERS}) == len(keys)
 
 
-@pytest.mark.parametrize(
-    ("trainer", "flag", "version", "value", "gradient"),
-    [
-        ("verl", "kl_loss_type=low_var_kl, k3", None, E - 2, 1 - E),
-        ("verl", "kl_loss_type=abs", None, 1, -1),
-        ("verl", "kl_loss_type=k1+", None, -1, -1),
-        ("verl", "kl_loss_type=abs+", None, 1, -1),
-        ("verl", "kl_loss_type=low_var_kl+, k3+", None, E - 2, -1),
-        ("NeMo-RL", "kl_type=k3", "2369c0aec", E - 2, 1 - E),
-        ("NeMo-RL", "kl_type=k2", "33bce20d7", 0.5, -1 + 0.5),
-        ("NeMo-RL", "kl_type=k1", "2206ae11f", -1, 1 - 1),
-        ("NeMo-RL", "kl_type=k3", "2206ae11f", E - 2, E - 2 + 1 - E),
-        ("slime", "k2 with importance_ratio", None, 0.5, -1 + 0.5),
-        ("slime", "k1 with importance_ratio", None, -1, 1 - 1),
-        ("slime", "k3 with importance_ratio", None, E - 2, -1),
-        ("slime", "kl_loss_type=k2", None, 0.5, -1),
-        ("open-instruct", "kl_estimator=3", None, -1, 1 - 1),
-        ("open-instruct", "kl_estimator=2", None, E - 2, 1 - E),
-        ("OpenRLHF", "kl_estimator=k2", None, 0.5, -1),
-        ("oat", "beta", None, E - 2, 1 - E),
-        ("oat", "kl_penalty_coef", None, 1, -1),
-        ("prime-rl", "ref_kl", None, -1, -1),
-        ("TRL", "use_bias_correction_kl=True (default from 1.10.0)", None, E - 2, -1),
-        ("TRL", "use_bias_correction_kl=True, vLLM's ratio not on the KL", None, E - 2, -1),
+AT_MINUS_ONE = {
+    (-1, 1): [
+        "verl 26b5d6b2b, kl_loss_type=kl, k1",
+        "slime 624b824a8, kl_loss_type=k1",
+        "OpenRLHF 3c3be6234, kl_estimator=k1",
+        "open-instruct e6c3044aa, kl_estimator=0",
     ],
-)
-def test_the_formulas_at_a_log_ratio_of_minus_one(trainer, flag, version, value, gradient):
-    assert slope(form(trainer, flag, version), -1.0) == pytest.approx((value, gradient))
+    (-1, -1): ["verl b8dc5377c, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl"],
+    (-1, 0): [
+        "NeMo-RL 33bce20d7, kl_type=k1",
+        "NeMo-RL 2206ae11f, kl_type=k1",
+        "slime 624b824a8, k1 with importance_ratio",
+        "open-instruct e6c3044aa, kl_estimator=3",
+    ],
+    (1, -1): [
+        "verl 26b5d6b2b, kl_loss_type=abs",
+        "verl b8dc5377c, kl_loss_type=abs+",
+        "verl 26b5d6b2b, use_kl_in_reward, kl",
+        "oat c1a074c32, kl_penalty_coef",
+    ],
+    (0.5, -1): [
+        "verl 26b5d6b2b, kl_loss_type=mse, k2",
+        "slime 624b824a8, kl_loss_type=k2",
+        "OpenRLHF 3c3be6234, kl_estimator=k2",
+        "open-instruct e6c3044aa, kl_estimator=1",
+    ],
+    (0.5, -0.5): [
+        "NeMo-RL 33bce20d7, kl_type=k2",
+        "NeMo-RL 2206ae11f, kl_type=k2",
+        "slime 624b824a8, k2 with importance_ratio",
+    ],
+    (E - 2, 1 - E): [
+        "TRL 1.16, use_bias_correction_kl=False (default to 1.9.1)",
+        "verl 26b5d6b2b, kl_loss_type=low_var_kl, k3",
+        "verl 26b5d6b2b, kl_loss_type=low_var_kl, k3, later updates",
+        "NeMo-RL 2369c0aec, kl_type=k3",
+        "NeMo-RL 2369c0aec, kl_type=k3, use_on_policy_kl_approximation",
+        "slime 624b824a8, kl_loss_type=k3",
+        "slime 624b824a8, kl_loss_type=low_var_kl",
+        "OpenRLHF 3c3be6234, kl_estimator=k3",
+        "open-instruct e6c3044aa, kl_estimator=2",
+        "oat c1a074c32, beta",
+    ],
+    (E - 2, -1): [
+        "TRL 1.16, use_bias_correction_kl=True (default from 1.10.0)",
+        "TRL 1.16, the same, importance_sampling_level=sequence",
+        "TRL 1.16, use_bias_correction_kl=True, vLLM's ratio not on the KL",
+        "verl b8dc5377c, kl_loss_type=low_var_kl+, k3+",
+        "NeMo-RL 33bce20d7, kl_type=k3",
+        "NeMo-RL 33bce20d7, kl_type=k3, use_on_policy_kl_approximation",
+        "NeMo-RL 2206ae11f, kl_type=k3",
+        "NeMo-RL 2206ae11f, kl_type=k3, use_on_policy_kl_approximation",
+        "slime 624b824a8, k3 with importance_ratio",
+        "slime 624b824a8, low_var_kl with importance_ratio",
+    ],
+    (2 - E, E - 2): ["verl 26b5d6b2b, use_kl_in_reward, low_var_kl"],
+    # The old policy is the policy here.
+    (0, 0): ["prime-rl 559b44772, kl_tau"],
+}
+"""Value and slope at x = -1."""
+
+
+def test_every_formula_at_a_log_ratio_of_minus_one():
+    wanted = {name: pair for pair, names in AT_MINUS_ONE.items() for name in names}
+    assert wanted.keys() == {form.name for form in TRAINERS}
+    for each in TRAINERS:
+        assert slope(each, -1.0) == pytest.approx(wanted[each.name]), each.name
 
 
 def test_clamps_act_where_the_code_has_them():
