@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dph_theory.meter import lead_time
+from dph_theory.meter import LeadTime, lead_time
 from toy_lm.strategies.config import Config
 from toy_lm.strategies.measure import measure
 from toy_lm.strategies.sweep import kept_steps, sweep
@@ -44,7 +44,7 @@ def test_an_entry_is_the_training_it_stands_for(blocks):
     assert block.pass_at_k[1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
     for index, rise in enumerate(CONFIG.rises):
         expected = lead_time(keep, found.excess_kl, found.pass_at_k, rise=rise, fall=CONFIG.fall)
-        assert (block.meter_step[index][1][0], block.coverage_step[1][0]) == expected
+        assert LeadTime(block.meter_step[index][1][0], block.coverage_step[1][0]) == expected
 
 
 def test_at_equal_curvature_strong_anchors_agree_and_weak_ones_do_not(blocks):
