@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ def run_jobs(
     )
     with watched, alive:
         try:
-            with _interrupts_ignored():
+            with _interrupts_held():
                 futures = {pool.submit(function, job): job for job in jobs}
             for future in as_completed(futures):
                 error = future.exception() if on_death else None
@@ -62,20 +62,28 @@ def run_jobs(
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes started within ignore Ctrl-C from their first moment; only a main thread can see to that."""
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C takes effect after the block; what starts within it sees none. Only a main thread can do it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # It would end the blocking where it starts.
+    came: list[int] = []
+    # Other threads do not block the signal: whichever receives it, it is noted and nothing more.
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, handler)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _start_worker(watched: Connection, one_torch_thread: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_when_closed, args=(watched,), daemon=True).start()
     if one_torch_thread:
         os.environ["OMP_NUM_THREADS"] = "1"  # Read when torch is imported, which may come later or never.

@@ -221,7 +221,7 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     neighbours = [n for report in reports for n in report.neighbours]
     instances = sum(timed.result.instances for report in reports for timed in report.checks)
     parts = [
-        f"{len(reports)} theorems: {verdicts or 'none checked'}",
+        f"{len(reports)} {'theorem' if len(reports) == 1 else 'theorems'}: {verdicts or 'none checked'}",
         f"{sum(report.as_expected for report in reports)} as expected",
         f"{sum(n.refuted for n in neighbours)} of {len(neighbours)} false neighbours refuted",
         f"{instances:,} instances",

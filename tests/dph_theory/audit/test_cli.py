@@ -2,14 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.interrupted_command import interrupted
 
 from dph_theory.audit.cli import audit_command
 
@@ -134,19 +133,10 @@ def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
 
 def test_an_interrupted_audit_leaves_no_file(tmp_path):
     path = tmp_path / "all.json"
-    command = [DPH, "audit", "--catalogue", "--json", str(path)]
-    running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-    while not (children.read_text() if children.exists() else time.sleep(3.5) or "unknown"):
-        time.sleep(0.05)
-    time.sleep(0.5)
-    os.killpg(running.pid, signal.SIGINT)
-    out, errors = running.communicate(timeout=60)
-    assert b"Traceback" not in errors
-    assert running.returncode == 130
-    assert b"interrupted: nothing was written" in out
+    done = interrupted([DPH, "audit", "--catalogue", "--json", str(path)])
+    assert "Traceback" not in done.errors
+    assert done.returncode == 130
+    assert "interrupted: nothing was written" in done.out
     assert list(tmp_path.iterdir()) == []
 
 

@@ -38,6 +38,23 @@ def test_leaving_the_loop_ends_the_workers():
     assert multiprocessing.active_children() == []
 
 
+class InterruptedWhileGiven(list):
+    """Jobs of which the first comes with a Ctrl-C."""
+
+    def __iter__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        yield from super().__iter__()
+
+
+def test_an_interruption_while_the_workers_start_is_not_lost():
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        done += run_jobs(abs, InterruptedWhileGiven([-3, 2]), workers=2)
+    assert done == []
+    assert multiprocessing.active_children() == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_what_has_begun_is_finished_on_request(tmp_path):
     jobs = [tmp_path / "quick", tmp_path / "slow"]
     for _job, _result in run_jobs(leave_mark, jobs, workers=2, finish_begun=True):
