@@ -66,8 +66,10 @@ class Table:
         A name is the prefix, the words of its row, and its column, in letters alone.
         """
         words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
+        # Rows that differ in signs alone have one name in letters.
+        names = [command(f"{prefix} {of_row}") for of_row in words]
         for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
-            told_apart = of_row if words.count(of_row) == 1 else f"{of_row} row {number}"
+            told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
             for column, cell in zip(self.head, row, strict=True):
                 name, digits = f"{prefix} {told_apart} {column}", _decimals(cell)
                 for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):

@@ -38,6 +38,12 @@ _BETWEEN = re.compile(rb">\s+<(?!g id)")
 """Where an SVG has coordinates, those with more decimals than can be seen, and space between its tags."""
 
 
+_GROUP, _MATHDEFAULT = b"\\begingroup%\n", b"\\providecommand{\\mathdefault}[1]{#1}%\n"
+"""How a PGF drawing begins, and a command that its numbers use and only matplotlib's own preamble has."""
+_SET = re.compile(rb"(?<=\\def%\{\\%\}).*?(?=\}\}%\n)")
+"""The words that a PGF drawing sets."""
+
+
 def formats(text: str) -> tuple[str, ...]:
     """The formats of a comma-separated list; ValueError says which there are."""
     chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
@@ -61,7 +67,20 @@ def rendered(drawing: "Drawing", form: str, subject: str | None = None) -> bytes
         known: dict[str, Any] = {} if form == "pgf" else {"metadata": _UNDATED[form] | about}
         drawing.savefig(buffer, format=form, **known)
     made = buffer.getvalue()
+    if form == "pgf":
+        return for_any_document(made)
     return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, made)) if form == "svg" else made
+
+
+def for_any_document(pgf: bytes) -> bytes:
+    """A PGF drawing that needs no preamble but the package pgf: underscores in words are escaped."""
+    return _SET.sub(_escaped, pgf.replace(_GROUP, _GROUP + _MATHDEFAULT, 1))
+
+
+def _escaped(words: re.Match[bytes]) -> bytes:
+    """Words with their underscores escaped, those in formulas left as they are."""
+    parts = re.split(rb"(?<!\\)\$", words.group())
+    return b"$".join(part if i % 2 else re.sub(rb"(?<!\\)_", rb"\\_", part) for i, part in enumerate(parts))
 
 
 def _shorter(place: re.Match[bytes]) -> bytes:

@@ -61,3 +61,5 @@ def test_commands_are_letters_alone_and_tell_rows_apart():
     assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
     alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
     assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
+    signs = Table.of(("pair", "p"), [("a < b", 0.1), ("a, b", 0.2)])
+    assert dict(signs.commands("x")) == {"xABRowOneP": "0.1", "xABRowTwoP": "0.2"}

@@ -112,3 +112,10 @@ def test_a_figure_is_not_computed_without_its_experiment(tmp_path, monkeypatch):
     failed = drawings.recompute(("a",), folder=tmp_path)
     assert failed == {"toy.styles": "RuntimeError: no luck", "a": "it needs toy.styles, which failed"}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pgf_drawing_needs_no_preamble_of_matplotlib():
+    head = rb"\def%{\%}"
+    made = drawings.for_any_document(b"\\begingroup%\n" + head + b"js_low on $p_*$ a\\_b}}%\n")
+    assert made.splitlines()[1] == rb"\providecommand{\mathdefault}[1]{#1}%"
+    assert made.splitlines()[2] == head + rb"js\_low on $p_*$ a\_b}}%"
