@@ -27,6 +27,7 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/toy_engine.py
 	$(BIN)/python benchmarks/log_probs.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
 
 $(READY): pyproject.toml constraints.txt
