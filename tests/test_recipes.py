@@ -11,9 +11,9 @@ from trl import GRPOConfig
 from dph_theory import mu_from_beta
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
+from full_scale.training.config import RELEASED
 from full_scale.training.dry_run import Launch, dry_run
 from full_scale.training.stage import resolved
-from full_scale.training.trainer import RELEASED
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()

@@ -20,9 +20,10 @@ from ..evaluation.exact import next_token_tables
 from ..presampling.buffer import RehearsalBuffer, RehearsalRow
 from ..tasks.glass_box.base import build_base, pressed
 from ..tasks.glass_box.box import GlassBox
+from ..training.config import DPHConfig
 from ..training.online import OnlineTrainer
 from ..training.reference import OnlineReference
-from ..training.trainer import DPHConfig, DPHTrainer
+from ..training.trainer import DPHTrainer
 from .run import Run
 
 Tables = list[np.ndarray]

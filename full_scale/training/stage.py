@@ -21,6 +21,7 @@ from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Example, Task
 from .collapse_meter import CollapseMeter
+from .config import DPHConfig
 from .export import export
 from .greedy import GreedyEvaluation
 from .metrics import Metrics
@@ -28,7 +29,7 @@ from .online import OnlineTrainer
 from .record import TrainingRecord
 from .resume import last_checkpoint
 from .reward_function import VerifierReward
-from .trainer import DPHConfig, DPHTrainer
+from .trainer import DPHTrainer
 
 _DEFAULTS = {
     "save_strategy": "steps",

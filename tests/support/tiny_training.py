@@ -7,7 +7,8 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
-from full_scale.training.trainer import DPHConfig, DPHTrainer
+from full_scale.training.config import DPHConfig
+from full_scale.training.trainer import DPHTrainer
 from support.tiny_llama import tiny_tokenizer
 
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"

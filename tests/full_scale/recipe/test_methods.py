@@ -10,7 +10,7 @@ from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import Exploration, kl_penalty, ppo_clip_loss
 from full_scale.recipe.methods import METHODS, exploration_arguments, setup
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.trainer import DPHConfig
+from full_scale.training.config import DPHConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = [0.0, 0.25, 0.5, 0.75]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from peft import LoraConfig
-from support.tiny_llama import plain_log_probs, tiny_llama
+from support.tiny_llama import tiny_llama
 from support.tiny_training import (
     PROMPTS,
     TRL_WARNS,
@@ -23,14 +23,14 @@ from support.tiny_training import (
     weights,
 )
 from support.training_process import first_gradient
+from support.whole_rehearsal import full_gradient, full_loss
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory import DIVERGENCES, alpha_divergence
-from dph_theory.losses import generator_loss
 from full_scale.models import versions
 from full_scale.presampling.buffer import rehearsal_rows
-from full_scale.training.trainer import DPHConfig
+from full_scale.training.config import DPHConfig
 
 pytestmark = [
     pytest.mark.filterwarnings(TRL_WARNS),
@@ -54,29 +54,6 @@ class Snapshots(TrainerCallback):
 
     def on_step_end(self, args, state, control, model=None, **others):
         self.weights.append({name: value.detach().clone() for name, value in model.state_dict().items()})
-
-
-def full_loss(model, folder, rows, reduction, **form):
-    """The loss of all rows at once, against the initial model, with plain log-probabilities."""
-    initial = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    width = max(len(row.completion_ids) for row in rows)
-    log_u, mask = torch.zeros(len(rows), width), torch.zeros(len(rows), width, dtype=torch.bool)
-    pieces = []
-    for i, row in enumerate(rows):
-        with torch.no_grad():
-            ref = plain_log_probs(initial, row.prompt_ids, row.completion_ids)
-        x = plain_log_probs(model, row.prompt_ids, row.completion_ids) - ref
-        pieces.append(torch.nn.functional.pad(x, (0, width - len(x))))
-        mask[i, : len(x)] = True
-    log_u = torch.stack(pieces)
-    divergence = form.pop("divergence")
-    return generator_loss(divergence, log_u, mask, reduction=reduction, **form)
-
-
-def full_gradient(folder, rows, reduction="token_mean", divergence="forward_kl"):
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    full_loss(model, folder, rows, reduction, divergence=divergence).backward()
-    return {name: value.grad for name, value in model.named_parameters()}
 
 
 def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
@@ -321,25 +298,6 @@ def test_evaluation_does_not_rehearse(model, tmp_path):
     )
     run.evaluate(eval_dataset=run.train_dataset.select(range(2)))
     assert not any("rehearsal" in name for log in run.state.log_history for name in log)
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"eta": -0.1}, "eta"),
-        ({"eta": float("inf")}, "eta"),
-        ({"divergence": "kl"}, "divergence.*forward_kl"),
-        ({"divergence": "alpha"}, "alpha"),
-        ({"alpha": 0.2}, "alpha"),
-        ({"rehearsal_level": "word"}, "rehearsal_level.*token, sequence"),
-        ({"rehearsal_reduction": "mean"}, "rehearsal_reduction.*token_mean"),
-        ({"rehearsal_rows": 0}, "rehearsal_rows"),
-        ({"online": "always"}, "online.*alpha_dpg"),
-    ],
-)
-def test_settings_that_cannot_be_are_named(tmp_path, settings, named):
-    with pytest.raises(ValueError, match=named):
-        DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
 
 
 def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
