@@ -78,6 +78,13 @@ def xlogx(y: Scalar) -> Scalar:
     return rest + y[0] * y[0].log()
 
 
+def nonnegative(x: Scalar) -> Scalar:
+    """A scalar that is not negative, without what rounding adds: a product of balls may reach below zero."""
+    if not isinstance(x, arb_series):
+        return x.nonnegative_part()
+    return arb_series([x[0].nonnegative_part(), *(x[k] for k in range(1, x.prec))], x.prec)
+
+
 def described(ranges: Mapping[str, Range]) -> str:
     """The box in words."""
     return ", ".join(f"{name} in {span}" for name, span in ranges.items())

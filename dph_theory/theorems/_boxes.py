@@ -18,7 +18,7 @@ from sympy.printing.lambdarepr import LambdaPrinter
 from ..divergences import JENSEN_SHANNON, SMOOTH
 from ..fdivergence import FDivergence, u
 from ..numeric.balls import ZERO
-from ..numeric.boxes import Range, Scalar, linear, logarithmic, rate, xlogx
+from ..numeric.boxes import Range, Scalar, linear, logarithmic, nonnegative, rate, xlogx
 from ..statement.reduction import Reduction
 from ._laws import gains
 
@@ -37,7 +37,6 @@ SHARE = linear("1e-6", "1 - 1e-6")
 RATIO = logarithmic("1e-3", "1e3")
 """Of the policy to the reference."""
 GAMMA = linear("1e-6", "1 - 1e-3")
-HALF_TO_TWO = logarithmic("0.5", "2")
 
 
 def chance(odds: Scalar) -> Scalar:
@@ -167,6 +166,26 @@ BETWEEN = tuple(map(_between, GENERATORS))
 """D_f(second || first)/p of each smooth divergence."""
 
 
+def apart(
+    text: str,
+    instance: Callable[[Law, Law], Mapping[str, Any]],
+    gap: Callable[[Scalar, Scalar], list[Scalar]],
+) -> tuple[Reduction, ...]:
+    """The reductions for a bound that Pinsker's even law (1/2, 1/2) attains as the laws meet: three boxes.
+
+    All odds but those near 1 with every drop, and those near 1 with the larger drops: in the corner that is
+    left the gap vanishes to a higher order.
+    """
+    few, many = logarithmic("1e-6", "0.8"), logarithmic("1.25", "1e6")
+    far = {"odds": logarithmic("0.8", "1.25"), "drop": linear("0.3", "1 - 1e-6")}
+    stated: dict[str, Any] = {"gap": gap, "factor": mass}
+    return (
+        *both_ways(text, {"odds": few, "drop": DROP}, instance, zero=("drop", 2), **stated),
+        *both_ways(text, {"odds": many, "drop": DROP}, instance, zero=("drop", 2), **stated),
+        *both_ways(text, far, instance, **stated),
+    )
+
+
 def merging(
     text: str, instance: Callable[..., Mapping[str, Any]], factor: Callable[[Scalar, Scalar, Scalar], Scalar]
 ) -> tuple[Reduction, ...]:
@@ -174,15 +193,16 @@ def merging(
 
     p and 1-p are the reference's shares, so that u, among the scalars as `ratio`, is their mean. A generator
     that is a power or a logarithm, up to a line, gives a power of u times the divergence of the two laws;
-    Jensen-Shannon's is taken with u, on a smaller box. `factor` is what the loss is to be multiplied by.
+    Jensen-Shannon's is taken with u. `factor` is what the loss is to be multiplied by.
     """
     reductions: list[Reduction] = []
     for index, divergence in enumerate(SMOOTH):
         if divergence is JENSEN_SHANNON:
-            box = {"odds": HALF_TO_TWO, "drop": linear("0", "0.5"), "ratio": HALF_TO_TWO}
+            # Beyond that drop the second derivative's balls lose more digits than their radii have.
+            box = {"odds": ODDS, "drop": linear("0", "0.9999"), "ratio": RATIO}
             stated: dict[str, Any] = {
-                "gap": _about_the_mean(GENERATORS[index]),
-                "factor": lambda odds, ratio, share: [factor(odds, ratio, share)],
+                "gap": jensen_shannon_merged,
+                "factor": lambda odds, ratio, share: [factor(odds, ratio, share) * ratio / (1 + ratio)],
             }
             free = {"share": RATE}
         else:
@@ -200,11 +220,34 @@ def merging(
     return tuple(reductions)
 
 
-def _about_the_mean(f: Generator) -> Callable[..., list[Scalar]]:
-    def gap(odds: Scalar, drop: Scalar, ratio: Scalar) -> list[Scalar]:
-        return [f(ratio * (1 - drop)) - f(ratio) + (f(ratio * (1 + odds * drop)) - f(ratio)) / odds]
+def jensen_shannon_merged(odds: Scalar, drop: Scalar, ratio: Scalar) -> list[Scalar]:
+    """What merging loses of Jensen-Shannon, times (1+u)/u.
 
-    return gap
+    With w = u/(1+u) and k(t) = (1+t) log(1+t) - t it is g(-s) + g(os)/o, g(t) = (k(t) - k(wt)/w)/(1-w). The
+    series in s come by way of g'' = 1/((1+t)(1+wt)), whose factors are added as logarithms: the product of
+    two positive balls need not be positive.
+    """
+    w = chance(ratio)
+    if not isinstance(drop, arb_series):
+        falls, rises = (
+            (_over_tangent(t) - _over_tangent(w * t) / w) * (1 + ratio) for t in (-drop, odds * drop)
+        )
+        return [falls + rises / odds]
+
+    def slope(s: Scalar) -> Scalar:
+        rise = nonnegative(odds * s)
+        rising = (1 + rise).log() - (1 + nonnegative(w * rise)).log()
+        return (rising - (1 - s).log() + (1 - w * s).log()) * (1 + ratio)
+
+    rise = nonnegative(odds * drop)
+    falling = (-(1 - drop).log() - (1 - w * drop).log()).exp()
+    rising = (odds.log() - (1 + rise).log() - (1 + nonnegative(w * rise)).log()).exp()
+    slopes = slope(drop[0]) + (falling + rising).integral()
+    return [jensen_shannon_merged(odds, drop[0], ratio)[0] + slopes.integral()]
+
+
+def _over_tangent(t: Scalar) -> Scalar:
+    return xlogx(1 + t) - t
 
 
 def _scaled(
@@ -220,44 +263,6 @@ def _scaled(
         return [factor(odds, ratio, share) * ratio ** power()]
 
     return scaled
-
-
-def chain(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
-    """The MDP and the policies of the worst chain (`_mdps.worst_chain`), as parts of an instance."""
-    one, zero = arb(1), arb(0)
-    gains = [-eps, eps * tv / (1 - tv), eps]
-    stay, leave = [one, zero, zero], [zero, one, zero]
-    lost = [leave] * 3, [-gain for gain in gains]
-    return {
-        "P": [[stay, stay, leave], lost[0], lost[0]],
-        "r": [gains, lost[1], lost[1]],
-        "gamma": gamma,
-        "rho0": stay,
-        "pi": [[zero, 1 - tv, tv]] * 3,
-        "pi_old": [[tv, 1 - tv, zero]] * 3,
-        "tv": tv,
-        "away": one,
-    }
-
-
-def balanced(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
-    """A step by TV from the even policy towards the second action, which pays in state 0 and leads to 1.
-
-    The first action leads to state 0 and pays in state 1: the advantages are eps and -eps. A third state is
-    never reached, a third action never taken.
-    """
-    one, zero, half = arb(1), arb(0), arb(0.5)
-    to_zero, to_one = [one, zero, zero], [zero, one, zero]
-    return {
-        "P": [[to_zero, to_one, to_one]] * 3,
-        "r": [[-eps, eps, eps], [eps, -eps, -eps], [eps, -eps, -eps]],
-        "gamma": gamma,
-        "rho0": [half, half, zero],
-        "pi": [[half - tv, half + tv, zero]] * 3,
-        "pi_old": [[half, half, zero]] * 3,
-        "tv": tv,
-        "away": one,
-    }
 
 
 def scalar_weight(size: int, validity: Scalar, scale: str = "std") -> Scalar:

@@ -7,13 +7,12 @@ from flint import arb
 from ..divergences import JENSEN_SHANNON, REVERSE_KL
 from ..fdivergence import u
 from ..numeric.balls import Values
-from ..numeric.boxes import Scalar, logarithmic
+from ..numeric.boxes import Scalar, xlogx
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import Law, chance
+from ._boxes import DROP, ODDS, both_ways, chance
 from ._lemmas import MISPRINT, misprinted
 
 
@@ -40,19 +39,13 @@ def derivation() -> Claims:
     yield Claim("f(1) = -log 2", sympy.Subs(MISPRINT, u, 1), equals=-sympy.log(2))
 
 
-BOX = logarithmic("1e-2", "1e2")
-
-
-def law(odds: Scalar) -> Law:
-    return [chance(odds), 1 / (1 + odds)]
-
-
-def both_forms(odds: Scalar, other: Scalar) -> list[tuple[Scalar, Scalar]]:
-    pi, ref = law(odds), law(other)
-    pairs = [(p, r, (p + r) / 2) for p, r in zip(pi, ref, strict=True)]
-    misprint = sum(p * (p / r / 2).log() - m * (m / r).log() for p, r, m in pairs)
-    kls = sum(p * (p.log() - r.log()) - m * (m.log() - r.log()) for p, r, m in pairs)
-    return [(misprint, kls - arb(2).log())]
+def both_forms(odds: Scalar, drop: Scalar) -> list[tuple[Scalar, Scalar]]:
+    # Per outcome, u the ratio: u log(u/2) - m log m against u log u - m log m - u log 2, m = (u+1)/2.
+    ratios = [(chance(odds), 1 - drop), (1 / (1 + odds), 1 + odds * drop)]
+    two = arb(2)
+    misprint = sum(r * (u * (u / 2).log() - (u + 1) / 2 * ((u + 1) / 2).log()) for r, u in ratios)
+    kls = sum(r * (xlogx(u) - xlogx((u + 1) / 2) - u * two.log()) for r, u in ratios)
+    return [(misprint, kls)]
 
 
 THEOREM = Theorem(
@@ -69,14 +62,12 @@ THEOREM = Theorem(
     given=("L1.jensen",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "two outcomes",
-            {"odds": BOX, "other": BOX},
-            lambda odds, other: {"pi": law(odds), "ref": law(other)},
-            sides=both_forms,
-            tolerance=1e-5,
-        ),
+    reductions=both_ways(
+        "two outcomes",
+        {"odds": ODDS, "drop": DROP},
+        lambda ref, pi: {"pi": pi, "ref": ref},
+        sides=both_forms,
+        tolerance=1e-5,
     ),
     false_neighbours=(
         neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),

@@ -2,10 +2,13 @@
 
 from functools import partial
 
-from ..divergences import JENSEN_SHANNON
+from ..divergences import JENSEN_SHANNON, SMOOTH
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import BETWEEN, apart, chance
 from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
+
+JS = SMOOTH.index(JENSEN_SHANNON)
 
 THEOREM = Theorem(
     name="B4.js",
@@ -25,6 +28,11 @@ THEOREM = Theorem(
     symbolic=partial(gilardoni, JENSEN_SHANNON.name, JENSEN_SHANNON.expression),
     tight=True,
     floor=1e-12,
+    reductions=apart(
+        "two outcomes",
+        lambda first, second: {"pi": second, "ref": first},
+        lambda odds, drop: [BETWEEN[JS](odds, drop)[0] - chance(odds) * drop * drop],
+    ),
     false_neighbours=(
         neighbour("constant cut by 2%", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.98)),
         neighbour("the constant of the KLs, f''(1) = 1", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.5)),

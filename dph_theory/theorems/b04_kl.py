@@ -3,6 +3,7 @@
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..references import Source
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import apart, chance, kl_to_first, kl_to_second
 from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 
@@ -31,6 +32,13 @@ THEOREM = Theorem(
     tight=True,
     # Both sides are second order at pi = ref, where the bound is tight.
     floor=1e-12,
+    reductions=apart(
+        "two outcomes",
+        lambda first, second: {"pi": first, "ref": second},
+        lambda odds, drop: [
+            kl(odds, drop) / 2 - chance(odds) * drop * drop for kl in (kl_to_first, kl_to_second)
+        ],
+    ),
     false_neighbours=(
         neighbour("forward KL, constant cut by 2%", rhs=scaled(pinsker_bounds((FORWARD_KL,)), 0.98)),
         neighbour("reverse KL, constant cut by 2%", rhs=scaled(pinsker_bounds((REVERSE_KL,)), 0.98)),

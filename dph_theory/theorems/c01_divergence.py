@@ -15,8 +15,8 @@ from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import Generator, balanced
-from ._mdps import STEP, around, scaled_loss
+from ._boxes import Generator
+from ._mdps import STEP, around, balanced, scaled_loss
 
 
 def loss(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:

@@ -8,8 +8,8 @@ from ..numeric.boxes import linear
 from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import GAMMA, balanced
-from ._mdps import STEP, STEPS, scaled_loss
+from ._boxes import GAMMA
+from ._mdps import STEP, STEPS, balanced, scaled_loss
 
 
 def sharp_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:

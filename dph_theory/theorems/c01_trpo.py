@@ -4,10 +4,11 @@ from ..numeric.boxes import linear
 from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import GAMMA, chain
+from ._boxes import GAMMA
 from ._mdps import (
     STEP,
     STEPS,
+    chain,
     scaled_loss,
     scaled_trpo_penalty,
 )

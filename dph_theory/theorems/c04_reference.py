@@ -1,5 +1,7 @@
 """C4: in a token MDP the returns are no further apart than the sequences: kl(J_ref||J) <= KL_seq."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,7 +10,7 @@ from flint import arb
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.balls import Values
-from ..numeric.boxes import Scalar, linear, logarithmic
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import (
@@ -17,7 +19,7 @@ from ..tokens import (
     success_and_failure,
     token_divergence,
 )
-from ._boxes import Law, both_ways, kl_to_second, mass
+from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 from ._tokens import REWARDED, REWARDED_PAIR
 
 
@@ -43,25 +45,42 @@ def reverse_kl(pi_first: Values, pi_second: Values, ref_first: Values, ref_secon
 
 
 def first_token_decides(reference: Law, policy: Law, reward: Scalar) -> dict[str, Any]:
+    """Laws of the first symbol, given those of which symbol a failure begins with; the first earns r."""
+
+    def before(failures: Law) -> Law:
+        first = failures[0] / (1 - reward)
+        return [first / (first + failures[1]), failures[1] / (first + failures[1])]
+
     even = [[arb(0.5), arb(0.5)]] * 2
-    # The reward goes to the symbol that the policy takes less often, in either order of the symbols.
-    rarer = policy[0] < reference[0]
-    rewards = [reward, reward, arb(0), arb(0)] if rarer else [arb(0), arb(0), reward, reward]
     return {
-        "ref_first": reference,
+        "ref_first": before(reference),
         "ref_second": even,
-        "pi_first": policy,
+        "pi_first": before(policy),
         "pi_second": even,
-        "reward": rewards,
+        "reward": [reward, reward, arb(0), arb(0)],
     }
 
 
-def kl_less_kl_of_returns(odds: Scalar, drop: Scalar, reward: Scalar) -> list[Scalar]:
-    # Over p: -log(1-s) - log(1+os)/o, less the same of the odds of the return p r.
-    returned = reward / (1 / odds + 1 - reward)
-    gap = kl_to_second(odds, drop) - reward * kl_to_second(returned, drop)
-    return [gap, gap]
+def failing(exchanged: bool) -> Callable[[Scalar, Scalar], list[Scalar]]:
+    """The reference's chance of a failure with the symbol that falls, the second one if exchanged."""
 
+    def chances(odds: Scalar, reward: Scalar) -> list[Scalar]:
+        falls, rises = chance(odds), 1 / (1 + odds)
+        first, second = (rises, falls) if exchanged else (falls, rises)
+        return [falls / (first / (1 - reward) + second)]
+
+    return chances
+
+
+# What the returns do not tell is with which symbol a failure begins: the gap is that KL, times its chance.
+FIRST_TOKEN = both_ways(
+    "laws that differ in the first token alone, and a reward r for its first symbol alone",
+    {"odds": ODDS, "drop": DROP},
+    first_token_decides,
+    gap=lambda odds, drop: [kl_to_second(odds, drop)] * 2,
+    zero=("drop", 2),
+    free={"reward": RATE},
+)
 
 THEOREM = Theorem(
     name="C4.reference",
@@ -76,13 +95,9 @@ THEOREM = Theorem(
     expected=Verdict.ENCLOSED,
     tight=True,
     examples=(REWARDED_PAIR,),
-    reductions=both_ways(
-        "laws that differ in the first token alone, and a reward r for its first symbol alone",
-        {"odds": logarithmic("0.1", "10"), "drop": linear("0", "0.8"), "reward": linear("0.2", "0.8")},
-        first_token_decides,
-        gap=kl_less_kl_of_returns,
-        factor=mass,
-        zero=("drop", 2),
+    reductions=tuple(
+        replace(reduction, factor=failing(exchanged))
+        for reduction, exchanged in zip(FIRST_TOKEN, (False, True), strict=True)
     ),
     false_neighbours=(
         neighbour("a bound one fifth smaller", rhs=scaled(both_kls, 0.8)),
