@@ -66,11 +66,12 @@ class Table:
         A name is the prefix, the words of its row, and its column, in letters alone.
         """
         words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
+        columns = [x if self.head.count(x) == 1 else f"{x} column {i}" for i, x in enumerate(self.head, 1)]
         # Rows that differ in signs alone have one name in letters.
         names = [command(f"{prefix} {of_row}") for of_row in words]
         for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
             told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
-            for column, cell in zip(self.head, row, strict=True):
+            for column, cell in zip(columns, row, strict=True):
                 name, digits = f"{prefix} {told_apart} {column}", _decimals(cell)
                 for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
                     if value is not None and not isinstance(value, str):

@@ -5,6 +5,7 @@ from support.browser import chromium
 from support.small_confrontation import small_confrontation
 
 from figures.confront.page import page
+from figures.confront.tables import tables
 
 
 def test_the_page_tells_all_and_asks_nobody():
@@ -20,6 +21,9 @@ def test_the_page_tells_all_and_asks_nobody():
     assert found.base.sha256 in words
     assert all(line.law in words for line in found.laws)
     assert text.count('role="img"') == 2
+    # Every sentence and every table links to the record of its run.
+    assert len(re.findall(r'<caption>[^<]*<a href="#run-1-record">', text)) == len(tables(found))
+    assert text.count('href="#run-2-record"') == 5 + len(tables(found))
 
 
 def test_tables_sort_and_the_sheet_zooms_without_a_network(tmp_path):

@@ -61,5 +61,7 @@ def test_commands_are_letters_alone_and_tell_rows_apart():
     assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
     alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
     assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
+    twice = Table.of(("a", "to", "b", "to"), [(1, 2, 3, 4)])
+    assert dict(twice.commands("x")) == {"xA": "1", "xToColumnTwo": "2", "xB": "3", "xToColumnFour": "4"}
     signs = Table.of(("pair", "p"), [("a < b", 0.1), ("a, b", 0.2)])
     assert dict(signs.commands("x")) == {"xABRowOneP": "0.1", "xABRowTwoP": "0.2"}

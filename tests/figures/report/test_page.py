@@ -142,6 +142,8 @@ def test_a_figure_has_its_drawing_caption_numbers_and_origin():
     found = section("figures", plates=[drawn])
     assert "random policies least excess KL median excess KL 400 0.03532" in text(found)
     assert "Computed with seed 0" in found
+    assert re.search(r'<caption>[^<]*<a href="#figure-mu_beta-record">', found)
+    assert '<details class="inner" id="figure-mu_beta-record">' in found
     named = re.search(r'<svg[^>]* aria-labelledby="([\w-]+)" aria-describedby="([\w-]+)"', found)
     title, caption = (text(re.search(rf'<\w+ id="{key}">(.*?)</', found, re.S)[1]) for key in named.groups())
     assert title == f"1. {drawn.figure.title}"
