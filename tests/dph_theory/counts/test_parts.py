@@ -31,3 +31,18 @@ def test_parts_of_an_unchanged_run_cover_zero_also_at_unequal_numbers_of_answers
 def test_tables_show_powers_of_two_and_the_most():
     assert told_ks(1) == (1,)
     assert told_ks(12) == (1, 2, 4, 8, 12)
+
+
+def test_the_change_and_its_parts_are_covered():
+    rng, n, trials = np.random.default_rng(7), 6, 200
+
+    def drawn(prompts):
+        before = base_rates(rng, prompts)
+        return parts(sampled(rng, before, 0.7 * before + 0.1, n).pairs, (1, 4), rng)
+
+    truth, found = drawn(400_000), [drawn(150) for _ in range(trials)]
+    for place in range(2):
+        for name in ("change", "solved_set", "narrowing"):
+            wanted = getattr(truth[place], name).value
+            seen = [getattr(one[place], name) for one in found]
+            assert covers(np.mean([e.low <= wanted <= e.high for e in seen]), 0.95, trials, slack=0.01), name
