@@ -114,7 +114,12 @@ def _table(path: Path) -> Iterator[tuple[int, Any]]:
     kind = path.suffix.removeprefix(".")
     found = datasets.load_dataset(kind, data_files=str(path), split="train", streaming=True)
     for number, value in enumerate(found, start=2 if kind == "csv" else 1):
-        yield number, {name: _plain(entry) for name, entry in value.items()}
+        yield number, {name: _plain(_counted(name, entry)) for name, entry in value.items()}
+
+
+def _counted(name: str, entry: Any) -> Any:
+    """A count that stands as text, because another cell of its column holds a word."""
+    return int(entry) if name in ("n", "c") and isinstance(entry, str) and entry.isdecimal() else entry
 
 
 def _plain(entry: Any) -> Any:

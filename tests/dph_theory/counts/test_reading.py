@@ -56,6 +56,15 @@ def test_tables_hold_the_same_rows_as_lines(tmp_path, suffix):
     assert math.isclose(read.rows["c"].kl, 0.5)
 
 
+def test_of_a_table_only_the_wrong_rows_are_named(tmp_path):
+    pytest.importorskip("datasets")
+    path = tmp_path / "counts.csv"
+    path.write_text("id,n,c\n007,4,3\nb,4,9\nd,4,x\n")
+    with pytest.raises(ValueError, match="c=9") as error:
+        read_counts(path)
+    assert [line.split(": ")[0] for line in str(error.value).splitlines()] == [f"{path}:3", f"{path}:4"]
+
+
 def answers(prompt, scores, **more):
     return [{"input": prompt, "output": "...", "gts": "4", "score": s, "step": 10, **more} for s in scores]
 
