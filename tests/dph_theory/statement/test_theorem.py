@@ -21,6 +21,9 @@ def test_a_bound_with_room_has_a_negative_violation():
     violation, tightness = PINSKER.measured(instance)
     assert violation == PINSKER.violation(instance)
     assert 0 < tightness < 1
+    # Of a batch the tightest counts: an even law against itself has no ratio.
+    both = {name: np.vstack([value, [[0.5, 0.5]]]) for name, value in instance.items()}
+    assert PINSKER.measured(both)[1] == tightness
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
 from dph_theory.statement.theorem import Verdict
-from dph_theory.verification.checks.adversarial import adversarial
+from dph_theory.verification.checks.adversarial import POPULATION, adversarial
 from dph_theory.verification.checks.numeric import numeric
 
 
@@ -34,3 +34,13 @@ def test_every_false_neighbour_falls(theorem):
 
 def test_same_seed_same_result():
     assert adversarial(PINSKER, seed=2) == adversarial(PINSKER, seed=2)
+
+
+def test_it_ends_at_the_first_population_with_a_clear_violation():
+    assert adversarial(BINOMIAL.changed(BINOMIAL.false_neighbours[0]), seed=5).instances == POPULATION
+
+
+def test_the_polish_climbs():
+    short = {"seed": 1, "population": 8, "generations": 1}
+    before, after = (adversarial(PINSKER, polish=steps, **short).worst_violation for steps in (0, 25))
+    assert after > before + 1e-3

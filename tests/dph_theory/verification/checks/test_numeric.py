@@ -3,7 +3,7 @@ import pytest
 from support.small_theorems import BINOMIAL, LIMIT, PINSKER
 
 from dph_theory.statement.theorem import Verdict
-from dph_theory.verification.checks.numeric import numeric, sample
+from dph_theory.verification.checks.numeric import CHUNK, numeric, sample
 
 
 @pytest.mark.parametrize("theorem", [BINOMIAL, PINSKER, LIMIT], ids=lambda t: t.name)
@@ -32,3 +32,8 @@ def test_samples_reach_the_corners_and_stay_in_the_cube():
     assert cube.min() == 0.0
     assert cube.max() == 1.0
     assert 0.03 < np.isin(cube, (0.0, 1.0)).mean() < 0.15
+
+
+def test_the_tightest_of_all_batches_counts():
+    one, more = (numeric(PINSKER, instances=size, seed=4).tightness for size in (CHUNK, CHUNK + 1))
+    assert more >= one
