@@ -148,4 +148,10 @@ def test_small_betas_are_told_with_the_steps_they_had():
         ).split()
     )
     assert "At beta <= 0.2, 1 of 2 held after as many steps as at beta = 1;" in text
-    assert "with steps in proportion to 1/beta, 1 of 1." in text
+    assert "with steps in proportion to 1/beta, 1 of 1, among them plain k3" in text
+
+
+def test_what_is_said_of_long_runs_holds_for_the_stored_numbers(stored):
+    runs = stored.laws.of("long_enough")
+    assert all(run.held for run in runs if run.form == "k3" or run.task == "selection-2")
+    assert not any(run.held for run in runs if run.form != "k3" and run.task != "selection-2")
