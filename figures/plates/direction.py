@@ -9,11 +9,12 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from scipy import stats
 
+from dph_theory.counts.estimate import Estimate
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 
 from ..figure import Config, Figure
 from ..look import theme
-from ..look.tables import Table
+from ..look.tables import Cell, Table
 from ..results.laws import LawRun
 from ..results.records import Records
 
@@ -114,13 +115,13 @@ def table(results: Results) -> Table:
     """The measures with their differences from the baseline, and what the seeds tell apart."""
     head = ["method", "eta f''(1)", "seeds"]
     for words in MEASURES.values():
-        head += [words, f"less {BASELINE}'s", "from", "to"]
-    rows = [
+        head += [words, f"{words} less {BASELINE}'s"]
+    rows: list[list[Cell]] = [
         [
             row.method,
             row.strength,
             float(row.seeds),
-            *(value for d in row.against for value in (d.mean, d.difference, d.low, d.high)),
+            *(cell for d in row.against for cell in (d.mean, Estimate(d.difference, d.low, d.high))),
             ", ".join(row.above) or "none",
         ]
         for row in results.rows

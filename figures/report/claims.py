@@ -169,6 +169,19 @@ DIFFERENCES = (
         "It is no law of the objective: along the tilted models entropy and pass rate can rise together.",
         ("F5.exchange",),
     ),
+    Difference(
+        "Reverse KL and the decay of correct answers",
+        "Reverse KL actively accelerates the decay (li2025choice, its motivation).",
+        "For unrestricted policies it delays the path that reward alone would take. It does speed a collapse "
+        "where the model cannot follow the base; and what is lost comes back slowly on policy.",
+        ("F7.decay", "A3.slower", "A10.accelerates"),
+    ),
+    Difference(
+        "Ever fewer answers as beta falls",
+        "Under misspecification the model keeps ever fewer answers (dymetman2026binary, as summarised).",
+        "Pass rate and KL never fall; the number of valid answers kept can rise again.",
+        ("F8.fewer", "A10.monotone"),
+    ),
 )
 
 
