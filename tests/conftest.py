@@ -8,7 +8,10 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Here as in every process that a test starts: the last digits of a sum depend on the number of threads.
 os.environ["OMP_NUM_THREADS"] = "1"
-# No deadlines: machines are shared. In continuous integration the same examples are drawn every time.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+# No deadlines: machines are shared. Forty examples a property: with the hundred that hypothesis draws by
+# default they would take half of the suite's time; HYPOTHESIS_EXAMPLES asks for another number.
+# In continuous integration the same examples are drawn every time.
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))
+settings.register_profile("here", deadline=None, max_examples=EXAMPLES)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("ci" if os.environ.get("CI") else "here")

@@ -74,7 +74,7 @@ class DryRun:
 
 
 def dry_run(recipe: Recipe, launch: Launch = Launch()) -> DryRun:
-    """Everything about a training but the training.
+    """What a training resolves to and needs, worked out without training.
 
     ValueError for what the recipe itself has wrong; what is merely not there yet is listed as missing.
     """

@@ -218,4 +218,4 @@ def test_laws_lists_what_is_done_without_a_run(tmp_path):
 def test_laws_names_an_unknown_experiment(tmp_path):
     found = invoke(cli.laws_command, "--only", "law", "--folder", str(tmp_path))
     assert found.exit_code == cli.WRONG
-    assert "only='law' is not allowed: one of which_law, way_back" in found.output
+    assert "only='law' is not allowed: one of which_law, long_enough, way_back" in found.output

@@ -24,6 +24,7 @@ def test_every_form_is_one_and_has_a_source():
         assert known or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.name}, {form.samples}")
 def test_every_form_can_be_audited_everywhere(form):
     found = report(form.name, form.samples)

@@ -1,11 +1,12 @@
-"""Twelve losses that the auditor was not made for: right, or honestly not recognised."""
+"""Twelve mixed, coupled and odd losses: the verdict is right, or says that it does not know."""
 
 import pytest
 
 from dph_theory.audit import audit
-from support.unseen_losses import UNSEEN, squared_mean
+from support.losses_off_the_catalogue import UNSEEN, squared_mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unseen", UNSEEN, ids=lambda unseen: unseen.loss.__name__)
 def test_the_verdict_is_right_or_says_that_it_does_not_know(unseen):
     report = audit(unseen.loss, samples=unseen.samples)
