@@ -15,6 +15,8 @@ from dph_theory.theorems import (
     c04_reference,
 )
 from dph_theory.tokens import token_divergence
+from dph_theory.verification.checks.around import certain_around
+from dph_theory.verification.checks.result import plain
 
 GIVEN = as_floats(_tokens.REWARDED_PAIR)
 LAWS = {name: value for name, value in GIVEN.items() if name != "reward"}
@@ -82,3 +84,11 @@ def test_one_step_that_decides_everything_attains_the_bound():
     lhs, rhs = c04_horizon.THEOREM.sides(example)
     assert lhs == pytest.approx(0.7 * np.log(0.7 / 0.4) + 0.3 * np.log(0.5), rel=1e-12)
     assert rhs == pytest.approx(lhs, rel=1e-12)
+
+
+def test_a_smaller_bound_on_returns_fails_on_a_whole_box():
+    theorem = c04_reference.THEOREM
+    smaller = theorem.changed(theorem.false_neighbours[0])
+    nearly_attained = plain(c04_reference.FIRST_TOKEN_REWARDED)
+    assert certain_around(smaller, nearly_attained) is not None
+    assert certain_around(theorem, nearly_attained) is None
