@@ -3,6 +3,7 @@
 import os
 
 from hypothesis import settings
+from support.shape_checks import decorate_leaner
 
 # Set before anything asks the hub: what is not at hand is missing at once, without a look at the network.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -15,3 +16,5 @@ EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))
 settings.register_profile("here", deadline=None, max_examples=EXAMPLES)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+decorate_leaner()

@@ -50,7 +50,8 @@ def law_of(samples: str, gradient: Match, minimiser: Minimiser | None) -> Law:
 
     A divergence of whole answers selects the filtered model (E1), a token sum at the policy's prefixes the
     locally filtered model or, for forward KL, the token forward limit (E3). On correct samples the loss's
-    minimiser decides. Anything else: "neither", and "none" is known.
+    minimiser decides. The reward alone, or nothing, is "no penalty". Anything else: "neither", and "none" is
+    known.
     """
     if minimiser is not None:
         selects = {"p_*": "filtered model", "base rate": "base's own rate"}.get(minimiser.target, "none")
@@ -61,10 +62,10 @@ def law_of(samples: str, gradient: Match, minimiser: Minimiser | None) -> Law:
         bare = [(c, name.removesuffix(PER_TOKEN)) for c, name in gradient.terms]
         rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
-    if gradient.name == "zero":
-        return Law("no penalty", "none")
     if not gradient.exact or (gradient.constant or 0) < 0:
         return Law("neither", "none")
+    if gradient.name in ("zero", REWARD):
+        return Law("no penalty", "none")
     penalty = _between(penalty)
     if penalty in SMOOTH:
         return Law("whole answer", "filtered model")

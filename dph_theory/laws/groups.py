@@ -5,7 +5,9 @@ the verdicts alone is alpha_G(V) grad V, alpha_G(V) = E[A | v=1] - E[A | v=0], t
 successes Binomial(G-1, V). Verdicts are 0 and 1; groups whose verdicts agree contribute nothing.
 """
 
+import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -68,10 +70,22 @@ def group_objective(
 
 def _binomial(trials: int, rate: Values) -> np.ndarray:
     """The probabilities of 0 .. trials successes, (..., trials + 1)."""
-    # Imported when needed: scipy.stats takes as long to load as all that this package loads beside it.
-    from scipy import stats
+    # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.
+    right, rate = np.arange(trials + 1), trailing(rate, 1)
+    if trials <= _MOST_TRIALS:
+        return _ways(trials) * rate**right * (1 - rate) ** (trials - right)
+    log_ways = -special.betaln(trials - right + 1, right + 1) - np.log(trials + 1)
+    return np.exp(log_ways + special.xlogy(right, rate) + special.xlog1py(trials - right, -rate))
 
-    return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, trailing(rate, 1)))
+
+@cache
+def _ways(trials: int) -> np.ndarray:
+    return np.array([math.comb(trials, right) for right in range(trials + 1)], dtype=float)
+
+
+_MOST_TRIALS = 500
+"""So many trials leave the numbers of ways far from overflow; a power that underflows then belongs to a
+probability below 1e-100."""
 
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:

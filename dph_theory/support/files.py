@@ -60,27 +60,46 @@ def write_json(path: Path, value: Any) -> None:
     Infinite numbers become the strings "inf" and "-inf", since JSON has none. Lists of numbers or words take
     one line, short things share one, so that files are small and their differences can be read.
     """
-    write_text(path, compact_json(_finite(value)) + "\n")
+    write_text(path, compact_json(value) + "\n")
 
 
 def compact_json(value: Any, depth: int = 0) -> str:
     """The value as JSON; what is short shares a line, and numbers and words alone have one."""
-    line = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    entries = list(value.values()) if isinstance(value, dict) else value
-    plain = isinstance(entries, list) and not any(isinstance(entry, dict | list) for entry in entries)
-    if len(line) <= (PLAIN if plain else SHORT) or not isinstance(value, dict | list):
-        return line
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(str(key))}: {compact_json(entry, depth + 1)}" for key, entry in value.items()]
-    elif plain:
-        size = max(1, len(value) * PLAIN // len(line))
-        chunks = [value[start : start + size] for start in range(0, len(value), size)]
-        parts = [json.dumps(chunk, allow_nan=False, separators=(",", ":"))[1:-1] for chunk in chunks]
-    else:
-        parts = [compact_json(entry, depth + 1) for entry in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if not isinstance(value, _NESTING):
+        return _line(value)
+    entries = value.values() if isinstance(value, dict) else value
+    if not any(isinstance(entry, _NESTING) for entry in entries):
+        line = _line(value)
+        if len(line) <= PLAIN:
+            return line
+        if not isinstance(value, dict):
+            size = max(1, len(value) * PLAIN // len(line))
+            parts = [_line(value[start : start + size])[1:-1] for start in range(0, len(value), size)]
+            return _lines("[]", parts, depth)
+    # Each part is written once: a line of many is made of theirs.
+    parts = [compact_json(entry, depth + 1) for entry in entries]
+    names = [_line({key: 0})[1:-3] for key in value] if isinstance(value, dict) else []
+    brackets = "{}" if names else "[]"
+    if sum(map(len, parts)) + sum(map(len, names)) + len(parts) + len(names) + 1 <= SHORT:
+        inside = ",".join(map(":".join, zip(names, parts, strict=True)) if names else parts)
+        return brackets[0] + inside + brackets[1]
+    return _lines(brackets, list(map(": ".join, zip(names, parts, strict=True))) if names else parts, depth)
+
+
+_NESTING = (dict, list, tuple)
+_encoded = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _line(value: Any) -> str:
+    try:
+        return _encoded(value)
+    except ValueError:
+        return _encoded(_finite(value))
+
+
+def _lines(brackets: str, parts: list[str], depth: int) -> str:
     margin = "\n" + " " * depth
-    return f"{opening}{margin} {f',{margin} '.join(_packed(parts))}{margin}{closing}"
+    return f"{brackets[0]}{margin} {f',{margin} '.join(_packed(parts))}{margin}{brackets[1]}"
 
 
 def _packed(parts: list[str]) -> list[str]:

@@ -56,12 +56,12 @@ class Plate:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a run found, reports by theorem and findings by experiment; what a stage left out is missing."""
+    """What a run found, reports by theorem and records by name; what a stage left out is missing."""
 
     plan: Plan
     reports: Mapping[str, TheoremReport]
     audit: Sequence[AuditLine] | None
-    experiments: Mapping[str, Sequence[str]]
+    records: Mapping[str, Record]
     plates: Sequence[Plate]
     outcomes: Sequence[Outcome]
     environment: Mapping[str, str]
@@ -72,6 +72,10 @@ class Contents:
         """The stages that failed."""
         return [outcome for outcome in self.outcomes if outcome.failed]
 
+    def file(self, name: str) -> str:
+        """The name, without its ending, of the file that the record of that name is in."""
+        return _file(self.plan, name)
+
     def words(self, stage: str) -> str:
         """What a stage said as it ended."""
         return next((o.words for o in self.outcomes if o.stage == stage), "it was not run")
@@ -79,19 +83,24 @@ class Contents:
     @classmethod
     def load(cls, plan: Plan, outcomes: Sequence[Outcome]) -> "Contents":
         """The contents from the results in the plan's folder."""
-        records = {name: _record(plan, stored_name(name, plan.quick), f"toy.{name}") for name in EXPERIMENTS}
-        verdicts = _record(plan, VERDICTS, f"report.{VERDICTS}")
-        audit, laws = _record(plan, AUDIT, f"report.{AUDIT}"), _record(plan, LAWS, "laws")
+        kinds = {name: f"toy.{name}" for name in EXPERIMENTS}
+        kinds |= {VERDICTS: f"report.{VERDICTS}", AUDIT: f"report.{AUDIT}", LAWS: "laws"}
+        found = {name: _record(plan, _file(plan, name), kind) for name, kind in kinds.items()}
+        records = {name: record for name, record in found.items() if record is not None}
         return cls(
             plan=plan,
-            reports={} if verdicts is None else read_verdicts(verdicts),
-            audit=None if audit is None else read_audit(audit),
-            experiments={name: found["findings"] for name, found in records.items() if found is not None},
+            reports=read_verdicts(records[VERDICTS]) if VERDICTS in records else {},
+            audit=read_audit(records[AUDIT]) if AUDIT in records else None,
+            records=records,
             plates=[_plate(plan, name) for name in NAMES],
             outcomes=tuple(outcomes),
-            laws=None if laws is None else Laws.read(laws),
+            laws=Laws.read(records[LAWS]) if LAWS in records else None,
             environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
         )
+
+
+def _file(plan: Plan, name: str) -> str:
+    return stored_name(name, plan.quick) if name in EXPERIMENTS else name
 
 
 def _record(plan: Plan, name: str, kind: str) -> Record | None:

@@ -37,6 +37,7 @@ def templates() -> Environment:
         "claims": CLAIMS,
         "differences": DIFFERENCES,
     }
+    made.tests["numeric"] = words.is_numeric
     made.filters |= {
         "linked": words.linked,
         "members": words.members,

@@ -41,6 +41,11 @@ def number(value: float | str | None, form: str) -> str:
     return format(float(value), form) if float(value) else "0"
 
 
+def is_numeric(words: object) -> bool:
+    """Whether a number stands in a table's cell."""
+    return any(sign.isdigit() for sign in str(words))
+
+
 def count(amount: int, noun: str) -> str:
     """Such as: 1 stage, 2 stages."""
     return f"{amount:,} {noun}{'' if amount == 1 else 's'}"

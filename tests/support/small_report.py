@@ -79,7 +79,10 @@ def contents(
         "plan": Plan(),
         "reports": read(*map(verdict, names)),
         "audit": read_audit({"results": {"forms": [FORM]}}),
-        "experiments": {"strategies": ["DAPO forgets."]},
+        "records": {
+            name: record(name, seed=0, config={"of": name}, results={}, findings=["DAPO forgets 3 of 4."])
+            for name in ("audit", "laws_quick", "strategies")
+        },
         "plates": [plate(name) for name in drawn],
         "outcomes": outcomes or (Outcome("verify", "done", 12.5, "all well"),),
         "environment": environment(),

@@ -14,8 +14,10 @@ _INTRODUCTION = """\
 
 Beside the KL term stands a policy loss of the ratio `r = pi/old` and the advantage A, here with each
 trainer's default constants. *At first* the policy is the old one, which drew the samples: all descend minus
-the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet, so that the law
-and the limit are those of the KL term. *Lengths differ*: what it descends where answers have different
+the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet. The *value* is
+zero where the advantages, less their mean, add up to nothing, and an estimate of no quantity elsewhere: a
+logged policy loss says nothing about the reward. *Law* and *selects* are those of the loss alone, without a
+penalty; with a KL term beside it they are that term's, above. *Lengths differ*: what it descends where answers have different
 numbers of tokens, in large batches. *Later* the policy has moved, by half a standard normal in each logit,
 and the samples stay: the angle between the expected gradient and the reward's, on answers of one token and
 of several. *Stopped* are the ratios at which a sampled token has no slope whatever its probability is, if A
@@ -28,7 +30,10 @@ _HEADERS = (
     "file",
     "setting",
     "what is maximised",
+    "value at first",
     "at first descends",
+    "law",
+    "selects",
     "lengths differ",
     "later",
     "stopped, A > 0",
@@ -52,7 +57,10 @@ def section(reports: Sequence[PolicyReport]) -> str:
             form.file,
             form.flag,
             form.formula,
+            both_words(first.value, first.sequence_value),
             both_words(first.gradient, first.sequence_gradient),
+            first.law,
+            first.selects,
             "-" if first.unequal_gradient.name == "failed" else match_words(first.unequal_gradient),
             f"{_off(report.later)}; several tokens: {_off(report.sequence_later)}",
             zone_words(report.stopped_right),

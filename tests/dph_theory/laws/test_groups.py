@@ -81,3 +81,18 @@ def test_the_slope_is_the_derivative_of_the_weight(scale):
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         group_weight(*arguments)
+
+
+def test_the_smallest_rates_have_a_weight():
+    # The smallest normal number and the smallest of all: probabilities of several successes underflow to zero.
+    for rate in (2.3e-308, 2e-308, 5e-324):
+        assert group_weight(8, rate, "std") == pytest.approx(7 / np.sqrt(8), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 64, 501, 502, 900])
+def test_large_groups_too_have_the_closed_forms(size):
+    # One more than 501 counts its probabilities in logarithms.
+    rates = np.array([1e-9, 0.2, 0.5, 0.93])
+    assert group_weight(size, rates, "leave_one_out") == pytest.approx(np.ones(4), rel=1e-11)
+    maxrl = -np.expm1((size - 1) * np.log1p(-rates)) / rates
+    assert group_weight(size, rates, "mean") == pytest.approx(maxrl, rel=1e-10)

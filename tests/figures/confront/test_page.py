@@ -6,6 +6,7 @@ from support.small_confrontation import small_confrontation
 
 from figures.confront.page import page
 from figures.confront.tables import tables
+from figures.report.words import is_numeric
 
 
 def test_the_page_tells_all_and_asks_nobody():
@@ -23,7 +24,9 @@ def test_the_page_tells_all_and_asks_nobody():
     assert text.count('role="img"') == 2
     # Every sentence and every table links to the record of its run.
     assert len(re.findall(r'<caption>[^<]*<a href="#run-1-record">', text)) == len(tables(found))
-    assert text.count('href="#run-2-record"') == 5 + len(tables(found))
+    assert text.count('<a href="#run-2-record">record</a>') == 5 + len(tables(found))
+    numeric = sum(is_numeric(cell) for shown in tables(found) for row in shown.words() for cell in row)
+    assert text.count('<a class="value" href="#run-2-record">') == numeric
 
 
 def test_tables_sort_and_the_sheet_zooms_without_a_network(tmp_path):

@@ -17,7 +17,9 @@ def test_it_holds_what_there_is_and_nothing_else(tmp_path):
     found = Contents.load(plan, [Outcome("styles", "failed", 1.0, "no")])
     assert list(found.reports) == ["A8.frontier"]
     assert found.audit is None
-    assert dict(found.experiments) == {}
+    assert list(found.records) == ["verdicts"]
+    assert found.file("styles") == "toy_styles"
+    assert found.file("audit") == "audit"
     assert [plate.name for plate in found.plates] == list(NAMES)
     assert {plate.name for plate in found.plates if plate.svg} == {"mu_beta"}
     assert [outcome.stage for outcome in found.failures] == ["styles"]

@@ -1,10 +1,12 @@
 import re
+import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from support.browser import chromium
+from support.firefox import firefox
 from support.law_record import law_record, run
 from support.small_report import FORM, contents, plate, read, section, text, verdict, whole
 
@@ -96,6 +98,57 @@ def test_a_link_to_a_theorem_unfolds_it(path, browser):
     assert browser.run(opened)
 
 
+@pytest.fixture(scope="module")
+def fox(tmp_path_factory):
+    with firefox(tmp_path_factory.mktemp("fox")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE + 100])
+def test_firefox_shows_everything(path, fox, width):
+    fox.open(path, width)
+    shown = fox.run("[...document.querySelectorAll('.verdicts > tbody > tr > th')].map(e => e.textContent)")
+    assert set(shown) == set(THEOREMS)
+    sizes = fox.run(
+        "[...document.querySelectorAll('.plate svg')].map(s => s.getBoundingClientRect().height)"
+    )
+    assert len(sizes) == len(NAMES)
+    assert min(sizes) > 100
+    fox.run("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
+    assert fox.run("document.documentElement.scrollWidth") <= width
+    assert fox.logged == []
+
+
+def test_firefox_unfolds_what_a_link_leads_to(path, fox):
+    fox.open(path, DESKTOP)
+    for key in ("C4.filtered", "figure-mu_beta-record"):
+        assert not fox.run(f"document.getElementById('{key}').closest('details').open")
+        opened = f"document.getElementById('{key}').closest('details').open"
+        fox.run(f"location.hash = '{key}'")
+        assert fox.run(f"new Promise(done => setTimeout(() => done({opened}), 200))"), key
+
+
+def test_firefox_sorts_and_zooms(path, fox):
+    fox.open(path, DESKTOP)
+    cells = "[...document.querySelectorAll('.verdicts tbody > tr > th')].map(e => e.textContent)"
+    first = fox.run(cells)[0]
+    fox.run("document.querySelector('.verdicts thead th').click()")
+    fox.run("document.querySelector('.verdicts thead th').click()")
+    assert fox.run(cells)[0] != first
+    width = "document.querySelector('.plate svg').getBoundingClientRect().width"
+    before = fox.run(width)
+    fox.run("document.querySelector('.plate').click()")
+    assert fox.run(width) > 1.5 * before
+
+
+def test_firefox_prints_it(path, fox):
+    fox.open(path, DESKTOP)
+    made = fox.printed()
+    assert made.startswith(b"%PDF")
+    streams = (zlib.decompress(found) for found in re.findall(rb"ObjStm.*?stream\n(.*?)\nendstream", made, re.S))
+    assert len(re.findall(rb"/Type\s*/Page\b", b" ".join(streams))) > 10
+
+
 def test_figures_stay_on_white_in_the_dark(path, browser):
     browser.open(path, DESKTOP, dark=True)
     colour = "return getComputedStyle(document.querySelector('{}')).backgroundColor"
@@ -143,7 +196,10 @@ def test_a_figure_has_its_drawing_caption_numbers_and_origin():
     assert "random policies least excess KL median excess KL 400 0.03532" in text(found)
     assert "Computed with seed 0" in found
     assert re.search(r'<caption>[^<]*<a href="#figure-mu_beta-record">', found)
-    assert '<details class="inner" id="figure-mu_beta-record">' in found
+    assert '<a class="value" href="#figure-mu_beta-record">0.03532</a>' in found
+    # Inside what folds, so that a link to it unfolds it.
+    assert re.search(r'<details class="inner"><summary>[^/]*</?code>', found)
+    assert '<div id="figure-mu_beta-record">' in found
     named = re.search(r'<svg[^>]* aria-labelledby="([\w-]+)" aria-describedby="([\w-]+)"', found)
     title, caption = (text(re.search(rf'<\w+ id="{key}">(.*?)</', found, re.S)[1]) for key in named.groups())
     assert title == f"1. {drawn.figure.title}"
@@ -160,14 +216,16 @@ def test_a_figure_that_is_not_there_says_why():
 
 def test_experiments_say_what_they_found():
     shown = section("experiments")
-    assert "DAPO forgets." in shown
+    assert 'DAPO forgets 3 of 4. <a href="#record-strategies">record</a>' in shown
+    assert '<div id="record-strategies"><pre><code>{&#34;config&#34;: {&#34;of&#34;: &#34;strategies&#34;}' in shown
     assert shown.count("There is no result: it was not run") == 3
 
 
 def test_the_runs_held_to_the_laws_stand_with_their_verdicts():
     shown = section("experiments", laws=Laws.read(law_record([run("k3"), run("k2", verdict="missed: law")])))
     assert "1 of 1 runs held." in shown
-    assert "<td>0.9000</td><td>0.9100</td>" in shown
+    assert "0.9000 0.9100" in text(shown)
+    assert '<a class="value" href="#record-laws">0.9100</a>' in shown
     assert "<td>missed: law</td>" in shown
 
 
@@ -175,6 +233,7 @@ def test_the_audit_has_a_row_a_form():
     keys = ("form", "samples", "value", "gradient", "minimiser", "variance", "dead_zones")
     row = re.search(r"<tbody>(.*?)</tbody>", section("audit"), re.S)[1]
     assert text(row) == " ".join(FORM[key] for key in keys)
+    assert '<td><a class="value" href="#record-audit">2.3</a></td>' in row
 
 
 def test_the_run_tells_its_stages_and_the_machine():

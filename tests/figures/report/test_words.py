@@ -1,6 +1,6 @@
 import pytest
 
-from figures.report.words import FAMILIES, count, linked, members, number
+from figures.report.words import FAMILIES, count, is_numeric, linked, members, number
 
 
 def test_theorems_and_families_link_to_their_place():
@@ -36,3 +36,8 @@ def test_numbers(value, shown):
 
 def test_counts():
     assert [count(n, "stage") for n in (0, 1, 1200)] == ["0 stages", "1 stage", "1,200 stages"]
+
+
+@pytest.mark.parametrize(("cell", "numeric"), [("0.03", True), (7, True), ("3 of 4", True), ("held", False), ("", False)])
+def test_a_cell_with_a_digit_is_a_number(cell, numeric):
+    assert is_numeric(cell) is numeric
