@@ -1,3 +1,6 @@
+# Bytecode that is kept serves every process after the first; an environment may forbid to keep it.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +15,7 @@ test: $(READY)  ## style, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow'
 
 test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto -m slow
@@ -32,7 +35,8 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	# What is imported is compiled then; to compile all takes longer than to install it.
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
 
 clean:

@@ -6,6 +6,7 @@ import sys
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 INTERRUPTED, UNREAD = 130, 141
 """The exit codes of Ctrl-C, and of output that nobody reads any more (as in `dph verify | head -1`)."""
@@ -88,7 +89,7 @@ def _missing(name: str, error: ModuleNotFoundError) -> click.UsageError:
 
 
 class _Lazy(click.Group):
-    """A group that knows its commands by name and one line each, so that --help imports none of them."""
+    """A group that knows its commands by name and a line each: --help and completion import none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -103,6 +104,15 @@ class _Lazy(click.Group):
             raise _missing(cmd_name, error) from error
         found: click.Command = getattr(module, command.attribute)
         return _with_trl(found) if cmd_name == "audit" else found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        named = [
+            CompletionItem(name, help=command.summary)
+            for name, command in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        # Of a group only: its options, without its commands, which would be imported.
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         # Commands import what is heavy when they run: what is missing may show only here.

@@ -88,6 +88,7 @@ def test_two_checkpoints_of_the_demo_show_what_grpo_lost():
     assert said.count(" -> ") == 5
 
 
+@pytest.mark.slow
 def test_the_meter_splits_the_kl_of_a_trl_run():
     lines = output("collapse_meter.py").splitlines()
     steps = [dict(zip(w[::2], map(float, w[1::2]), strict=True)) for w in map(str.split, lines)]

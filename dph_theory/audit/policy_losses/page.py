@@ -15,13 +15,13 @@ _INTRODUCTION = """\
 Beside the KL term stands a policy loss of the ratio `r = pi/old` and the advantage A, here with each
 trainer's default constants. *At first* the policy is the old one, which drew the samples: all descend minus
 the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet. The *value* is
-zero where the advantages, less their mean, add up to nothing, and an estimate of no quantity elsewhere: a
-logged policy loss says nothing about the reward. *Law* and *selects* are those of the loss alone, without a
-penalty; with a KL term beside it they are that term's, above. *Lengths differ*: what it descends where answers have different
-numbers of tokens, in large batches. *Later* the policy has moved, by half a standard normal in each logit,
-and the samples stay: the angle between the expected gradient and the reward's, on answers of one token and
-of several. *Stopped* are the ratios at which a sampled token has no slope whatever its probability is, if A
-is positive and if it is negative; trust regions of probabilities (dppo, prime-rl) stop no ratio at all
+zero where the advantages, less their mean, add up to nothing, and elsewhere it estimates no quantity: a
+logged policy loss says nothing about the reward. *Law* and *selects* are those of the loss alone; a KL term
+beside it brings its own, above. *Lengths differ*: what it descends where answers have different numbers of
+tokens, in large batches. *Later* the policy has moved, by half a standard normal in each logit, and the
+samples stay: the angle between the expected gradient and the reward's, on answers of one token and of
+several. *Stopped* are the ratios at which a sampled token has no slope whatever its probability is, if A is
+positive and if it is negative; trust regions of probabilities (dppo, prime-rl) stop no ratio at all
 probabilities. *nan*: where value or slope is nan.
 """
 _HEADERS = (

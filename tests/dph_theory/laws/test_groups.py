@@ -84,7 +84,7 @@ def test_bad_input_is_named(arguments, message):
 
 
 def test_the_smallest_rates_have_a_weight():
-    # The smallest normal number and the smallest of all: probabilities of several successes underflow to zero.
+    # The smallest normal number, a smaller one, and the smallest: two successes have probability zero there.
     for rate in (2.3e-308, 2e-308, 5e-324):
         assert group_weight(8, rate, "std") == pytest.approx(7 / np.sqrt(8), rel=1e-12)
 

@@ -109,9 +109,7 @@ def test_firefox_shows_everything(path, fox, width):
     fox.open(path, width)
     shown = fox.run("[...document.querySelectorAll('.verdicts > tbody > tr > th')].map(e => e.textContent)")
     assert set(shown) == set(THEOREMS)
-    sizes = fox.run(
-        "[...document.querySelectorAll('.plate svg')].map(s => s.getBoundingClientRect().height)"
-    )
+    sizes = fox.run("[...document.querySelectorAll('.plate svg')].map(s => s.getBoundingClientRect().height)")
     assert len(sizes) == len(NAMES)
     assert min(sizes) > 100
     fox.run("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
@@ -141,11 +139,14 @@ def test_firefox_sorts_and_zooms(path, fox):
     assert fox.run(width) > 1.5 * before
 
 
+@pytest.mark.slow
 def test_firefox_prints_it(path, fox):
     fox.open(path, DESKTOP)
     made = fox.printed()
     assert made.startswith(b"%PDF")
-    streams = (zlib.decompress(found) for found in re.findall(rb"ObjStm.*?stream\n(.*?)\nendstream", made, re.S))
+    streams = (
+        zlib.decompress(found) for found in re.findall(rb"ObjStm.*?stream\n(.*?)\nendstream", made, re.S)
+    )
     assert len(re.findall(rb"/Type\s*/Page\b", b" ".join(streams))) > 10
 
 
@@ -217,7 +218,10 @@ def test_a_figure_that_is_not_there_says_why():
 def test_experiments_say_what_they_found():
     shown = section("experiments")
     assert 'DAPO forgets 3 of 4. <a href="#record-strategies">record</a>' in shown
-    assert '<div id="record-strategies"><pre><code>{&#34;config&#34;: {&#34;of&#34;: &#34;strategies&#34;}' in shown
+    assert (
+        '<div id="record-strategies"><pre><code>{&#34;config&#34;: {&#34;of&#34;: &#34;strategies&#34;}'
+        in shown
+    )
     assert shown.count("There is no result: it was not run") == 3
 
 

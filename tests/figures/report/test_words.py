@@ -38,6 +38,8 @@ def test_counts():
     assert [count(n, "stage") for n in (0, 1, 1200)] == ["0 stages", "1 stage", "1,200 stages"]
 
 
-@pytest.mark.parametrize(("cell", "numeric"), [("0.03", True), (7, True), ("3 of 4", True), ("held", False), ("", False)])
+@pytest.mark.parametrize(
+    ("cell", "numeric"), [("0.03", True), (7, True), ("3 of 4", True), ("held", False), ("", False)]
+)
 def test_a_cell_with_a_digit_is_a_number(cell, numeric):
     assert is_numeric(cell) is numeric

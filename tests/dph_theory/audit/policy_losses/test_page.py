@@ -18,7 +18,7 @@ def test_a_row_has_every_column():
     *_, line = text.strip().splitlines()
     cells = [cell.strip() for cell in line.strip("|").split(" | ")]
     assert cells[:2] == ["TRL", "1.16"]
-    assert cells[5] == "minus expected reward"
-    assert cells[8:10] == ["r >= 1.2", "r \\<= 0.8"]
+    assert cells[5:9] == ["zero", "minus expected reward", "no penalty", "none"]
+    assert cells[11:13] == ["r >= 1.2", "r \\<= 0.8"]
     with pytest.raises(ValueError, match="is no policy loss of the table"):
         section([audit_policy_loss(POLICY_LOSSES[1].loss, name="mine")])

@@ -12,7 +12,7 @@ def test_a_clipped_ratio_descends_the_reward_at_first_and_stops_where_it_is_clip
     assert (first.gradient.name, first.gradient.exact) == (REWARD, True)
     assert first.gradient.constant == pytest.approx(1)
     assert (first.sequence_gradient.name, first.sequence_gradient.per_token) == (REWARD, True)
-    assert first.law == "neither"
+    assert (first.law, first.selects) == ("no penalty", "none")
     assert report.stopped_right == ((1.28, float("inf")),)
     assert report.stopped_wrong == ((0.0, 0.8),)
     assert not report.later.exact
