@@ -13,8 +13,8 @@ from support.shape_checks import once
 
 @once(typechecker=None)
 def paired(
-    a: Float[np.ndarray, "batch token"], b: "Float[np.ndarray, 'batch']"
-) -> Float[np.ndarray, "token"]:
+    a: Float[np.ndarray, "rows columns"], b: Float[np.ndarray, " rows"]
+) -> Float[np.ndarray, " columns"]:
     return a.sum(axis=0) if b[0] else a.sum(axis=1)
 
 
