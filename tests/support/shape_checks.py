@@ -1,8 +1,8 @@
 """The run-time check of annotations, shapes included: every call of our packages is checked, once.
 
-pytest's option --jaxtyping-packages decorates each function by `jaxtyping.jaxtyped(typechecker=checked)`, which
-checks arguments before the call and once more with the result, and opens a scope of axis names whether the
-function has shapes or not: a third of the suite's time. `decorate_leaner` puts `once` in its place.
+pytest's option --jaxtyping-packages decorates each function by `jaxtyping.jaxtyped`. That checks arguments
+before the call and once more with the result, and opens a scope of axis names whether the function has shapes
+or not: a third of the suite's time. `decorate_leaner` puts `once` in its place.
 """
 
 import inspect
