@@ -129,6 +129,7 @@ def test_an_unknown_report_is_no_form():
         form_of(type(found)(**{**vars(found), "samples": "filtered"}))
 
 
+@pytest.mark.slow
 def test_in_parallel_the_reports_keep_their_order(monkeypatch):
     monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE[:3])
     seen = []

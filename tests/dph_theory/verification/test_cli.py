@@ -56,6 +56,7 @@ def test_a_subset_of_checks():
     assert "0 of 0 false neighbours" in done.stdout
 
 
+@pytest.mark.slow
 def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
     # A finder that knows no torch, loaded before anything else.
     (tmp_path / "sitecustomize.py").write_text(

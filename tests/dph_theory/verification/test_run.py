@@ -115,6 +115,7 @@ def test_bad_input_is_named(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
     theorems = select(["A8", "A5.validity"])
     seen = []

@@ -8,6 +8,8 @@ from dph_theory.support.frozen import as_json
 from figures.plates.what_your_kl_does import FIGURE
 from figures.results.records import Records
 
+# The whole catalogue is audited.
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "what-does-your-kl-do.md"
 
 

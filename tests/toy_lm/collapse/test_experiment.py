@@ -5,6 +5,9 @@ from toy_lm.collapse import read
 from toy_lm.collapse.problem import random_brackets
 from toy_lm.collapse.results import select
 
+# The experiment in its small form takes ten seconds.
+pytestmark = pytest.mark.slow
+
 
 def reverse_kl(record, family, method):
     fits = select(read(record).reference.fits, family=family, objective="reverse_kl", method=method)
