@@ -35,7 +35,7 @@ def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Ten
     logits = (problem.reference + 0.3 * noise).requires_grad_()
     start = logits.detach().clone()
     optimiser = torch.optim.LBFGS(
-        [logits], max_iter=STEPS, tolerance_grad=1e-12, tolerance_change=0.0, line_search_fn="strong_wolfe"
+        [logits], max_iter=STEPS, tolerance_grad=1e-7, tolerance_change=0.0, line_search_fn="strong_wolfe"
     )
 
     def closure() -> Tensor:
