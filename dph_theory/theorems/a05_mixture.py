@@ -12,7 +12,7 @@ from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, SHARE, base_of, tilted_law, tilted_odds
+from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds
 
 
 def mixture(base: Values, valid: Values, beta: Values) -> Values:
@@ -34,16 +34,15 @@ def derivation() -> Claims:
     yield Claim("an invalid outcome", (1 - mu) * a / A0, equals=a / Z)
 
 
-def two_valid(log_odds: Scalar, gain: Scalar, share: Scalar) -> dict[str, Any]:
-    valid, invalid = base_of(log_odds)
-    base = [valid * share, valid * (1 - share), invalid]
-    return {"base": base, "valid": [True, True, False], "beta": 1 / gain}
+def one_valid(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
+    return {"base": list(base_of(log_odds)), "valid": [True, False], "beta": 1 / gain}
 
 
-def masses(log_odds: Scalar, gain: Scalar, share: Scalar) -> list[tuple[Scalar, Scalar]]:
+def masses(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    # Outcomes of one verdict share its mass in the base's proportions, in both laws.
     (valid, invalid), failed = tilted_law(log_odds, gain), tilted_odds(log_odds, gain)
     mu = 1 / (1 + failed)
-    return [(valid * share, mu * share), (valid * (1 - share), mu * (1 - share)), (invalid, failed * mu)]
+    return [(valid, mu), (invalid, failed * mu)]
 
 
 THEOREM = Theorem(
@@ -60,9 +59,9 @@ THEOREM = Theorem(
     symbolic=derivation,
     reductions=(
         Reduction(
-            "two valid outcomes, one invalid",
-            {"log_odds": LOG_ODDS, "gain": GAIN, "share": SHARE},
-            two_valid,
+            "the masses of both verdicts, which outcomes share alike in both laws",
+            {"log_odds": LOG_ODDS, "gain": GAIN},
+            one_valid,
             sides=masses,
         ),
     ),
