@@ -1,5 +1,6 @@
 """How fast lost answers come back: a real Llama against the flow of its expected update (E7)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from ..results.laws import Way as Recorded
 from ..results.records import Records
 
 EXPERIMENT = "way_back"
+FEW = 4
+"""The most panels side by side."""
 LOOKS: dict[str, dict[str, Any]] = {
     "sequence_kl": {"label": "KL of the answer in the reward", "color": theme.VERMILLION, "linestyle": "--"},
     "k3_corrected": {"label": "corrected k3 in the loss", "color": theme.ORANGE, "linestyle": ":"},
@@ -126,8 +129,12 @@ def _ratio(policy: Sequence[float | None], rehearsed: Sequence[float | None]) ->
 
 def draw(config: Settings, results: Results) -> Drawing:
     """A panel for each share at the start: runs as thin lines, the flow's prediction as thick ones."""
-    drawing, axes = theme.new(height=2.8, ncols=len(results.panels), sharey=True, squeeze=False)
-    for ax, panel in zip(axes[0], results.panels, strict=True):
+    rows = 1 if len(results.panels) <= FEW else 2
+    columns = math.ceil(len(results.panels) / rows)
+    drawing, axes = theme.new(height=2.8 * rows, nrows=rows, ncols=columns, sharey=True, squeeze=False)
+    for ax in axes.flat[len(results.panels) :]:
+        ax.set_axis_off()
+    for ax, panel in zip(axes.flat, results.panels, strict=False):
         for form, how in LOOKS.items():
             ways = [way for way in panel.ways if way.form == form]
             for way in ways:
@@ -136,7 +143,8 @@ def draw(config: Settings, results: Results) -> Drawing:
                 ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
         ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
         ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start")
-    axes[0][0].set_ylabel("share of the lost answers")
+    for row in axes:
+        row[0].set_ylabel("share of the lost answers")
     seeds.legend(drawing, axes[0][:1], 2)
     return drawing
 

@@ -36,9 +36,7 @@ class Experiment:
 def _which_law(seed: int) -> list[Run]:
     run = partial(Run, "which_law", seed=seed, learning_rate=2e-3)
     return [
-        *(run("selection-2", form, beta) for beta in LADDER for form in THREE),
-        *(run("selection-2", "future_kl", beta) for beta in LADDER),
-        *(run("selection-2", "k2", beta) for beta in (0.5, 0.2)),
+        *(run("selection-2", form, beta) for beta in LADDER for form in (*FOUR, "k2")),
         *(run("dial-0", form, beta, group_size=32, steps=400) for beta in LADDER for form in FOUR),
         *(run("selection-3", form, beta, steps=400) for beta in (0.5, 0.2) for form in THREE),
         *(run("brackets-4", form, beta, steps=400) for beta in LADDER for form in FOUR),
@@ -81,6 +79,8 @@ def _way_back(seed: int) -> list[Run]:
         *(form(lost=share) for share in shares for form in _ways_back(run, 0.3, 60)),
         # More slowly, with less noise.
         *(form(lost=share) for share in shares for form in _ways_back(run, 0.1, 150)),
+        # So rare that the policy hardly ever draws them.
+        *(form(lost=share) for share in (1e-4, 1e-5) for form in _ways_back(run, 0.3, 60)),
     ]
 
 

@@ -56,3 +56,11 @@ def test_a_record_without_them_names_the_command():
 
 def test_it_draws(results):
     assert_figure_draws("way_back", results)
+
+
+def test_more_than_four_starts_stand_in_two_rows(results):
+    first = results.panels[0]
+    many = replace(results, panels=tuple(replace(first, lost=10.0**-k) for k in range(1, 6)))
+    axes = FIGURE.draw(FIGURE.config, many).axes
+    assert len({round(ax.get_position().y0, 2) for ax in axes}) == 2
+    assert [ax.get_title() for ax in axes if ax.axison] == [f"{10.0**-k:g} at the start" for k in range(1, 6)]
