@@ -26,6 +26,24 @@ def test_objectives_are_recognised_at_eight(advantage, wanted):
     assert words(objective_of(tabulate(advantage, 8))) == wanted
 
 
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4, 0.03])
+@pytest.mark.parametrize(
+    ("scale", "wanted"),
+    [
+        (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample deviation + {:g})"),
+        (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population deviation + {:g})"),
+        (lambda r: r.mean(dim=-1, keepdim=True), "log V truncated at order 7 (mean + {:g})"),
+    ],
+)
+def test_what_trainers_add_to_the_denominator_is_told(scale, wanted, epsilon):
+    def advantage(r):
+        return (r - r.mean(dim=-1, keepdim=True)) / (scale(r) + epsilon)
+
+    ((constant, name),) = objective_of(tabulate(advantage, 8))
+    assert name == wanted.format(epsilon)
+    assert constant == pytest.approx(1, rel=1e-8)
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_the_deviation_is_a_multiple_of_v_in_small_groups(size):
     ((constant, name),) = objective_of(tabulate(forms.sample_deviation, size))
