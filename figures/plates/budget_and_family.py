@@ -41,8 +41,8 @@ class End:
     """The runs of one objective, beta, LoRA rank (None: all weights) and length, means over `seeds`.
 
     objective: one of OBJECTIVES. effective: of answers, e^entropy given that they are valid. kl: KL(run ||
-    law) in nats, where there is a
-    law. reached: the first measured step from which on it stays below the bar; None if a run never does.
+    law) in nats, where there is a law of full support. reached: the first measured step from which on it
+    stays below the bar; None if a run never does.
     """
 
     objective: str
@@ -89,7 +89,8 @@ def _objective(run: LawRun) -> str:
 def _end(runs: Sequence[LawRun], laws: Laws, bar: float) -> End:
     first = runs[0]
     courses = laws.courses_of(runs)
-    has_law = first.law_validity is not None
+    # The filtered model, at which others aim, has no mass on failures: KL(run || p_*) is infinite.
+    has_law = first.law in first.kl
     reached = [_reached(run, courses[run.digest], bar) for run in runs] if has_law else [None]
     return End(
         objective=_objective(first),

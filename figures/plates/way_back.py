@@ -25,9 +25,15 @@ LOOKS: dict[str, dict[str, Any]] = {
     "sequence_kl": {"label": "KL of the answer in the reward", "color": theme.VERMILLION, "linestyle": "--"},
     "k3_corrected": {"label": "corrected k3 in the loss", "color": theme.ORANGE, "linestyle": ":"},
     "rehearsal": {"label": r"$-\log u$ on stored correct answers", "color": theme.BLUE, "linestyle": "-"},
-    "alpha_dpg": {"label": "KL-DPG on stored correct answers", "color": theme.GREEN, "linestyle": "-."},
+    "alpha_dpg": {"label": "KL-DPG, on the policy's own answers", "color": theme.GREEN, "linestyle": "-."},
 }
-REHEARSED = ("rehearsal", "alpha_dpg")
+KINDS = {
+    "penalties": ("sequence_kl", "k3_corrected"),
+    "KL-DPG": ("alpha_dpg",),
+    "rehearsal": ("rehearsal",),
+}
+"""The forms: penalties on the policy's own answers; KL-DPG, on the same, whose expected update is that of
+rehearsal; rehearsal of stored correct answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,21 +115,22 @@ def _way(way: Recorded, run: LawRun, course: Course, factor: float, length: int)
 
 
 def table(results: Results) -> Table:
-    """By what factor on-policy training is later than rehearsal to bring back half the share; medians."""
+    """How much later penalties bring back half the share than rehearsal does, medians; who does in time."""
     rows = []
     for panel in results.panels:
-        policy = [way for way in panel.ways if way.form not in REHEARSED]
-        rehearsed = [way for way in panel.ways if way.form in REHEARSED]
-        late = _ratio([way.run_half for way in policy], [way.run_half for way in rehearsed])
-        flow = _ratio([way.flow_half for way in policy], [way.flow_half for way in rehearsed])
-        missed = sum(way.run_half is None for way in policy)
-        rows.append((panel.lost, late, flow, f"{missed} of {len(policy)}"))
-    head = ("share at the start", "times later, runs", "times later, flow", "runs on policy not back in time")
-    return Table.of(head, rows)
+        ways = {kind: [way for way in panel.ways if way.form in forms] for kind, forms in KINDS.items()}
+        late, flow = (
+            _ratio(*([getattr(way, half) for way in ways[kind]] for kind in ("penalties", "rehearsal")))
+            for half in ("run_half", "flow_half")
+        )
+        back = [f"{sum(way.run_half is not None for way in of)} of {len(of)}" for of in ways.values()]
+        rows.append((panel.lost, late, flow, *back))
+    head = ("share at the start", "times later, runs", "times later, flow")
+    return Table.of((*head, *(f"{kind} back" for kind in KINDS)), rows)
 
 
-def _ratio(policy: Sequence[float | None], rehearsed: Sequence[float | None]) -> float | None:
-    late, soon = ([half for half in halves if half] for halves in (policy, rehearsed))
+def _ratio(penalties: Sequence[float | None], rehearsed: Sequence[float | None]) -> float | None:
+    late, soon = ([half for half in halves if half] for halves in (penalties, rehearsed))
     return float(np.median(late) / np.median(soon)) if late and soon else None
 
 
@@ -154,12 +161,13 @@ FIGURE = Figure(
     title="The way back",
     caption=(
         "A small Llama in which the second answer's share among the valid ones has been pressed from .1 to "
-        "the share in each title, then trained by plain gradient descent towards the same optimum. Thin "
+        "the share in each title, then trained by plain gradient descent towards the same optimum; thin "
         "lines are runs, with every answer enumerated, and thick lines the flow of the expected update in "
-        "the logits (E7): a penalty on the policy's own answers hardly moves an answer that is hardly "
-        "sampled, and rehearsal of stored correct answers does. Time is the penalty's strength times the "
-        "time of the flow; the runs' time, steps times learning rate, is brought to that by one factor for "
-        "all runs of the figure."
+        "the logits (E7). A penalty on the policy's own answers hardly moves an answer that is hardly "
+        "sampled; KL-DPG expects the update of rehearsal, but has nothing to learn from where the policy "
+        "draws none, and rehearsal of stored correct answers needs no draw. Time is the penalty's strength "
+        "times the time of the flow; the runs' time, steps times learning rate, is brought to that by one "
+        "factor for all runs of the figure."
     ),
     results=Results,
     compute=compute,

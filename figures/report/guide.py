@@ -10,7 +10,7 @@ from toy_lm.experiments import EXPERIMENTS
 from toy_lm.strategies.summary import directions
 from toy_lm.styles.summary import scores
 
-from ..plates import direction
+from ..plates import budget_and_family, direction, way_back
 from ..results import store
 from ..results.laws import FORMS, LawRun
 from ..results.records import FULL_SCALE, Records, stored_name
@@ -69,6 +69,8 @@ def _filled(name: str, stored: Records) -> str:
         "alike": ALIKE,
         "laws": _laws(stored) if "laws" in stored else None,
         "llama": _llama(stored) if "laws" in stored else None,
+        "lost": _lost(stored) if "laws" in stored else None,
+        "budget": _budget(stored) if "laws" in stored else None,
     }
     return templates().get_template(name).render(numbers)
 
@@ -105,6 +107,31 @@ def _llama(stored: Records) -> dict[str, Any] | None:
     shown = [row for row in rows if row.strength in (None, weak)]
     found = {row.method: [difference.mean for difference in row.against] for row in shown}
     return {"strength": weak, "seeds": min(row.seeds for row in shown), "found": found}
+
+
+def _lost(stored: Records) -> list[tuple[Any, ...]] | None:
+    """The share left of lost answers, and how many runs of each kind had half of it back in time."""
+    if not stored.laws.ways_back:
+        return None
+    rows = way_back.table(way_back.compute(way_back.FIGURE.config, stored)).rows
+    return [(share, *back) for share, _, _, *back in rows]
+
+
+def _budget(stored: Records) -> dict[str, Any] | None:
+    """The longest trainings at the least beta: all weights from the base and annealed, and the best LoRA."""
+    if not any(run.annealed_from for run in stored.laws.runs):
+        return None
+    results = budget_and_family.compute(budget_and_family.FIGURE.config, stored)
+    aimed = [end for end in results.ends if end.kl is not None]
+    beta, steps = min(end.beta for end in aimed), max(end.steps for end in aimed)
+    shown = [end for end in aimed if (end.beta, end.steps) == (beta, steps)]
+    return {
+        "beta": beta,
+        "steps": steps,
+        "target": results.target,
+        "whole": {end.objective: end for end in shown if end.rank is None},
+        "adapter": min((end for end in shown if end.rank is not None), key=lambda end: end.kl or 0.0),
+    }
 
 
 def _row(of: Sequence[LawRun], judged: Sequence[LawRun]) -> FormRow:

@@ -43,6 +43,7 @@ def templates() -> Environment:
         "members": words.members,
         "number": words.number,
         "g": "{:g}".format,
+        "g3": "{:.3g}".format,
         "f2": "{:.2f}".format,
         "f3": "{:.3f}".format,
         "signed": "{:+.3f}".format,

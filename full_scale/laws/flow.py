@@ -14,8 +14,7 @@ from .run import Run
 
 Tables = list[np.ndarray]
 ON_POLICY = ("none", "k2", "k3_corrected", "future_kl", "sequence_kl")
-REHEARSED = ("rehearsal", "alpha_dpg")
-"""Of these, -log u on stored correct samples, and KL-DPG, whose expected update is that of forward KL."""
+"""Described too: rehearsal by -log u, and KL-DPG, on policy as well, whose expected update is rehearsal's."""
 
 
 def flow(

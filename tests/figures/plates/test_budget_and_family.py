@@ -28,7 +28,8 @@ def results():
         for steps in (100, 400)
     ]
     made.append(ended("other seed", FAR, rank=None, beta=0.1, seed=1))
-    made.append(ended("forward", NEAR, form="alpha_dpg", beta=0.0, rank=1, steps=400, effective_answers=5.4))
+    aim = {"law": "filtered model", "law_validity": 1.0, "beta": 0.0}
+    made.append(ended("forward", NEAR, form="alpha_dpg", rank=1, steps=400, effective_answers=5.4, **aim))
     runs, courses = zip(*made, strict=True)
     stored = law_record(runs, courses)
     stored["results"]["experiments"] = [{"experiment": EXPERIMENT, "planned": 84}]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.law_record import law_record, run
 
-from figures.plates import direction
+from figures.plates import budget_and_family, direction, way_back
 from figures.report import guide
 from figures.results import store
 from figures.results.records import Records
@@ -42,7 +42,7 @@ def test_the_tables_have_the_numbers_of_the_records(stored):
     page = guide.guide(stored)
     for row in on_d_pef(stored):
         shown = [f"{value:.3f}" for value in row.pass_at_k.values()]
-        assert cells(page, f"{row.strength:g}") == [*shown, f"{row.gap:+.3f}"]
+        assert cells(page.split("## In a transformer")[0], f"{row.strength:g}") == [*shown, f"{row.gap:+.3f}"]
     for name, found in scores(stored.styles, "train").items():
         many = found.pass_at_16
         assert cells(page, name)[1:3] == [f"{many.mean:.3f}", f"{many.low:.3f} to {many.high:.3f}"]
@@ -155,3 +155,18 @@ def test_what_is_said_of_long_runs_holds_for_the_stored_numbers(stored):
     runs = stored.laws.of("long_enough")
     assert all(run.held for run in runs if run.form == "k3" or run.task == "selection-2")
     assert not any(run.held for run in runs if run.form != "k3" and run.task != "selection-2")
+
+
+def test_what_was_lost_and_how_long_to_train_are_told_with_their_numbers(stored):
+    page = guide.guide(stored)
+    rarest = way_back.table(way_back.compute(way_back.FIGURE.config, stored)).rows[-1]
+    assert cells(page.split("## What was lost")[1], f"{rarest[0]:g}") == list(rarest[3:])
+    ends = budget_and_family.compute(budget_and_family.FIGURE.config, stored).ends
+    whole = [end for end in ends if (end.beta, end.rank, end.steps) == (0.1, None, 600)]
+    for end in whole:
+        assert end.objective == "rehearsal" or f"{end.kl:.3g} nats" in page.replace("\n", " ")
+
+
+def test_without_such_runs_the_page_says_nothing_of_them(stored):
+    bare = Records({**stored.stored, "laws": law_record([run("k3", task="selection-2", beta=0.2)])})
+    assert "What was lost" not in guide.guide(bare)
