@@ -1,12 +1,4 @@
-// Tables sort by a click on a column's head, figures open at full width by a click, a link to what is folded
-// unfolds it (not every browser does that by itself); nothing is fetched.
-const unfold = () => {
-  const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let at = wanted?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
-  wanted?.scrollIntoView();
-};
-addEventListener("hashchange", unfold);
-if (location.hash) unfold();
+// Tables sort by a click on a column's head, figures open at full width by a click; nothing is fetched.
 for (const head of document.querySelectorAll("thead th")) {
   head.tabIndex = 0;
   head.title = "Sort by this column";
