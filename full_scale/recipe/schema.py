@@ -5,7 +5,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import Field
@@ -189,6 +190,10 @@ def recipe_keys() -> list[tuple[str, str, str]]:
 def _type_name(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(map(str, get_args(hint)))
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_type_name, get_args(hint)))
+    if hint is NoneType:
+        return "null"
     return re.sub(r"[\w.]*\.(?=\w)", "", hint.__name__ if isinstance(hint, type) else str(hint))
 
 

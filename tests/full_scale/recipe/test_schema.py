@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dph_theory.support.checking import build
 from full_scale.recipe import schema as config
-from full_scale.recipe.schema import Recipe, load_recipe, recipe_names
+from full_scale.recipe.schema import Recipe, load_recipe, recipe_keys, recipe_names
 
 
 @pytest.fixture
@@ -192,3 +192,11 @@ def test_a_recipe_survives_json_and_yaml(values):
     stored = json.dumps(recipe.as_dict())
     assert build(Recipe, json.loads(stored), "") == recipe
     assert build(Recipe, yaml.safe_load(yaml.safe_dump(json.loads(stored))), "") == recipe
+
+
+def test_every_key_is_told_with_its_type_and_default():
+    told = {key: (kind, default) for key, kind, default in recipe_keys()}
+    assert told["method.eta"] == told["method.mu"] == ("float or null", "null")
+    assert told["method.gauge"][0] == "str or float or null"
+    assert told["sampling.backend"] == ("transformers or vllm", '"transformers"')
+    assert told["presample.k"] == ("int", "8")
