@@ -33,9 +33,9 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
 
+# Packages are compiled as they are imported: to compile all of them takes longer than to install them.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	# What is imported is compiled then; to compile all takes longer than to install it.
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
 

@@ -164,8 +164,8 @@ FIGURE = Figure(
         "the share in each title, then trained by plain gradient descent towards the same optimum; thin "
         "lines are runs, with every answer enumerated, and thick lines the flow of the expected update in "
         "the logits (E7). A penalty on the policy's own answers hardly moves an answer that is hardly "
-        "sampled; KL-DPG expects the update of rehearsal, but has nothing to learn from where the policy "
-        "draws none, and rehearsal of stored correct answers needs no draw. Time is the penalty's strength "
+        "sampled; KL-DPG has the expected update of rehearsal but learns only from answers that the policy "
+        "draws, and rehearsal of stored correct answers needs no draw. Time is the penalty's strength "
         "times the time of the flow; the runs' time, steps times learning rate, is brought to that by one "
         "factor for all runs of the figure."
     ),

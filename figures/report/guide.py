@@ -118,19 +118,21 @@ def _lost(stored: Records) -> list[tuple[Any, ...]] | None:
 
 
 def _budget(stored: Records) -> dict[str, Any] | None:
-    """The longest trainings at the least beta: all weights from the base and annealed, and the best LoRA."""
+    """The longest trainings at the least beta, annealed and not: of all weights, of the smallest adapter."""
     if not any(run.annealed_from for run in stored.laws.runs):
         return None
     results = budget_and_family.compute(budget_and_family.FIGURE.config, stored)
     aimed = [end for end in results.ends if end.kl is not None]
     beta, steps = min(end.beta for end in aimed), max(end.steps for end in aimed)
     shown = [end for end in aimed if (end.beta, end.steps) == (beta, steps)]
+    rank = min(end.rank for end in shown if end.rank is not None)
     return {
         "beta": beta,
         "steps": steps,
         "target": results.target,
         "whole": {end.objective: end for end in shown if end.rank is None},
-        "adapter": min((end for end in shown if end.rank is not None), key=lambda end: end.kl or 0.0),
+        "rank": rank,
+        "adapter": {end.objective: end for end in shown if end.rank == rank},
     }
 
 

@@ -85,7 +85,7 @@ def _way_back(seed: int) -> list[Run]:
 
 
 def _ways_back(run: Callable[..., Run], rate: float, steps: int) -> list[Callable[..., Run]]:
-    """Rehearsal of stored answers, KL-DPG, which expects its update; two penalties, twice as many steps."""
+    """Rehearsal of stored answers and KL-DPG, and two penalties for twice as many steps."""
     short = partial(run, steps=steps, every=steps // 30)
     long = partial(run, learning_rate=rate, steps=2 * steps, every=steps // 15)
     return [

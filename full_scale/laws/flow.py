@@ -14,7 +14,7 @@ from .run import Run
 
 Tables = list[np.ndarray]
 ON_POLICY = ("none", "k2", "k3_corrected", "future_kl", "sequence_kl")
-"""Described too: rehearsal by -log u, and KL-DPG, on policy as well, whose expected update is rehearsal's."""
+"""Forms on the policy's own answers, with a flow each; KL-DPG, on policy too, has that of rehearsal."""
 
 
 def flow(

@@ -28,7 +28,7 @@ def objective_of(table: Table) -> tuple[tuple[float, str], ...]:
 
 
 def _with_an_epsilon(size: int, v: np.ndarray, wanted: np.ndarray) -> tuple[tuple[float, str], ...]:
-    """The same of a deviation or a mean to which a small number is added, as trainers do."""
+    """The objective of an advantage over a deviation or a mean with a small number added; () for others."""
     named = {
         "std": "the arcsine's (sample deviation + {:g})",
         "population_std": "the arcsine's (population deviation + {:g})",
@@ -57,7 +57,7 @@ def _with_an_epsilon(size: int, v: np.ndarray, wanted: np.ndarray) -> tuple[tupl
 
 
 _EXPONENTS = (-10.0, 0.0)
-"""Of ten: the least and the most that is added to a denominator."""
+"""Powers of ten between which the number added is looked for."""
 
 
 def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
