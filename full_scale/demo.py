@@ -25,11 +25,11 @@ from .tasks.tiny_sql.task import Size, build
 
 KIND = "full_scale.demo"
 COMPARED = ("GRPO", "RKL", "DPH-F", "DPH-JS")
-"""Methods whose differences are measured, each over all seeds."""
-PREDICTED = ("KL-control",)
-"""Methods whose law is predicted: one seed tells."""
-METHODS = {name: f"tiny-sql-{name.lower()}" for name in (*COMPARED, *PREDICTED)}
-SEEDS, QUICK_SEEDS = 4, 1
+"""Methods whose differences are measured."""
+SEEDS = {"GRPO": 5, "RKL": 3, "DPH-F": 5, "DPH-JS": 5, "KL-control": 1}
+"""How many of each method: more where two trained methods are compared, one where a law is predicted."""
+METHODS = {name: f"tiny-sql-{name.lower()}" for name in SEEDS}
+QUICK_SEEDS = 1
 SET = "in_domain"
 """The set of the tables: other questions to the databases that were trained on."""
 PACKAGES = ("torch", "transformers", "trl", "numpy")
@@ -97,10 +97,12 @@ def demo(
     """Run or go on with the demo in a folder; its record, as stored in `demo.json` there.
 
     Runs go side by side, each in a process with one torch thread, `workers` at once (by default one a core).
-    Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length.
+    Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length, and
+    `seeds` how many seeds of each of COMPARED are run, in place of SEEDS.
     ValueError for a folder that holds a demo of another length.
     """
-    chosen = range(seeds or (QUICK_SEEDS if quick else SEEDS))
+    asked = seeds or (QUICK_SEEDS if quick else None)
+    counts = {name: asked if asked and name in COMPARED else count for name, count in SEEDS.items()}
     folder.mkdir(parents=True, exist_ok=True)
     _same_length(folder, quick)
     build(folder / "task", QUICK_SIZE if quick else SIZE, progress=progress)
@@ -108,8 +110,7 @@ def demo(
     presample_stage(first, _named("pre-sampling", progress))
     evaluate_stage(first, _named("evaluating base", progress), base_only=True)
     # The longest runs first, so that no core waits for the last one.
-    names = (*PREDICTED, *reversed(COMPARED))
-    jobs = [Job(folder, name, s, quick) for name in names for s in (chosen if name in COMPARED else [0])]
+    jobs = [Job(folder, name, seed, quick) for name in reversed(METHODS) for seed in range(counts[name])]
     progress("runs", 0, len(jobs))
     for done, _ in enumerate(run_jobs(_run, jobs, workers=workers, one_torch_thread=True), start=1):
         progress("runs", done, len(jobs))
@@ -118,10 +119,11 @@ def demo(
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Base and methods, means over seeds; and the differences between them."""
-    found, seeds = from_json(Demo, result["results"]), len(result["config"]["seeds"])
+    """Base and methods, means over seeds and their deviations; and the differences between methods."""
+    found = from_json(Demo, result["results"])
     rows = [
-        (name, *(_cell(values.get(column)) for column in COLUMNS)) for name, values in found.methods.items()
+        (name, str(len(values["Pass@1"].values)), *(_cell(values.get(column)) for column in COLUMNS))
+        for name, values in found.methods.items()
     ]
     gaps = [
         (
@@ -134,9 +136,9 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
         )
         for gap in found.differences
     ]
-    title = f"{found.set}, {found.prompts} prompts, means over {seeds} seed{'s' * (seeds > 1)}"
+    title = f"{found.set}, {found.prompts} prompts, means over seeds (standard deviations)"
     headers = ("measure", "methods", "difference", "margin", "expected", "found")
-    return [Table(title, ("", *COLUMNS), tuple(rows)), Table("differences", headers, tuple(gaps))]
+    return [Table(title, ("", "seeds", *COLUMNS), tuple(rows)), Table("differences", headers, tuple(gaps))]
 
 
 def _sign(sign: int) -> str:
@@ -190,7 +192,6 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         seed=0,
         config={
             "quick": quick,
-            "seeds": sorted({job.seed for job in jobs}),
             "recipes": {job.name: job.recipe().as_dict() for job in jobs if not job.seed},
         },
         results=as_json(found),

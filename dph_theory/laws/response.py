@@ -21,6 +21,9 @@ _LEAST_LOG_RATIO = -700.0
 """Below this log ratio u = p/a counts as zero."""
 _SLACK = 1e-9
 """By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
+_NEWTON_STEPS = 200
+_LEAST_START = 1e-280
+"""Below this start Newton's method might begin past a root that underflows."""
 
 
 class Response(NamedTuple):
@@ -81,6 +84,9 @@ def _normalised(weight: np.ndarray, top: Values) -> Response:
 def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
     """The log ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
     at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
+    power = _power(divergence)
+    if power is not None and power > 0 and (at_top**power > _LEAST_START).all():
+        return _top_of_power(rows, drops, at_top, power)
 
     def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
         ratios = np.exp(_log_ratio(top[:, None], drops[row], divergence))
@@ -90,11 +96,35 @@ def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence)
     return _root(excess, np.full_like(highest, -_SLACK), highest + _SLACK, np.arange(len(rows)))
 
 
+def _power(divergence: FDivergence) -> float | None:
+    """The power with f'(u) = (1 - u^-power)/power, if there is one."""
+    return 1.0 if divergence == FORWARD_KL else divergence.alpha
+
+
+def _top_of_power(rows: np.ndarray, drops: np.ndarray, at_top: np.ndarray, power: float) -> np.ndarray:
+    """The same for f'(u) = (1 - u^-power)/power, power > 0, by Newton's method in s = u_top^-power.
+
+    Masses a v^(-1/power), v = s - power drop, sum to one where their power mean M(s) = (sum)^-power is one.
+    It is concave in s, and at most one at s = at_top^power: the steps rise to the root and never pass it.
+    """
+    shift, s = -power * drops, at_top**power
+    for _ in range(_NEWTON_STEPS):
+        v = s[:, None] + shift
+        mass = rows * v ** (-1 / power)
+        total = mass.sum(axis=-1)
+        # (1 - M)/M' with M' = M sum(mass/v)/total.
+        step = np.expm1(power * np.log(total)) * total / (mass / v).sum(axis=-1)
+        s = s + np.maximum(step, 0.0)
+        if (step <= np.finfo(float).eps * s).all():
+            return -np.log(s) / power
+    raise ArithmeticError(f"Newton's method has not ended after {_NEWTON_STEPS} steps")
+
+
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
     """log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+)."""
-    power = 1.0 if divergence == FORWARD_KL else divergence.alpha
+    power = _power(divergence)
     if power is not None:
-        # f'(u) = (1 - u^-power)/power, so u^-power is linear in the slope.
+        # u^-power is linear in the slope.
         with np.errstate(divide="ignore"):
             return -np.log(np.maximum(np.exp(-power * top) - power * drop, 0.0)) / power
     highest = slope(divergence, top)

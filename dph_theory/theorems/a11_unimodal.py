@@ -75,6 +75,5 @@ THEOREM = Theorem(
             lhs=scaled(lower_of_outer, 1.02),
         ),
         neighbour("a right side 0.01% smaller", rhs=scaled(between, 0.9999)),
-        neighbour("a right side 0.01% smaller", rhs=scaled(between, 0.9999)),
     ),
 )

@@ -89,6 +89,5 @@ THEOREM = Theorem(
         neighbour("the ref mass in place of the larger mass", rhs=rates_without_policy),
         neighbour("the two limits exchanged", lhs=exchanged),
         neighbour("a right side 0.05% smaller", rhs=scaled(rates, 0.9995)),
-        neighbour("a right side 0.05% smaller", rhs=scaled(rates, 0.9995)),
     ),
 )

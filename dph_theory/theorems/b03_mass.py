@@ -62,6 +62,5 @@ THEOREM = Theorem(
         neighbour("a bound 2% higher", lhs=scaled(off_the_base_rate, 1.02)),
         neighbour("near one in place of A1", lhs=off_one),
         neighbour("a right side 0.2% smaller", rhs=scaled(partial(filtered_token_loss, k2_of_ratio), 0.998)),
-        neighbour("a right side 0.2% smaller", rhs=scaled(partial(filtered_token_loss, k2_of_ratio), 0.998)),
     ),
 )

@@ -49,7 +49,6 @@ THEOREM = Theorem(
             rhs=lambda pi, target, alpha: linear_rate(pi, target, alpha) / largest(target / pi),
         ),
         neighbour("a right side 0.01% smaller", rhs=scaled(linear_rate, 0.9999)),
-        neighbour("a right side 0.01% smaller", rhs=scaled(linear_rate, 0.9999)),
     ),
     floor=1e-4,  # The bound is tight as z -> 1, where both sides are small.
     digits=6,  # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.

@@ -52,7 +52,6 @@ THEOREM = Theorem(
         neighbour("half the bound", rhs=lambda base_rate: spread(base_rate) / 2),
         neighbour("agreement to third order", lhs=lambda base_rate, eta: eta * scaled_gap(base_rate, eta)),
         neighbour("a right side 2% smaller", rhs=scaled(spread, 0.98)),
-        neighbour("a right side 2% smaller", rhs=scaled(spread, 0.98)),
     ),
     note="eta is the coefficient at curvature f''(1) = 1; B9.weak has the other end.",
 )

@@ -55,6 +55,5 @@ THEOREM = Theorem(
         neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),
         neighbour("half the divergence", lhs=half_the_divergence),
         neighbour("a right side 2% smaller", rhs=scaled(policy_return, 0.98)),
-        neighbour("a right side 2% smaller", rhs=scaled(policy_return, 0.98)),
     ),
 )

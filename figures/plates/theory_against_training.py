@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from scipy import stats
+
+from dph_theory.intervals import probability_interval
 
 from ..figure import Config, Figure
 from ..look import seeds, theme
-from ..look.seeds import Means
+from ..look.seeds import Means, over_seeds
 from ..look.tables import Cell, Table
-from ..results.demo import Difference, Spread, Statement
+from ..results.demo import Difference, Measure, Statement
 from ..results.records import Records
 
 VERDICTS: dict[str, dict[str, Any]] = {
@@ -21,7 +22,6 @@ VERDICTS: dict[str, dict[str, Any]] = {
     "not enough samples": {"color": theme.GREY, "marker": "D", "markerfacecolor": "white"},
     "inconsistent": {"color": theme.VERMILLION, "marker": "X", "markersize": 6},
 }
-CONFIDENCE = 0.95
 EDGE = 4.0
 """Gaps beyond so many margins are drawn at the edge."""
 
@@ -46,7 +46,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class PassAtK:
-    """Pass@k of a method, with t-intervals over seeds."""
+    """Pass@k of a method, with intervals over seeds."""
 
     k: tuple[int, ...]
     means: Means
@@ -71,7 +71,7 @@ def compute(config: Config, records: Records) -> Results:
         checks=_blocks(demo.checks),
         predictions=_blocks(demo.predictions),
         differences=demo.differences,
-        methods={name: _passes(columns, len(demo.seeds)) for name, columns in demo.methods.items()},
+        methods={name: _passes(columns) for name, columns in demo.methods.items()},
     )
 
 
@@ -97,14 +97,12 @@ def _in_margins(line: Statement) -> float:
     return gap / line.margin if line.margin else float(np.copysign(2 * EDGE, gap))
 
 
-def _passes(columns: Mapping[str, Spread], runs: int) -> PassAtK:
-    """Pass@k with t-intervals over seeds, which the base, evaluated once, has not."""
-    found = {int(name.removeprefix("Pass@")): v for name, v in columns.items() if name.startswith("Pass@")}
-    mean = np.array([value.mean for value in found.values()], dtype=float)
-    spread = np.array([value.deviation for value in found.values()], dtype=float)
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1) * spread / np.sqrt(runs)
-    known = np.isfinite(reach).all()
-    return PassAtK(k=tuple(found), means=Means(mean, mean - reach, mean + reach) if known else Means(mean))
+def _passes(columns: Mapping[str, Measure]) -> PassAtK:
+    """Pass@k with intervals over seeds, which the base, evaluated once, has not."""
+    names = [name for name in columns if name.startswith("Pass@")]
+    found = {int(name.removeprefix("Pass@")): columns[name].values for name in names}
+    seeds = np.transpose([*found.values()])
+    return PassAtK(k=tuple(found), means=over_seeds(seeds, probability_interval))
 
 
 def table(results: Results) -> Table:
@@ -177,7 +175,7 @@ FIGURE = Figure(
         "within which sampling may move it (three standard deviations, wider for few prompts and for the "
         "worst of many): a statement >= 0 is violated left of -1, = 0 outside the dotted lines, and gaps of "
         "more than four margins stand at the edge. Right: Pass@k on held-out questions, means over seeds "
-        "with 95% t-intervals."
+        "with 95% intervals."
     ),
     results=Results,
     compute=compute,

@@ -32,11 +32,10 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """A mean over seeds and their standard deviation; None where there is none."""
+class Measure:
+    """A measure of a method, one value a seed; none where it is not defined."""
 
-    mean: float | None = None
-    deviation: float | None = None
+    values: tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +44,13 @@ class Demo:
 
     set: str
     prompts: int
-    seeds: tuple[int, ...]
     checks: tuple[Statement, ...]
     predictions: tuple[Statement, ...]
     differences: tuple[Difference, ...]
-    methods: Mapping[str, Mapping[str, Spread]]
+    methods: Mapping[str, Mapping[str, Measure]]
     findings: tuple[str, ...]
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> "Demo":
         """The demo of a record; ValueError names what it lacks."""
-        seeds, findings = record["config"]["seeds"], record["findings"]
-        return from_json(cls, {**record["results"], "seeds": seeds, "findings": findings})
+        return from_json(cls, {**record["results"], "findings": record["findings"]})

@@ -21,10 +21,19 @@ Measure = Callable[[PromptAnswers], float]
 
 @dataclass(frozen=True)
 class Column:
-    """A number of a method: mean over seeds, and their standard deviation where there are several."""
+    """A number of a method, one value a seed; none where it is not defined."""
 
-    mean: float | None
-    deviation: float | None
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over seeds, if there are any."""
+        return float(np.mean(self.values)) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation over seeds, where there are several."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
 
 def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Column]]:
@@ -37,7 +46,10 @@ def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> 
     for name, seeds in evaluations.items():
         each = [_numbers(seed.summary) for seed in seeds]
         values = {key: [numbers[key] for numbers in each] for key in each[0]} | {"excess KL": excess[name]}
-        found[name] = {key: _column(numbers) for key, numbers in values.items()}
+        found[name] = {
+            key: Column(tuple(number for number in numbers if number is not None))
+            for key, numbers in values.items()
+        }
     return found
 
 
@@ -48,13 +60,6 @@ def _numbers(summary: Summary) -> dict[str, float | None]:
         "styles kept": summary.style_entropy.value if summary.style_entropy else None,
         "retention": summary.retention.samples.value if summary.retention else None,
     }
-
-
-def _column(numbers: Sequence[float | None]) -> Column:
-    known = [number for number in numbers if number is not None]
-    return Column(
-        float(np.mean(known)) if known else None, float(np.std(known, ddof=1)) if len(known) > 1 else None
-    )
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,10 @@ class Comparison:
         if broken:
             where = "; ".join(f"{line.name} ({line.theory}) of {line.run} on {line.set}" for line in broken)
             told = f"ALARM, not consistent: {where}. {told}"
-        return [told, f"{len(self.predictions)} predictions: {_counts(self.predictions)}."]
+        judged = f"{len(self.predictions)} predictions: {_counts(self.predictions)}."
+        missed = [line for line in self.predictions if line.verdict is Judgement.INCONSISTENT]
+        kinds = dict.fromkeys(f"{line.name} ({line.theory}; {line.detail})" for line in missed)
+        return [told, f"{judged} Inconsistent: {', '.join(kinds)}." if kinds else judged]
 
     def as_record(self) -> dict[str, Any]:
         """The record that is stored."""

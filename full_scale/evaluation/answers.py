@@ -84,11 +84,13 @@ class Answers:
     def _weighed(
         self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]
     ) -> list[list[float]]:
-        """The log-probability of every completion; equal ones of a prompt go through the model once."""
-        different = [(i, ids) for i, group in enumerate(drawn) for ids in {c.token_ids: None for c in group}]
-        rows = self._log_probs(model, [prompts[i] for i, _ in different], [ids for _, ids in different])
-        total = {key: float(row.sum()) for key, row in zip(different, rows, strict=True)}
-        return [[total[i, c.token_ids] for c in group] for i, group in enumerate(drawn)]
+        """The log-probability of every completion; equal ones of equal prompts go through the model once."""
+        asked = [tuple(prompt) for prompt in prompts]
+        pairs = [[(p, c.token_ids) for c in group] for p, group in zip(asked, drawn, strict=True)]
+        different = list(dict.fromkeys(pair for group in pairs for pair in group))
+        rows = self._log_probs(model, [prompt for prompt, _ in different], [ids for _, ids in different])
+        total = {pair: float(row.sum()) for pair, row in zip(different, rows, strict=True)}
+        return [[total[pair] for pair in group] for group in pairs]
 
     def _log_probs(
         self, model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]

@@ -190,9 +190,8 @@ def test_compare_with_a_file_missing(tmp_path):
 
 
 def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
-    value = {"mean": 0.5, "deviation": None}
+    value = {"values": [0.5]}
     result = {
-        "config": {"seeds": [0]},
         "results": {
             "set": "in_domain",
             "prompts": 3,

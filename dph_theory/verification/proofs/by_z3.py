@@ -37,6 +37,8 @@ def _decide(claim: Claim, translation: Translation) -> bool | None:
     value, equals = (read(translation, sympy.sympify(e)) for e in (claim.expression, claim.equals))
     value = value - equals
     top, bottom = (translation.quantities.reduce(part) for part in (value.top, value.bottom))
+    if claim.sign == "=0" and top.is_zero():
+        return True
     found = translation.facts.follows(
         related(claim.sign, term(top) if claim.sign == "=0" else term(top * bottom))
     )

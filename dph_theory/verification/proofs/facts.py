@@ -22,6 +22,8 @@ class Facts:
         """What holds besides, such as e^m >= 1 + m; asked only where the rest does not settle a question."""
         self.positive: set[int] = set()
         """Quantities known to be positive."""
+        self._signs: dict[str, int] = {}
+        """Signs found, of polynomials as text: what follows from some facts follows from more."""
 
     def add(self, *formulas: z3.BoolRef) -> None:
         """Hold these formulas for true."""
@@ -34,11 +36,12 @@ class Facts:
 
     def follows(self, formula: z3.BoolRef) -> bool | None:
         """Whether the formula holds on the domain; None if z3 gives up, False if a point breaks it."""
-        if self._breaks(formula, self.needed) == z3.unsat:
+        broken = self._breaks(formula, self.needed)
+        if broken == z3.unsat:
             return True
         if self.helpful and self._breaks(formula, self.needed + self.helpful) == z3.unsat:
             return True
-        return False if self._breaks(formula, self.needed) == z3.sat else None
+        return False if broken == z3.sat else None
 
     def sign(self, polynomial: fmpq_mpoly) -> int:
         """1 or -1 if the polynomial is positive or negative on the whole domain, else 0."""
@@ -46,8 +49,14 @@ class Facts:
         known = all(set(exponents) <= self.positive for _, exponents in terms(polynomial))
         if known and len(signs) == 1:
             return signs.pop()
-        value = term(polynomial)
-        return 1 if self.follows(value > 0) else -1 if self.follows(value < 0) else 0
+        key = str(polynomial)
+        if key not in self._signs:
+            value = term(polynomial)
+            found = 1 if self.follows(value > 0) else -1 if self.follows(value < 0) else 0
+            if not found:
+                return 0
+            self._signs[key] = found
+        return self._signs[key]
 
     def nowhere_zero(self, polynomial: fmpq_mpoly) -> bool:
         """Whether the polynomial has no zero on the domain."""

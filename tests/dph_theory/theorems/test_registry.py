@@ -37,6 +37,8 @@ def test_an_entry_is_complete(theorem):
     assert theorem.title
     assert theorem.statement
     assert theorem.false_neighbours, "a check must be shown to fail"
+    names = [false.name for false in theorem.false_neighbours]
+    assert len(set(names)) == len(names), "a neighbour listed twice counts one refutation twice"
     assert theorem.expected is not Verdict.UNDECIDED
     assert (theorem.expected is Verdict.PROVED) <= (theorem.symbolic is not None)
     assert (theorem.expected is Verdict.REFUTED) <= bool(theorem.note), (

@@ -5,6 +5,6 @@ from figures.results.demo import Demo
 
 
 def test_a_record_that_lacks_a_part_names_it():
-    found = record("full_scale.demo", seed=0, config={"seeds": [0]}, results={"set": "all"}, findings=[])
+    found = record("full_scale.demo", seed=0, config={}, results={"set": "all"}, findings=[])
     with pytest.raises(ValueError, match=r"Demo\.prompts"):
         Demo.read(found)

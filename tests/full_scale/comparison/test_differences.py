@@ -36,7 +36,8 @@ def test_means_and_deviations_over_seeds():
     found = columns({"GRPO": seeds}, {"GRPO": [1.0, 2.0, 3.0]})["GRPO"]
     assert found["greedy"].mean == pytest.approx(0.5)
     assert found["greedy"].deviation == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16) / 2))
-    assert found["excess KL"] == Column(2.0, 1.0)
+    assert found["excess KL"] == Column((1.0, 2.0, 3.0))
+    assert (found["excess KL"].mean, found["excess KL"].deviation) == (2.0, 1.0)
     assert found["Pass@8"].mean == 0.75
     assert set(found) <= set(COLUMNS)
 
@@ -45,8 +46,10 @@ def test_what_is_not_there_stays_unknown():
     """The base has no retention, one seed no deviation, a task without styles no entropy."""
     base = evaluated([ALL], style_entropy=None, retention=None)
     found = columns({"base": [base]}, {"base": [0.0]})["base"]
-    assert found["retention"] == found["styles kept"] == Column(None, None)
-    assert found["greedy"] == Column(0.5, None)
+    assert found["retention"] == found["styles kept"] == Column(())
+    assert (Column(()).mean, Column(()).deviation) == (None, None)
+    assert found["greedy"] == Column((0.5,))
+    assert found["greedy"].deviation is None
 
 
 def rate(prompt):

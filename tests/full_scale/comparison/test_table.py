@@ -1,11 +1,13 @@
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.simulated_runs import Simulated, kl_control, shifted
 
 from full_scale.comparison.table import Comparison, compare
+from full_scale.comparison.verdicts import Judgement
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,15 @@ def test_a_violated_check_is_an_alarm(run, tmp_path):
     rng = np.random.default_rng(0)
     planted = Simulated(kl_control(rng, 150, 0.5)).write(rng, tmp_path, change=shifted(1.0))
     assert "ALARM" in compare([planted]).sentences()[0]
+
+
+def test_what_is_inconsistent_is_told_once_for_all_runs(run):
+    found = compare([run])
+    missed = tuple(replace(line, verdict=Judgement.INCONSISTENT) for line in found.predictions)
+    judged = replace(found, predictions=missed * 2).sentences()[1]
+    assert "Inconsistent" not in found.sentences()[1]
+    for line in missed:
+        assert judged.partition("Inconsistent: ")[2].count(f"{line.name} ({line.theory}; ") == 1
 
 
 def test_tables_hold_every_line_as_text(run):

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from support.tiny_llama import tiny_llama
 
 from full_scale.evaluation.answers import Answers
 from full_scale.models.generation import prompt_tokens, sample
+from full_scale.models.log_probs import sequence_logps
 from full_scale.presampling.buffer import RehearsalRow
 
 TEMPERATURE = 0.9
@@ -52,6 +54,23 @@ def test_prompts_of_one_text_share_their_question(answers):
     first, other = answers.task.train[:2]
     found = answers.of([first, replace(first, id="elsewhere"), other], seed=11)
     assert found[0].question == found[1].question != found[2].question
+
+
+def test_equal_answers_to_prompts_of_one_text_are_weighed_once(answers, monkeypatch):
+    weighed = []
+
+    def counted(model, prompts, completions, *others, **options):
+        weighed.extend(zip(map(tuple, prompts), completions, strict=True))
+        return sequence_logps(model, prompts, completions, *others, **options)
+
+    monkeypatch.setattr("full_scale.evaluation.answers.sequence_logps", counted)
+    first, recipe = answers.task.train[0], answers.recipe
+    # One token, so that the two prompts' answers are often equal.
+    short = replace(recipe, sampling=replace(recipe.sampling, max_new_tokens=1))
+    found = replace(answers, recipe=short).of([first, replace(first, id="elsewhere")], seed=11)
+    # Once under the model, once under the initial one.
+    assert set(Counter(weighed).values()) == {2}
+    assert set(found[0].log_pi) & set(found[1].log_pi)
 
 
 def test_the_initial_model_is_its_own_reference(answers):
