@@ -6,6 +6,7 @@ from support.small_theorems import BINOMIAL, LIMIT, PINSKER
 
 from dph_theory.statement.theorem import Verdict, neighbour
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification import run
 from dph_theory.verification.checks import CHECKS, CheckResult, applies
 from dph_theory.verification.run import (
     Settings,
@@ -86,6 +87,14 @@ def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
     elsewhere = replace(BINOMIAL, needs="a_package_that_is_not_there")
     assert not any(applies(check, elsewhere) for check in SMALL.checks)
     assert verify([elsewhere], SMALL) == []
+
+
+def test_what_loads_a_package_is_checked_in_one_process_and_the_rest_one_by_one():
+    chosen = select([])
+    first, *others = run._jobs(chosen)
+    assert first == tuple(t.name for t in chosen if t.needs == "torch")
+    assert len(first) > 1
+    assert sorted([*first, *(name for (name,) in others)]) == sorted(THEOREMS)
 
 
 def test_seeds_depend_on_the_name_and_the_seed_only():
