@@ -41,8 +41,8 @@ class End:
     """The runs of one objective, beta, LoRA rank (None: all weights) and length, means over `seeds`.
 
     objective: one of OBJECTIVES. effective: of answers, e^entropy given that they are valid. kl: KL(run ||
-    law) in nats, where there is a law of full support. reached: the first measured step from which on it
-    stays below the bar; None if a run never does.
+    law) in nats, where there is a law of full support. The ranges go from the least to the greatest of the
+    seeds. reached: the first measured step from which on it stays below the bar; None if a run never does.
     """
 
     objective: str
@@ -51,7 +51,9 @@ class End:
     steps: int
     seeds: int
     effective: float
+    effective_range: tuple[float, float]
     kl: float | None = None
+    kl_range: tuple[float, float] | None = None
     reached: float | None = None
 
 
@@ -92,14 +94,18 @@ def _end(runs: Sequence[LawRun], laws: Laws, bar: float) -> End:
     # The filtered model, at which others aim, has no mass on failures: KL(run || p_*) is infinite.
     has_law = first.law in first.kl
     reached = [_reached(run, courses[run.digest], bar) for run in runs] if has_law else [None]
+    effective = [run.effective_answers for run in runs if run.effective_answers is not None]
+    kl = [run.kl[run.law or ""] for run in runs] if has_law else []
     return End(
         objective=_objective(first),
         beta=first.beta,
         rank=first.rank,
         steps=first.steps,
         seeds=len(runs),
-        effective=float(np.mean([run.effective_answers for run in runs])),
-        kl=float(np.mean([run.kl[run.law or ""] for run in runs])) if has_law else None,
+        effective=float(np.mean(effective)),
+        effective_range=(min(effective), max(effective)),
+        kl=float(np.mean(kl)) if kl else None,
+        kl_range=(min(kl), max(kl)) if kl else None,
         reached=None if None in reached else float(np.mean(np.array(reached, dtype=float))),
     )
 
@@ -174,6 +180,9 @@ def _along(axes: Axes, ends: Sequence[End], measure: str) -> None:
             found = [getattr(end, measure) for end in of]
             values = [never if value is None else value for value in found]
             how = _style(ends, rank)
+            for end in of:
+                if between := getattr(end, f"{measure}_range", None):
+                    axes.vlines(1 / end.beta, *between, color=how["color"], linewidth=0.8)
             axes.plot(
                 [1 / e.beta for e in of],
                 values,
@@ -240,9 +249,9 @@ FIGURE = Figure(
         "enumerated, means over seeds. The tilted model keeps the base's effective number of valid answers "
         "(e^entropy, dotted) at every beta: a family that cannot hold it stays away from it however long it "
         "trains, and a training too short for 1/beta comes nearer when it is longer. Top: the effective "
-        "number and KL(run || law) at the end; below: the first measured step from which on that KL stays "
-        "below .02 nats (dotted above), and the effective number by rank, also where the forward KL to the "
-        "filtered model is descended instead."
+        "number and KL(run || law) at the end, with lines from the least to the greatest of the seeds; "
+        "below: the first measured step from which on that KL stays below .02 nats (dotted above), and the "
+        "effective number by rank, also where the forward KL to the filtered model is descended instead."
     ),
     results=Results,
     compute=compute,

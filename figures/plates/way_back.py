@@ -14,8 +14,7 @@ from ..figure import Config, Figure
 from ..look import seeds, theme
 from ..look.tables import Table
 from ..results.arrays import Array
-from ..results.laws import Course, LawRun
-from ..results.laws import Way as Recorded
+from ..results.laws import Course, Flow, LawRun
 from ..results.records import Records
 
 EXPERIMENT = "way_back"
@@ -59,9 +58,10 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The ways back from a share at the start."""
+    """The ways back from a share at the start, to which training without KL or a fit has pressed it."""
 
     lost: float
+    collapsed: bool
     ways: tuple[Way, ...]
 
 
@@ -82,35 +82,38 @@ def compute(config: Settings, records: Records) -> Results:
     laws = records.laws
     runs = {run.digest: run for run in laws.of(EXPERIMENT)}
     courses = laws.courses_of(list(runs.values()))
-    ways = [way for way in laws.ways_back if way.digest in runs]
+    ways = [(way, laws.flows[way.flow]) for way in laws.ways_back if way.digest in runs]
     if not ways:
         raise argument_error(
             "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
         )
-    back = [way.flow_time / way.run_time for way in ways if way.run_time and way.flow_time]
+    back = [flow.half_time / way.half_time for way, flow in ways if way.half_time and flow.half_time]
     factor = float(np.median(back)) if back else 1.0
-    panels: dict[float, list[Way]] = {}
-    for way in ways:
-        made = _way(way, runs[way.digest], courses[way.digest], factor, config.length)
-        panels.setdefault(way.lost, []).append(made)
+    panels: dict[tuple[bool, float], list[Way]] = {}
+    for way, flow in ways:
+        made = _way(way.half_time, flow, runs[way.digest], courses[way.digest], factor, config.length)
+        panels.setdefault((flow.collapsed, -flow.lost), []).append(made)
     return Results(
         factor=factor,
-        panels=tuple(Panel(lost=lost, ways=tuple(panels[lost])) for lost in sorted(panels, reverse=True)),
+        panels=tuple(
+            Panel(lost=-lost, collapsed=collapsed, ways=tuple(ways))
+            for (collapsed, lost), ways in sorted(panels.items())
+        ),
     )
 
 
-def _way(way: Recorded, run: LawRun, course: Course, factor: float, length: int) -> Way:
-    strength = 1.0 if way.form == "alpha_dpg" else run.beta
-    pace = strength * factor * way.learning_rate / length
+def _way(half: float | None, flow: Flow, run: LawRun, course: Course, factor: float, length: int) -> Way:
+    strength = 1.0 if run.form == "alpha_dpg" else run.beta
+    pace = strength * factor * (run.learning_rate or 0.0) / length
     return Way(
-        form=way.form,
-        seed=way.seed,
+        form=run.form,
+        seed=run.seed,
         times=pace * np.array(course.step),
         shares=1 - np.array(course.first_share),
-        flow_times=strength * np.array(way.times),
-        flow_shares=np.array(way.shares),
-        run_half=None if way.run_time is None else strength * factor * way.run_time,
-        flow_half=None if way.flow_time is None else strength * way.flow_time,
+        flow_times=strength * np.array(flow.times),
+        flow_shares=np.array(flow.shares),
+        run_half=None if half is None else strength * factor * half,
+        flow_half=None if flow.half_time is None else strength * flow.half_time,
     )
 
 
@@ -124,8 +127,8 @@ def table(results: Results) -> Table:
             for half in ("run_half", "flow_half")
         )
         back = [f"{sum(way.run_half is not None for way in of)} of {len(of)}" for of in ways.values()]
-        rows.append((panel.lost, late, flow, *back))
-    head = ("share at the start", "times later, runs", "times later, flow")
+        rows.append((panel.lost, "training" if panel.collapsed else "a fit", late, flow, *back))
+    head = ("share at the start", "lost by", "times later, runs", "times later, flow")
     return Table.of((*head, *(f"{kind} back" for kind in KINDS)), rows)
 
 
@@ -149,7 +152,8 @@ def draw(config: Settings, results: Results) -> Drawing:
             if ways:
                 ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
         ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
-        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start")
+        by = ", by training" if panel.collapsed else " at the start"
+        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g}{by}")
     for row in axes:
         row[0].set_ylabel("share of the lost answers")
     seeds.legend(drawing, axes[0][:1], 2)
@@ -160,14 +164,14 @@ FIGURE = Figure(
     name="way_back",
     title="The way back",
     caption=(
-        "A small Llama in which the second answer's share among the valid ones has been pressed from .1 to "
-        "the share in each title, then trained by plain gradient descent towards the same optimum; thin "
-        "lines are runs, with every answer enumerated, and thick lines the flow of the expected update in "
-        "the logits (E7). A penalty on the policy's own answers hardly moves an answer that is hardly "
-        "sampled; KL-DPG has the expected update of rehearsal but learns only from answers that the policy "
-        "draws, and rehearsal of stored correct answers needs no draw. Time is the penalty's strength "
-        "times the time of the flow; the runs' time, steps times learning rate, is brought to that by one "
-        "factor for all runs of the figure."
+        "A small Llama in which the second answer's share among the valid ones has fallen from .1 to the "
+        "share in each title, by a fit to such a law or, where it says so, by training without KL, is "
+        "trained by plain gradient descent towards the same optimum; thin lines are runs, with every answer "
+        "enumerated, and thick lines the flow of the expected update in the logits (E7). A penalty on the "
+        "policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected update "
+        "of rehearsal but learns only from answers that the policy draws, and rehearsal of stored correct "
+        "answers needs no draw. Time is the penalty's strength times the time of the flow; the runs' time, "
+        "steps times learning rate, is brought to that by one factor for all runs of the figure."
     ),
     results=Results,
     compute=compute,

@@ -90,6 +90,7 @@ def _laws(stored: Records) -> dict[str, Any]:
         "by_kl": any(run.full_verdict for run in judged),
         "short": _held(judged, "which_law"),
         "long": _held(judged, "long_enough"),
+        "long_k3": _held([run for run in judged if run.form == "k3"], "long_enough"),
     }
 
 
@@ -114,7 +115,7 @@ def _lost(stored: Records) -> list[tuple[Any, ...]] | None:
     if not stored.laws.ways_back:
         return None
     rows = way_back.table(way_back.compute(way_back.FIGURE.config, stored)).rows
-    return [(share, *back) for share, _, _, *back in rows]
+    return [(share, by, *back) for share, by, _, _, *back in rows]
 
 
 def _budget(stored: Records) -> dict[str, Any] | None:
@@ -130,6 +131,7 @@ def _budget(stored: Records) -> dict[str, Any] | None:
         "beta": beta,
         "steps": steps,
         "target": results.target,
+        "seeds": min(end.seeds for end in shown),
         "whole": {end.objective: end for end in shown if end.rank is None},
         "rank": rank,
         "adapter": {end.objective: end for end in shown if end.rank == rank},

@@ -69,31 +69,38 @@ class LawRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """Exact measures along a run, after so many steps."""
+    """Exact measures along a run, after so many steps: those that are drawn of its experiment."""
 
     digest: str
     step: tuple[int, ...]
-    validity: tuple[float, ...]
-    first_share: tuple[float, ...]
+    validity: tuple[float, ...] = ()
+    first_share: tuple[float, ...] = ()
     excess_kl: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """A run that starts with answers lost, and the flow of its expected update: `shares` of them, by time.
+class Flow:
+    """The lost answers' share by time along the flow of a form's expected update, from `lost` at the start.
 
-    The times are those at which half the base's share has come back; None where it never did.
+    `collapsed`: training without KL has lost them. `half_time`: when half the base's share has come back;
+    None where it never has.
     """
 
-    digest: str
     form: str
-    seed: int
     lost: float
-    learning_rate: float
-    run_time: float | None
-    flow_time: float | None
+    collapsed: bool
+    half_time: float | None
     times: tuple[float, ...]
     shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A run that starts with answers lost: its own half time, and the place of its flow among the flows."""
+
+    digest: str
+    flow: int
+    half_time: float | None
 
 
 @dataclass(frozen=True)
@@ -106,11 +113,12 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Laws:
-    """The record: its runs, their courses, the ways back, and what is planned."""
+    """The record: its runs, their courses, the ways back with their flows, and what is planned."""
 
     runs: tuple[LawRun, ...]
     courses: tuple[Course, ...]
     ways_back: tuple[Way, ...] = ()
+    flows: tuple[Flow, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     findings: tuple[str, ...] = ()
 

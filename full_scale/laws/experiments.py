@@ -81,6 +81,8 @@ def _way_back(seed: int) -> list[Run]:
         *(form(lost=share) for share in shares for form in _ways_back(run, 0.1, 150)),
         # So rare that the policy hardly ever draws them.
         *(form(lost=share) for share in (1e-4, 1e-5) for form in _ways_back(run, 0.3, 60)),
+        # Lost in training without KL.
+        *(form(lost=share, collapsed=True) for share in (0.01, 0.001) for form in _ways_back(run, 0.3, 60)),
     ]
 
 

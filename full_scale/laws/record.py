@@ -65,21 +65,20 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     (predicted), nearest, verdict, full_verdict, gap, kl_to_law; MEASURES at the end, and the first three at
     its law as law_validity and so on, means over rows; "kl <law>": KL(run || law); "limit <law>":
     KL(limit || run); null where there is none. experiments: a `Tally` each. courses, of the experiments in
-    DRAWN: digest, step and ALONG. Five digits.
+    ALONG: digest, step and what stands there. Five digits.
     """
     facts = [_facts(outcome) for outcome in outcomes]
     columns = {name: None for fact in facts for name in fact}
     return {
         "experiments": as_json(tallies(outcomes)),
         "runs": {name: [fact.get(name) for fact in facts] for name in columns},
-        "courses": [_course(outcome) for outcome in outcomes if outcome.run.experiment in DRAWN],
+        "courses": [_course(outcome) for outcome in outcomes if outcome.run.experiment in ALONG],
     }
 
 
 MEASURES = ("validity", "first_share", "effective_answers", "excess_kl", "favourite_share", "pass_at_16")
-ALONG = ("validity", "first_share", "excess_kl")
-DRAWN = ("way_back", "budget_and_family")
-"""Experiments whose courses are drawn."""
+ALONG = {"way_back": ("first_share",), "budget_and_family": ("validity", "excess_kl")}
+"""Experiments whose courses are drawn, and what of them."""
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:
@@ -105,7 +104,8 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
 
 
 def _course(outcome: Outcome) -> dict[str, Any]:
-    measured = {name: [_measure(point.exact, name) for point in outcome.course] for name in ALONG}
+    names = ALONG[outcome.run.experiment]
+    measured = {name: [_measure(point.exact, name) for point in outcome.course] for name in names}
     return {
         "digest": outcome.run.digest,
         "step": [point.step for point in outcome.course],

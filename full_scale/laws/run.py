@@ -56,6 +56,8 @@ class Run:
     """Of a LoRA adapter; None trains every weight."""
     lost: float | None = None
     """The share of the lost answers among the valid ones at the start; None starts from the base."""
+    collapsed: bool = False
+    """Whether training without a KL term has lost them, and not a fit to the base's other tables."""
     alpha: float | None = None
     """Of alpha-DPG."""
     rehearsed: str | None = None
@@ -78,6 +80,8 @@ class Run:
             raise argument_error(
                 "annealed_from", self.annealed_from, "for sequence_kl alone, and at least its beta"
             )
+        if self.collapsed and self.lost is None:
+            raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
 

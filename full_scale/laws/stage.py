@@ -135,7 +135,7 @@ def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
     results = {
         **summary(outcomes),
-        "ways_back": ways_back(outcomes, bases),
+        **ways_back(outcomes, bases),
         "promises": [asdict(promise) for promise in promises(outcomes)],
     }
     found = record(

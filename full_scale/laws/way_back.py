@@ -1,19 +1,24 @@
 """How long a lost answer takes to come back: runs against the flow of theory E7, in the flow's own time."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from transformers import LlamaForCausalLM
 
+from dph_theory.support.frozen import as_json
+
 from ..evaluation.exact import exact, next_token_tables
-from ..tasks.glass_box.base import build_base, pressed
+from ..tasks.glass_box.base import build_base
+from ..tasks.glass_box.box import GlassBox
 from ..tasks.glass_box.boxes import box
 from .flow import flow
 from .outcome import Outcome
 from .run import Run
+from .start import start_of
 
 EXPERIMENT = "way_back"
 LONGEST = 3000.0
@@ -21,53 +26,52 @@ LONGEST = 3000.0
 
 
 @dataclass(frozen=True)
-class WayBack:
-    """When the lost answers have half the share of the valid ones that they have in the base; None: never.
+class Flow:
+    """The lost answers' share along the flow of a form's expected update, from `lost` at the start.
 
-    `run_time` is in steps times learning rate over answer length, which is the flow's time up to one factor,
-    the network's kernel: where theory E7 holds, run_time / flow_time is the same for every form and loss.
+    `collapsed`: from a model that lost them in training without KL, one a seed. `half_time`: when they have
+    half the share of the valid answers that they have in the base; None: never.
+    """
+
+    form: str
+    lost: float
+    collapsed: bool
+    half_time: float | None
+    times: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """A run that starts with answers lost: the place of its flow among the flows, and its own half time.
+
+    That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
+    network's kernel: where theory E7 holds, the ratio of the two half times is the same for every form and
+    loss.
     """
 
     digest: str
-    form: str
-    lost: float
-    learning_rate: float
-    seed: int
-    run_time: float | None
-    flow_time: float | None
-    times: tuple[float, ...]
-    shares: tuple[float, ...]
-    """Of the lost answers along the flow."""
+    flow: int
+    half_time: float | None
 
 
-def ways_back(outcomes: Sequence[Outcome], bases: Path) -> list[dict[str, Any]]:
-    """A `WayBack`, as plain values, for each run of that experiment."""
-    flows: dict[tuple[str, float, float], tuple[np.ndarray, np.ndarray, float]] = {}
+def ways_back(outcomes: Sequence[Outcome], bases: Path) -> dict[str, list[dict[str, Any]]]:
+    """The `ways_back` of the runs of that experiment, and their `flows`, as plain values."""
+    flows: dict[tuple[Any, ...], Flow] = {}
     found = []
     for outcome in outcomes:
         run = outcome.run
         if run.experiment != EXPERIMENT or run.lost is None:
             continue
-        key = (run.form, run.lost, run.beta)
+        key = (run.task, run.form, run.lost, run.beta, run.seed if run.collapsed else None)
+        half = _half_of_base(run.task, bases)
         if key not in flows:
             flows[key] = _flow(run, bases)
-        times, shares, half = flows[key]
         steps = np.array([point.step for point in outcome.course])
         measured = np.array([1 - point.exact.first_share for point in outcome.course])
-        found.append(
-            WayBack(
-                run.digest,
-                run.form,
-                run.lost,
-                run.learning_rate,
-                run.seed,
-                crossing(steps * run.learning_rate / box(run.task).length, measured, half),
-                crossing(times, shares, half),
-                tuple(float(f"{time:.4g}") for time in times),
-                tuple(float(f"{share:.4g}") for share in shares),
-            )
-        )
-    return [asdict(entry) for entry in found]
+        time = crossing(steps * run.learning_rate / box(run.task).length, measured, half)
+        found.append(WayBack(run.digest, [*flows].index(key), time))
+    return {"ways_back": as_json(found, 5), "flows": as_json([*flows.values()], 4)}
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
@@ -81,15 +85,24 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
     return float(t0 + (np.log(level) - s0) / (s1 - s0) * (t1 - t0))
 
 
-def _flow(run: Run, bases: Path) -> tuple[np.ndarray, np.ndarray, float]:
-    """Times and shares of the lost answers along the run's flow, and half their share in the base."""
+@cache
+def _half_of_base(name: str, bases: Path) -> float:
+    """Half of the lost answers' share of the valid ones in the task's base."""
+    task = box(name)
+    base = _tables(task, build_base(task, bases))
+    return (1 - exact(task, base, base).first_share) / 2
+
+
+def _flow(run: Run, bases: Path) -> Flow:
     task = box(run.task)
-    folder = build_base(task, bases)
-    base, start = (
-        next_token_tables(LlamaForCausalLM.from_pretrained(path), task)
-        for path in (folder, pressed(task, folder, run.lost or 0.0))
-    )
+    base, start = (_tables(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
     times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]
     course = flow(run, task, base, start, times)
     shares = [1 - exact(task, tables, base).first_share for tables in course]
-    return np.array(times), np.array(shares), (1 - exact(task, base, base).first_share) / 2
+    half = crossing(np.array(times), np.array(shares), _half_of_base(run.task, bases))
+    return Flow(run.form, run.lost or 0.0, run.collapsed, half, tuple(times), tuple(shares))
+
+
+def _tables(task: GlassBox, folder: Path) -> list[np.ndarray]:
+    """A stored model's next-token tables on the task."""
+    return next_token_tables(LlamaForCausalLM.from_pretrained(folder), task)

@@ -17,8 +17,8 @@ def run(form, beta=0.2, **facts):
     return known | ended | predicted | apart | judged | facts
 
 
-def law_record(rows, courses=(), ways=()):
+def law_record(rows, courses=(), ways=(), flows=()):
     """The record of those runs."""
     columns = {name: [r.get(name) for r in rows] for row in rows for name in row}
-    results = {"runs": columns, "courses": list(courses), "ways_back": list(ways)}
+    results = {"runs": columns, "courses": list(courses), "ways_back": list(ways), "flows": list(flows)}
     return record("laws", seed=0, config={}, results=results, findings=["1 of 1 runs held."])

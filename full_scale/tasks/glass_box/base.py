@@ -41,7 +41,7 @@ def build_base(box: GlassBox, folder: Path, fit: Fit = FIT) -> Path:
     if not (path / "config.json").is_file():
         model = _llama(box, fit)
         fit_tables(model, box, box.base, fit)
-        _save(model, box, path)
+        save(model, box, path)
     return path
 
 
@@ -61,11 +61,11 @@ def pressed(box: GlassBox, base: Path, share: float, fit: Fit = FIT) -> Path:
         first = np.concatenate([tables[0][:, :1], tables[0][:, 1:] * factor], axis=1)
         tables[0] = first / first.sum(axis=1, keepdims=True)
         fit_tables(model, box, tables, fit)
-        _save(model, box, path)
+        save(model, box, path)
     return path
 
 
-def _save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
+def save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
     """The folder, whole or not at all; another process may have made it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as part:

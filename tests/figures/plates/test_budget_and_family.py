@@ -27,7 +27,7 @@ def results():
         for beta in (0.5, 0.1)
         for steps in (100, 400)
     ]
-    made.append(ended("other seed", FAR, rank=None, beta=0.1, seed=1))
+    made.append(ended("other seed", FAR, rank=None, beta=0.1, seed=1, effective_answers=4.0))
     aim = {"law": "filtered model", "law_validity": 1.0, "beta": 0.0}
     made.append(ended("forward", NEAR, form="alpha_dpg", rank=1, steps=400, effective_answers=5.4, **aim))
     runs, courses = zip(*made, strict=True)
@@ -42,6 +42,8 @@ def test_a_run_has_reached_its_law_where_it_stays_below_the_bar(results):
     assert ends["sequence_kl", 1, 0.5, 100].reached is None
     both = ends["sequence_kl", None, 0.1, 100]
     assert (both.seeds, both.reached, both.kl) == (2, None, pytest.approx(0.001))
+    assert both.kl_range == pytest.approx((0.001, 0.001))
+    assert (both.effective, both.effective_range) == (4.5, (4.0, 5.0))
     assert ends["alpha_dpg", 1, 0.0, 400].kl is None
 
 

@@ -10,28 +10,32 @@ from figures.results.records import Records
 
 def stored(forms=("sequence_kl", "k3_corrected", "rehearsal", "alpha_dpg")):
     """Runs whose lost answers come back: on policy in ten units of flow time, rehearsed in one."""
-    rows = [run(form, experiment="way_back", digest=form) for form in forms]
     slow = {"rehearsal": 1.0, "alpha_dpg": 0.2, "sequence_kl": 10.0, "k3_corrected": 10.0}
+    made = [(form, lost, f"{form} {lost}") for lost in (0.001, 0.01) for form in forms]
+    rows = [
+        run(form, experiment="way_back", digest=digest, learning_rate=0.06 if form == "alpha_dpg" else 0.3)
+        for form, _, digest in made
+    ]
     courses = [
-        {"digest": form, "step": [0, 10, 20], "validity": [1.0] * 3, "first_share": [0.99, 0.97, 0.95]}
-        for form in forms
+        {"digest": digest, "step": [0, 10, 20], "validity": [1.0] * 3, "first_share": [0.99, 0.97, 0.95]}
+        for _, _, digest in made
     ]
     ways = [
+        {"digest": digest, "flow": place, "half_time": slow[form] / 5}
+        for place, (form, _, digest) in enumerate(made)
+    ]
+    flows = [
         {
-            "digest": form,
             "form": form,
             "lost": lost,
-            "learning_rate": 0.06 if form == "alpha_dpg" else 0.3,
-            "seed": 0,
-            "run_time": slow[form] / 5,
-            "flow_time": slow[form],
+            "collapsed": False,
+            "half_time": slow[form],
             "times": [0.0, 10.0, 20.0],
             "shares": [lost, 2 * lost, 3 * lost],
         }
-        for lost in (0.001, 0.01)
-        for form in forms
+        for form, lost, _ in made
     ]
-    return law_record(rows, courses, ways)
+    return law_record(rows, courses, ways, flows)
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +46,13 @@ def results():
 def test_a_panel_a_start_and_how_much_later(results):
     assert [panel.lost for panel in results.panels] == [0.01, 0.001]
     assert results.factor == pytest.approx(5.0)
-    (_, late, flow, *back) = FIGURE.table(results).rows[0]
+    (_, _, late, flow, *back) = FIGURE.table(results).rows[0]
     assert (late, flow) == pytest.approx((10.0, 10.0))
     assert back == ["2 of 2", "1 of 1", "1 of 1"]
     first, *others = results.panels
     missed = (replace(first.ways[0], run_half=None), *first.ways[1:])
     changed = replace(results, panels=(replace(first, ways=missed), *others))
-    assert FIGURE.table(changed).rows[0][3] == "1 of 2"
+    assert FIGURE.table(changed).rows[0][4] == "1 of 2"
 
 
 def test_a_record_without_them_names_the_command():

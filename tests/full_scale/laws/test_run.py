@@ -27,6 +27,7 @@ def test_the_centring_is_what_the_trainer_does():
             "annealed_from=1.0 is not allowed: for sequence_kl",
         ),
         ({"form": "sequence_kl", "beta": 0.2, "annealed_from": 0.1}, "annealed_from=0.1"),
+        ({"form": "sequence_kl", "beta": 0.2, "collapsed": True}, "collapsed=True is not allowed: .*`lost`"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(fields, message):

@@ -1,17 +1,14 @@
-from collections import Counter
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from support.small_boxes import uniform_box
 from support.tiny_training import TRL_WARNS
 
-from dph_theory.laws import answer_probabilities, filtered_law
 from full_scale.evaluation.exact import next_token_tables
-from full_scale.laws import training
+from full_scale.laws import start, trainers, training
 from full_scale.laws.run import Run
-from full_scale.laws.training import STORED, stored_answers, train
+from full_scale.laws.training import train
 from full_scale.tasks.glass_box.base import Fit, build_base, pressed
 from full_scale.tasks.glass_box.boxes import box
 
@@ -22,24 +19,14 @@ QUICK = {"group_size": 8, "steps": 2}
 
 @pytest.fixture(autouse=True)
 def small_bases(monkeypatch):
-    monkeypatch.setattr(training, "build_base", partial(build_base, fit=FIT))
-    monkeypatch.setattr(training, "pressed", partial(pressed, fit=FIT))
+    for module in (training, start):
+        monkeypatch.setattr(module, "build_base", partial(build_base, fit=FIT))
+    monkeypatch.setattr(start, "pressed", partial(pressed, fit=FIT))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("bases")
-
-
-def test_stored_answers_are_in_the_filtered_models_proportions():
-    task = uniform_box()
-    rows = stored_answers(task, list(task.base)).rows()
-    assert Counter(row.example_id for row in rows) == {"0": STORED // 2, "1": STORED // 2}
-    wanted = answer_probabilities(filtered_law(task.base, task.valid, end=task.end), task.end)[0]
-    counts = Counter(tuple(row.completion_ids) for row in rows if row.example_id == "0")
-    for answer in ((0, 0), (0, 1), (0, 2)):
-        assert abs(counts[answer] - wanted[answer] * STORED / 2) <= 1
-    assert np.exp(sum(rows[0].ref_logps)) == pytest.approx(1 / 9)
 
 
 def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
@@ -52,7 +39,7 @@ def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_traini
 def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        training.OnlineTrainer,
+        trainers.OnlineTrainer,
         "_sequence_kl",
         lambda self, samples: seen.append(self.args.online_coefficient) or samples["advantages"],
     )

@@ -1,0 +1,191 @@
+"""The trainer of a run: TRL's own GRPOTrainer, or ours, as the form of its penalty asks."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import LlamaForCausalLM, PrinterCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from dph_theory.laws import answer_probabilities, filtered_law
+
+from ..evaluation.exact import next_token_tables
+from ..presampling.buffer import RehearsalBuffer, RehearsalRow
+from ..tasks.glass_box.box import GlassBox
+from ..training.config import DPHConfig
+from ..training.online import OnlineTrainer
+from ..training.reference import OnlineReference
+from ..training.trainer import DPHTrainer
+from .run import Run
+
+Tables = list[np.ndarray]
+STORED = 1024
+"""Correct answers in the rehearsal's buffer; all of a step's rehearsal rows come from them."""
+ROWS = 256
+REHEARSED: dict[str, dict[str, Any]] = {
+    "log_u": {"divergence": "forward_kl", "gauge": "printed"},
+    "k3": {"divergence": "forward_kl", "gauge": "normalised"},
+    "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+    "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
+}
+
+
+class FutureKLTrainer(GRPOTrainer):
+    """GRPOTrainer with the KL of the tokens to come: its own corrected k3, and what that leaves out.
+
+    From each token's advantage, beta times the log-ratios of the later tokens is subtracted, so that with the
+    k3 of the token itself the gradient is that of the KL of the whole answer. Source: arXiv 2601.10201.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reference = OnlineReference(self)
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples = self.reference.with_log_probs(super()._generate_and_score_completions(inputs))
+        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
+        log_u = log_u * samples["completion_mask"]
+        later = log_u.flip(1).cumsum(1).flip(1) - log_u
+        return {**samples, "advantages": samples["advantages"][:, None] - self.beta * later}
+
+
+class StoredReferenceTrainer(DPHTrainer):
+    """DPHTrainer that rehearses against the stored log-probabilities, those of the base.
+
+    DPHTrainer replaces them by those of the model that training starts from; here that model may be another.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ready = self.rehearsal
+
+
+def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
+    """The trainer of the run on the box, for a model whose folder holds the reference."""
+    kind, config, settings = _form(run, box)
+    args = config(
+        output_dir=output,
+        seed=run.seed,
+        max_steps=run.steps,
+        per_device_train_batch_size=len(box.texts) * run.groups * run.group_size,
+        num_generations=run.group_size,
+        max_completion_length=box.length,
+        learning_rate=run.learning_rate,
+        lr_scheduler_type="constant" if run.constant else "linear",
+        optim="sgd" if run.optimiser == "sgd" else "adamw_torch",
+        weight_decay=0.0,
+        max_grad_norm=0.0,
+        loss_type="dapo" if run.dapo else "dr_grpo",
+        epsilon_high=0.28 if run.dapo else None,
+        scale_rewards=run.scale,
+        shuffle_dataset=False,
+        temperature=1.0,
+        bf16=False,
+        use_cpu=True,
+        gradient_checkpointing=False,
+        logging_steps=run.steps,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        **settings,
+    )
+    trainer = kind(
+        model=model,
+        reward_funcs=_reward(run, box),
+        args=args,
+        train_dataset=_prompts(run, box),
+        processing_class=box.tokenizer(),
+        peft_config=None if run.rank is None else _adapter(run.rank),
+        **_extras(run, box, model),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _prompts(run: Run, box: GlassBox) -> Dataset:
+    rows = [
+        {"prompt": prompt, "example_id": str(row)}
+        for row, prompt in enumerate(box.prompts)
+        for _ in range(run.groups)
+    ]
+    # TRL makes a new data loader an epoch: long epochs make few.
+    return Dataset.from_list(rows * 64)
+
+
+def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
+    """The trainer, its configuration, and the settings of the form."""
+    coefficient = {"online_coefficient": run.beta}
+    match run.form:
+        case "none":
+            return GRPOTrainer, GRPOConfig, {"beta": 0.0}
+        case "k3" | "k3_corrected":
+            corrected = run.form == "k3_corrected"
+            return GRPOTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": corrected}
+        case "future_kl":
+            return FutureKLTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": True}
+        case "k2":
+            return (
+                OnlineTrainer,
+                DPHConfig,
+                {"online": "definition", "divergence": "reverse_kl", **coefficient},
+            )
+        case "sequence_kl":
+            return OnlineTrainer, DPHConfig, {"online": "sequence_kl", **coefficient}
+        case "alpha_dpg":
+            return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
+        case _:
+            # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
+            eta = run.beta / box.length
+            rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
+            reduction: dict[str, Any] = {"rehearsal_reduction": "sequence_mean"}
+            reduction |= REHEARSED[run.rehearsed or "log_u"]
+            return StoredReferenceTrainer, DPHConfig, {**rehearsal, **reduction, "log_u_tolerance": math.inf}
+
+
+def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
+    base = LlamaForCausalLM.from_pretrained(model.config._name_or_path)
+    tables = next_token_tables(base, box)
+    if run.form == "alpha_dpg":
+        rates = box.pass_rates(tables)
+        return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
+    return {"rehearsal": stored_answers(box, tables)} if run.form == "rehearsal" else {}
+
+
+def stored_answers(box: GlassBox, base: Tables) -> RehearsalBuffer:
+    """STORED correct answers of the base, as many of each as the filtered model would expect, to within one.
+
+    An even number of each row; log-probabilities are the base's. The manifest names the box.
+    """
+    rows = []
+    for row, text in enumerate(box.texts):
+        law = filtered_law([table[text] for table in base], box.valid[row], end=box.end)
+        places = (np.arange(STORED // len(box.texts)) + 0.5) / (STORED // len(box.texts))
+        for answer in _systematic(law, places, box):
+            log_ref = [np.log(base[t][(text, *answer[: t + 1])]) for t in range(len(answer))]
+            rows.append(RehearsalRow(str(row), box.prompt_ids[text].tolist(), answer, log_ref))
+    return RehearsalBuffer.from_rows(rows, {"box": box.name})
+
+
+def _systematic(law: Tables, places: np.ndarray, box: GlassBox) -> list[list[int]]:
+    """The answers at these places of the cumulative law, cut after the end symbol."""
+    cumulative = answer_probabilities(law, box.end).ravel().cumsum()
+    found = np.searchsorted(cumulative, places * cumulative[-1])
+    answers = np.array(np.unravel_index(found, (box.vocabulary,) * box.length)).T.tolist()
+    return [a[: a.index(box.end) + 1] if box.end in a else a for a in answers]
+
+
+def _reward(run: Run, box: GlassBox) -> Callable[..., list[float]]:
+    def verdict(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
+        if not run.reward:
+            return [0.0] * len(completion_ids)
+        return box.verdicts([int(row) for row in example_id], completion_ids)
+
+    return verdict
+
+
+def _adapter(rank: int) -> LoraConfig:
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
