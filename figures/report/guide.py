@@ -12,6 +12,7 @@ from toy_lm.styles.summary import scores
 
 from ..plates import budget_and_family, direction, way_back
 from ..results import store
+from ..results.demo import Demo
 from ..results.laws import FORMS, LawRun
 from ..results.records import FULL_SCALE, Records, stored_name
 from .page import templates
@@ -65,7 +66,7 @@ def _filled(name: str, stored: Records) -> str:
         "train": scores(stored.styles, "train"),
         "held_out": scores(stored.styles, "held_out"),
         "seeds": len(stored.styles.bases),
-        "demo": stored.demo.findings[-2:] if "demo" in stored else None,
+        "demo": _demo(stored.demo) if "demo" in stored else None,
         "alike": ALIKE,
         "laws": _laws(stored) if "laws" in stored else None,
         "llama": _llama(stored) if "laws" in stored else None,
@@ -73,6 +74,19 @@ def _filled(name: str, stored: Records) -> str:
         "budget": _budget(stored) if "laws" in stored else None,
     }
     return templates().get_template(name).render(numbers)
+
+
+def _demo(demo: Demo) -> dict[str, Any]:
+    """How many of the expected differences were found and predictions held, and the kinds of the missed."""
+    expected = [gap for gap in demo.differences if gap.expected]
+    missed = [line for line in demo.predictions if line.verdict == "inconsistent"]
+    return {
+        "expected": len(expected),
+        "found": sum(gap.found == gap.expected for gap in expected),
+        "predictions": len(demo.predictions),
+        "held": sum(line.verdict == "consistent" for line in demo.predictions),
+        "missed": list(dict.fromkeys(f"{line.name} ({line.theory})" for line in missed)),
+    }
 
 
 def _laws(stored: Records) -> dict[str, Any]:
