@@ -12,7 +12,7 @@ from dph_theory import (
     TOTAL_VARIATION,
     alpha_divergence,
 )
-from dph_theory.laws import best_response
+from dph_theory.laws import best_response, response
 
 SMOOTH = (
     REVERSE_KL,
@@ -83,6 +83,22 @@ def test_batches_agree_with_single_problems():
         many = best_response(REFERENCE, values, betas, divergence)
         for row, value, beta in zip(many, values, betas, strict=True):
             assert row == pytest.approx(best_response(REFERENCE, value, beta, divergence), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "divergence", [FORWARD_KL, *map(alpha_divergence, (0.05, 0.3, 2.5))], ids=lambda d: d.name
+)
+def test_newtons_method_finds_the_root_that_bracketing_finds(divergence, monkeypatch):
+    rng = np.random.default_rng(0)
+    # Masses down to 1e-60, beta over fifteen decades.
+    reference = np.maximum(rng.dirichlet([0.05] * 4, 300), 1e-60)
+    reference /= reference.sum(axis=-1, keepdims=True)
+    given = reference, rng.random((300, 4)), 10 ** rng.uniform(-12, 3, 300), divergence
+    found = best_response(*given)
+    monkeypatch.setattr(response, "_LEAST_START", np.inf)
+    monkeypatch.setattr(response, "_top_of_power", None)
+    bracketed = best_response(*given)
+    assert np.log(found) == pytest.approx(np.log(bracketed), abs=1e-11)
 
 
 def test_a_kink_is_refused():
