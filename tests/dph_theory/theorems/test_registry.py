@@ -7,6 +7,7 @@ import pytest
 
 from dph_theory.statement.theorem import Relation, Verdict
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification.checks.enclosed import differs
 from dph_theory.verification.checks.numeric import sample
 from dph_theory.verification.run import QUICK_INSTANCES, Settings, verify_one
 
@@ -83,3 +84,11 @@ def test_one_false_neighbour_is_near(theorem):
         cube = sample(statement.instances, 2_000, np.random.default_rng(5))
         shares.append((statement.violation(statement.instances(cube)) > statement.tolerance).mean())
     assert min(shares) < 0.01
+
+
+@pytest.mark.parametrize("name", [name for name, theorem in THEOREMS.items() if theorem.reductions])
+def test_the_scalars_of_a_reduction_state_what_its_sides_do(name):
+    theorem = THEOREMS[name]
+    assert [differs(theorem, reduction, seed=3) for reduction in theorem.reductions] == [
+        "" for _ in theorem.reductions
+    ]
