@@ -13,7 +13,7 @@ from rich.table import Table
 from dph_theory.support import terminal
 from dph_theory.support.files import write_text
 
-from .look.venues import VENUES, Venue
+from .look.venues import VENUES
 
 if TYPE_CHECKING:
     from .figure import Figure
@@ -76,9 +76,8 @@ def figures_command(
     from .results import drawings, paper, store
 
     try:
-        wanted = paper.Wanted(
-            drawings.formats(form), folder or _writable(drawings.OUT), _venue(venue), tables
-        )
+        place, where = VENUES[venue] if venue else None, folder or _writable(drawings.OUT)
+        wanted = paper.Wanted(drawings.formats(form), where, place, tables)
         if runs:
             _draw_runs(tuple(map(Path, names)), labels, prompts, wanted, macros)
             return
@@ -98,10 +97,6 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
-
-
-def _venue(name: str | None) -> Venue | None:
-    return VENUES[name] if name else None
 
 
 def _draw_runs(

@@ -1,7 +1,7 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from dph_theory.counts import Confrontation, Counts, confront, five_lines, matched, read_counts
+from dph_theory.counts import Confrontation, confront, five_lines, matched, read_counts
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json, write_text
 from dph_theory.support.frozen import as_json
@@ -99,12 +99,12 @@ def confront_command(
     solved, the gain in log odds and the law of training it obeys, and what a loss is made of. Exits 2 for
     files that cannot be read or paired, naming file and line.
     """
-    reading = Reading(trainer, reward, correct_from, prompts, allow_missing)
+    read = partial(read_counts, trainer=trainer, reward=reward, correct_from=correct_from)
     console, found = terminal.console(highlight=False), []
     try:
-        first = reading.counts(base)
+        first = read(base, prompts=prompts, allow_cut_off=allow_missing)
         for path in runs:
-            run = reading.counts(path)
+            run = read(path, prompts=prompts, allow_cut_off=allow_missing)
             both = matched(first, run, allow_missing=allow_missing)
             asked = {"group_size": group_size, "draws": draws, "seed": seed}
             found.append(confront(first, run, both, ks=ks, power=power, **asked))
@@ -118,28 +118,6 @@ def confront_command(
     if folder is not None:
         for path in write_folder(folder, found, stored, form):
             console.print(path, soft_wrap=True, markup=False)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the files are to be read."""
-
-    trainer: str | None
-    reward: str | None
-    correct_from: float
-    prompts: str | None
-    allow_missing: bool
-
-    def counts(self, path: Path) -> Counts:
-        """The counts of a file."""
-        return read_counts(
-            path,
-            self.trainer,
-            reward=self.reward,
-            correct_from=self.correct_from,
-            allow_cut_off=self.allow_missing,
-            prompts=self.prompts,
-        )
 
 
 def _record(found: Sequence[Confrontation], seed: int, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,13 +75,13 @@ _scale: ContextVar[float] = ContextVar("scale", default=1.0)
 
 
 @contextmanager
-def look(venue: Venue | None = None, width: float | None = None) -> Iterator[None]:
+def look(venue: Venue | None = None) -> Iterator[None]:
     """Matplotlib's settings for a drawing, back to what they were afterwards.
 
-    With a venue, its fonts, and drawings of TWO_COLUMNS as wide as its text; or as wide as said, in inches.
-    Words shrink with the drawing, so that what is apart stays apart.
+    With a venue, its fonts, and drawings of TWO_COLUMNS as wide as its text. Words shrink with the drawing,
+    so that what is apart stays apart.
     """
-    scale = 1.0 if venue is None else (width or venue.text) / TWO_COLUMNS
+    scale = 1.0 if venue is None else venue.text / TWO_COLUMNS
     sizes = {name: scale * size for name, size in _SIZES.items()}
     before = _scale.set(scale)
     try:

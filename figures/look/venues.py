@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dph_theory.support.errors import argument_error
-
 
 @dataclass(frozen=True)
 class Venue:
-    """Widths in inches: that of the text, and of a column where there are two; fonts of words and formulas.
+    """The width of the text in inches; fonts of words and formulas.
 
     Fonts are those that come with matplotlib: STIX stands for Times.
     """
 
     text: float
-    column: float
     words: str
     formulas: str
 
@@ -28,18 +25,11 @@ class Venue:
 VENUES: Mapping[str, Venue] = MappingProxyType(
     {
         # The text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty and jmlr2e.sty.
-        "neurips": Venue(5.5, 5.5, "STIXGeneral", "stix"),
-        "icml": Venue(6.75, 3.25, "STIXGeneral", "stix"),
-        "iclr": Venue(5.5, 5.5, "STIXGeneral", "stix"),
-        "jmlr": Venue(6.0, 6.0, "STIXGeneral", "cm"),
+        "neurips": Venue(5.5, "STIXGeneral", "stix"),
+        "icml": Venue(6.75, "STIXGeneral", "stix"),
+        "iclr": Venue(5.5, "STIXGeneral", "stix"),
+        "jmlr": Venue(6.0, "STIXGeneral", "cm"),
         # A slide of 160 x 90 mm less 10 mm on either side.
-        "beamer": Venue(5.5, 5.5, "DejaVu Sans", "dejavusans"),
+        "beamer": Venue(5.5, "DejaVu Sans", "dejavusans"),
     }
 )
-
-
-def venue(name: str) -> Venue:
-    """The venue of that name; ValueError says which there are."""
-    if name not in VENUES:
-        raise argument_error("venue", name, f"one of {', '.join(VENUES)}")
-    return VENUES[name]

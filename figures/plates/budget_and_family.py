@@ -64,7 +64,7 @@ class Results:
     ends: tuple[End, ...]
     target: float
     runs: int
-    planned: int | None = None
+    planned: int
 
 
 def compute(config: Settings, records: Records) -> Results:
@@ -156,8 +156,7 @@ def draw(config: Settings, results: Results) -> Drawing:
     _along(lower, ends, "reached")
     lower.set(yscale="log", ylabel="steps", title="Steps to reach it (at the top: never)")
     _by_rank(by_rank, results)
-    of = "" if results.planned is None else f" of {results.planned}"
-    _legend(drawing, ends, f"{results.runs}{of} runs")
+    _legend(drawing, ends, f"{results.runs} of {results.planned} runs")
     return drawing
 
 

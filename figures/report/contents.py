@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from toy_lm.experiments import EXPERIMENTS
@@ -113,8 +112,5 @@ def _plate(plan: Plan, name: str) -> Plate:
         found = figure(name)
     except Exception:  # Its stage met the same error, and told it.
         return Plate(name, None, None, None)
-    return Plate(name, found, _record(plan, name, found.kind), _bytes(plan.results / f"{name}.svg"))
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    svg = plan.results / f"{name}.svg"
+    return Plate(name, found, _record(plan, name, found.kind), svg.read_bytes() if svg.is_file() else None)

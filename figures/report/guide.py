@@ -101,7 +101,6 @@ def _laws(stored: Records) -> dict[str, Any]:
         "all": len(judged),
         "strong": [run.held for run in judged if run.beta >= STRONG],
         "strong_beta": STRONG,
-        "by_kl": any(run.full_verdict for run in judged),
         "short": _held(judged, "which_law"),
         "long": _held(judged, "long_enough"),
         "long_k3": _held([run for run in judged if run.form == "k3"], "long_enough"),

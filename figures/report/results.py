@@ -1,9 +1,10 @@
 """What the report is made from: how each result of a reproduction is computed, and under which name kept."""
 
+import itertools
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,13 +56,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     settings = Settings(
         instances=QUICK_INSTANCES if plan.quick else INSTANCES, seed=plan.seed, quick=plan.quick
     )
-    ended: list[str] = []
-
-    def on_report(report: Any) -> None:
-        ended.append(report.theorem)
-        progress(len(ended), len(THEOREMS))
-
-    reports = verify(list(THEOREMS.values()), settings, on_report=on_report)
+    reports = verify(list(THEOREMS.values()), settings, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
     neighbours = sum(len(report.neighbours) for report in reports)
     words = f"{len(reports)} theorems and {neighbours} false neighbours, {len(strange)} not as expected"
@@ -83,13 +78,8 @@ def audit(plan: Plan, progress: StageProgress) -> str:
     """Audit the catalogue of KL terms in circulation."""
     from dph_theory.audit.catalogue import CATALOGUE, audit_catalogue
 
-    ended: list[str] = []
-
-    def on_report(report: Any) -> None:
-        ended.append(report.loss)
-        progress(len(ended), len(CATALOGUE))
-
-    lines = [_audit_line(report) for report in audit_catalogue(seed=plan.seed, on_report=on_report)]
+    reports = audit_catalogue(seed=plan.seed, on_report=_counting(progress, len(CATALOGUE)))
+    lines = [_audit_line(report) for report in reports]
     failed = [f"{line['form']} on {line['samples']} samples" for line in lines if line["failed"]]
     words = f"{len(lines)} forms audited, {len(failed)} could not be evaluated"
     made = record(
@@ -104,6 +94,12 @@ def audit(plan: Plan, progress: StageProgress) -> str:
     if failed:
         raise UnexpectedError(f"{words}: {', '.join(failed)}")
     return words
+
+
+def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
+    """Tells at every report how many there are."""
+    done = itertools.count(1)
+    return lambda report: progress(next(done), total)
 
 
 def _audit_line(report: Any) -> dict[str, Any]:

@@ -48,9 +48,8 @@ class Demo:
     predictions: tuple[Statement, ...]
     differences: tuple[Difference, ...]
     methods: Mapping[str, Mapping[str, Measure]]
-    findings: tuple[str, ...]
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> "Demo":
         """The demo of a record; ValueError names what it lacks."""
-        return from_json(cls, {**record["results"], "findings": record["findings"]})
+        return from_json(cls, record["results"])

@@ -16,16 +16,15 @@ FORMS = {
 }
 """The penalties of which theory E predicts a law, in words."""
 LAWS = ("token forward KL", "token reverse KL", "sequence reverse KL")
-TO_THE_END = ("which_law", "long_enough", "normalisation", "limits", "iteration")
-"""Experiments whose runs are meant to reach their law, for records that do not say which runs are judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LawRun:
     """A run: how it was trained, the law predicted, and exact measures at its end (law_: at its law).
 
-    `verdict` looks at the nearest law and the validity, `full_verdict` at KL(run || law) too. `kl` holds
-    KL(run || law) by law, in nats. What was not asked or not predicted is None.
+    `judged`: it has a law and was meant to reach it. `verdict` looks at the nearest law and the validity,
+    `full_verdict` at KL(run || law) too. `kl` holds KL(run || law) by law, in nats. What was not asked or not
+    predicted is None.
     """
 
     experiment: str
@@ -33,12 +32,12 @@ class LawRun:
     form: str
     seed: int
     digest: str
+    judged: bool
     verdict: str
+    full_verdict: str
     validity: float
     first_share: float
     kl: dict[str, float]
-    judged: bool | None = None
-    full_verdict: str | None = None
     beta: float = 0.0
     steps: int = 0
     annealed_from: float | None = None
@@ -57,14 +56,8 @@ class LawRun:
 
     @property
     def held(self) -> bool:
-        """Whether it held to its law by every bar that the record has."""
-        return (self.full_verdict or self.verdict) == "held"
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether it has a law and was meant to reach it."""
-        meant = self.experiment in TO_THE_END and self.law is not None
-        return meant if self.judged is None else self.judged
+        """Whether it held to its law by every bar."""
+        return self.full_verdict == "held"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +98,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Experiment:
-    """How many runs of an experiment are planned, over all its seeds; None if the record does not say."""
+    """How many runs of an experiment are planned, over all its seeds."""
 
     experiment: str
-    planned: int | None = None
+    planned: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +110,10 @@ class Laws:
 
     runs: tuple[LawRun, ...]
     courses: tuple[Course, ...]
-    ways_back: tuple[Way, ...] = ()
-    flows: tuple[Flow, ...] = ()
-    experiments: tuple[Experiment, ...] = ()
-    findings: tuple[str, ...] = ()
+    ways_back: tuple[Way, ...]
+    flows: tuple[Flow, ...]
+    experiments: tuple[Experiment, ...]
+    findings: tuple[str, ...]
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> "Laws":
@@ -145,13 +138,13 @@ class Laws:
             )
         return found
 
-    def planned(self, experiment: str) -> int | None:
-        """How many runs the experiment is to have, if the record says so."""
-        return next((e.planned for e in self.experiments if e.experiment == experiment), None)
+    def planned(self, experiment: str) -> int:
+        """How many runs an experiment of the record is to have."""
+        return next(e.planned for e in self.experiments if e.experiment == experiment)
 
     def judged(self) -> list[LawRun]:
         """The runs that are meant to reach a law, and so held to it."""
-        return [run for run in self.runs if run.is_judged]
+        return [run for run in self.runs if run.judged]
 
     def courses_of(self, runs: Sequence[LawRun]) -> dict[str, Course]:
         """What was measured along these runs, by their digest."""

@@ -11,10 +11,8 @@ def test_runs_are_chosen_by_experiment_and_fields():
     assert found.of(form="k3")[0].kl == {law: 0.001 if law == "token forward KL" else 0.3 for law in LAWS}
 
 
-def test_runs_are_held_to_a_law_if_they_are_meant_to_reach_one():
-    runs = [run("k3"), run("k3", experiment="budget_and_family"), run("none")]
-    assert [row.experiment for row in Laws.read(law_record(runs)).judged()] == ["which_law"]
-    runs = [run("k3", judged=False), run("k2", judged=True, full_verdict="missed: KL")]
+def test_runs_are_held_to_a_law_by_every_bar_if_they_are_meant_to_reach_one():
+    runs = [run("k3", judged=False), run("k2", full_verdict="missed: KL")]
     (judged,) = Laws.read(law_record(runs)).judged()
     assert (judged.form, judged.verdict, judged.held) == ("k2", "held", False)
 
