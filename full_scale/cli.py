@@ -254,7 +254,8 @@ def _print_dry_run(console: Console, found: Any) -> None:
         "optimizer steps": steps.steps,
         "rollouts": steps.rollouts,
     }
-    _print_pairs(console, "steps", {key: "unknown" if v is None else f"{v:,}" for key, v in words.items()})
+    told = [(key, "unknown" if v is None else f"{v:,}") for key, v in words.items()]
+    _print_rows(console, ("steps", ""), told)
     if found.memory:
         parts = {stage: memory.as_dict() for stage, memory in found.memory.items()}
         rows = [
@@ -266,10 +267,3 @@ def _print_dry_run(console: Console, found: Any) -> None:
     else:
         _say(console, ["memory: not known without the model's configuration"])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])
-
-
-def _print_pairs(console: Console, title: str, pairs: dict[str, str]) -> None:
-    shown = Table(title, "", pad_edge=False)
-    for name, value in pairs.items():
-        shown.add_row(name, value)
-    console.print(shown)

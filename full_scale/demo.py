@@ -14,7 +14,7 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import read_record, record
 
 from .comparison.differences import BASE, COLUMNS, Column, Difference, columns, differences, told_apart
-from .comparison.table import Comparison, Table, compare
+from .comparison.table import Table, compare
 from .comparison.verdicts import Line
 from .evaluation.record import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
@@ -185,7 +185,14 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     for job, run in runs.items():
         evaluations.setdefault(job.name, []).append(_evaluated(run))
         excess.setdefault(job.name, []).append(measured[run.name, SET])
-    found = _found(evaluations, excess, comparison)
+    found = Demo(
+        set=SET,
+        prompts=len(evaluations[BASE][0].prompts),
+        methods=columns(evaluations, excess),
+        differences=tuple(differences({name: evaluations[name] for name in (BASE, *COMPARED)})),
+        checks=comparison.checks,
+        predictions=comparison.predictions,
+    )
     checks, predictions = comparison.sentences()
     return record(
         KIND,
@@ -197,19 +204,6 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         results=as_json(found),
         findings=[checks, told_apart(found.differences), predictions],
         packages=PACKAGES,
-    )
-
-
-def _found(
-    evaluations: Mapping[str, list[EvaluatedSet]], excess: Mapping[str, list[float]], comparison: Comparison
-) -> Demo:
-    return Demo(
-        set=SET,
-        prompts=len(evaluations[BASE][0].prompts),
-        methods=columns(evaluations, excess),
-        differences=tuple(differences({name: evaluations[name] for name in (BASE, *COMPARED)})),
-        checks=comparison.checks,
-        predictions=comparison.predictions,
     )
 
 

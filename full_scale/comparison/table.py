@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dph_theory.support.frozen import as_json, from_json
-from dph_theory.support.record import checked, record
+from dph_theory.support.frozen import as_json
+from dph_theory.support.record import record
 
 from .frontier import frontier
 from .instrument_checks import instrument_checks
@@ -75,12 +75,6 @@ class Comparison:
             findings=self.sentences(),
             packages=("numpy", "scipy", "torch"),
         )
-
-    @classmethod
-    def from_record(cls, stored: Mapping[str, Any]) -> "Comparison":
-        """What `as_record` made; ValueError for another kind of record."""
-        found = checked(dict(stored), KIND)
-        return from_json(cls, {"runs": found["config"]["runs"], **found["results"]})
 
     def tables(self) -> list[Table]:
         """What was measured on each set of each run, then the checks and the predictions, judged."""

@@ -52,13 +52,15 @@ def _gradient(
 ) -> list[np.ndarray]:
     """The expected update of each prefix's logits: the weights of its tokens, less pi times their sum."""
     tables = [softmax(part, axis=-1) for part in logits]
-    answers, target = answer_probabilities(tables, box.end), _filtered(box, base)
+    answers = answer_probabilities(tables, box.end)
+    target = answer_probabilities(filtered_law(list(base), box.valid, end=box.end), box.end)[0]
     log_u = [log_softmax(part, axis=-1) - np.log(table[0]) for part, table in zip(logits, base, strict=True)]
     found = []
     for t, table in enumerate(tables):
         weights = _weights(run, box, answers, target, log_u, t)
         through = weights.sum(axis=tuple(range(t + 1, box.length)))
-        found.append((through - table * through.sum(axis=-1, keepdims=True)) * _before_the_end(box, t))
+        gradient = through - table * through.sum(axis=-1, keepdims=True)
+        found.append(gradient * box.before_the_end(t)[..., None])
     return found
 
 
@@ -80,14 +82,5 @@ def _weights(
 
 def _along(part: np.ndarray, box: GlassBox, t: int) -> np.ndarray:
     """A table's values at token t of every answer; none after the end symbol."""
-    kept = part * _before_the_end(box, t)
+    kept = part * box.before_the_end(t)[..., None]
     return kept.reshape(*kept.shape, *[1] * (box.length - t - 1))
-
-
-def _before_the_end(box: GlassBox, t: int) -> np.ndarray:
-    """One for prefixes of t tokens without the end symbol, else zero; a last axis of one."""
-    return np.asarray((np.indices((box.vocabulary,) * t) != box.end).all(axis=0), dtype=float)[..., None]
-
-
-def _filtered(box: GlassBox, base: Sequence[np.ndarray]) -> np.ndarray:
-    return answer_probabilities(filtered_law(list(base), box.valid, end=box.end), box.end)[0]

@@ -1,8 +1,8 @@
 """Two promises held along exact courses: the guarantee on the pass rate, and the collapse meter."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from dph_theory.improvement import rehearsal_guarantee
 from dph_theory.meter import lead_time
@@ -36,7 +36,8 @@ def promises(outcomes: Sequence[Outcome]) -> list[Promise]:
 
 
 def _promise(outcome: Outcome) -> Promise:
-    slack = [_slack(point) for point in outcome.course]
+    # The mean KL of several rows guarantees no more than each.
+    slack = [fmean(point.exact.validity) - _guarantee(point) for point in outcome.course]
     times = lead_time(
         [point.step for point in outcome.course],
         [point.exact.excess_kl for point in outcome.course],
@@ -52,11 +53,6 @@ def _promise(outcome: Outcome) -> Promise:
         times.meter_step,
         times.coverage_step,
     )
-
-
-def _slack(point: Point) -> float:
-    """The mean validity less what is guaranteed; the mean KL of several rows guarantees no more than each."""
-    return math.fsum(point.exact.validity) / len(point.exact.validity) - _guarantee(point)
 
 
 def _guarantee(point: Point) -> float:

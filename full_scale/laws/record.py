@@ -65,15 +65,16 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     (predicted), nearest, verdict, full_verdict, gap, kl_to_law; MEASURES at the end, and the first three at
     its law as law_validity and so on, means over rows; "kl <law>": KL(run || law); "limit <law>":
     KL(limit || run); null where there is none. experiments: a `Tally` each. courses, of the experiments in
-    ALONG: digest, step and what stands there. Five digits.
+    ALONG: digest, step and what stands there. Five digits, more than a run can tell, few enough to read.
     """
     facts = [_facts(outcome) for outcome in outcomes]
     columns = {name: None for fact in facts for name in fact}
-    return {
-        "experiments": as_json(tallies(outcomes)),
+    results = {
+        "experiments": tallies(outcomes),
         "runs": {name: [fact.get(name) for fact in facts] for name in columns},
         "courses": [_course(outcome) for outcome in outcomes if outcome.run.experiment in ALONG],
     }
+    return as_json(results, digits=5)
 
 
 MEASURES = ("validity", "first_share", "effective_answers", "excess_kl", "favourite_share", "pass_at_16")
@@ -93,12 +94,12 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "nearest": outcome.nearest,
         "verdict": outcome.verdict,
         "full_verdict": outcome.full_verdict,
-        "gap": None if outcome.gap is None else _round(outcome.gap),
-        "kl_to_law": None if outcome.kl_to_law is None else _round(outcome.kl_to_law),
+        "gap": outcome.gap,
+        "kl_to_law": outcome.kl_to_law,
         **{name: _measure(outcome.last.exact, name) for name in MEASURES},
         **at_law,
-        **{f"kl {name}": _round(value) for name, value in outcome.last.kl.items()},
-        **{f"limit {name}": _round(value) for name, value in outcome.limits.items()},
+        **{f"kl {name}": value for name, value in outcome.last.kl.items()},
+        **{f"limit {name}": value for name, value in outcome.limits.items()},
         "seconds": round(outcome.seconds, 1),
     }
 
@@ -106,27 +107,17 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
 def _course(outcome: Outcome) -> dict[str, Any]:
     names = ALONG[outcome.run.experiment]
     measured = {name: [_measure(point.exact, name) for point in outcome.course] for name in names}
-    return {
-        "digest": outcome.run.digest,
-        "step": [point.step for point in outcome.course],
-        **measured,
-    }
+    return {"digest": outcome.run.digest, "step": [point.step for point in outcome.course], **measured}
 
 
-def _measure(exact: Exact, name: str) -> float:
+def _measure(exact: Exact, name: str) -> Any:
     if name == "pass_at_16":
-        return _round(exact.pass_at_k[-1])
-    value = getattr(exact, name)
-    return _round(_mean(value) if name == "validity" else value)
+        return exact.pass_at_k[-1]
+    return _mean(exact.validity) if name == "validity" else getattr(exact, name)
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _round(value: float) -> float:
-    """Five significant digits: more than a run can tell, few enough to read."""
-    return float(f"{value:.5g}")
 
 
 HEADERS = (

@@ -62,7 +62,7 @@ class Record:
     def predict(self, run: Run) -> None:
         """Write down what is predicted of the run, if it is not yet."""
         if run.id not in self.predicted:
-            found = _predicted(run, self.bases)
+            found = predictions(run, box(run.task), base_tables(run, self.bases))
             self.journal.append({"id": run.id, **run.changed, "predictions": as_json(found)})
             self.predicted[run.id] = found
 
@@ -184,7 +184,3 @@ def quiet() -> None:
     """No progress bars and notes of transformers: runs are short and many."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-
-
-def _predicted(run: Run, bases: Path) -> tuple[Prediction, ...]:
-    return predictions(run, box(run.task), base_tables(run, bases))

@@ -1,7 +1,7 @@
 """The methods by name, as TRL settings: where a method of `dph_theory.losses` becomes a DPHConfig."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +48,7 @@ class TrainedMethod:
     method: Method
     online: str = "none"
     alpha: float | None = None
-    targets: bool = field(default=False)
+    targets: bool = False
     """Whether beta may be given as a target mean validity mu."""
 
 

@@ -1,9 +1,13 @@
-"""Small Llamas with random weights, for the built-in tasks."""
+"""Small Llamas with random weights, and tokenizers of one token a word, for the built-in tasks."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 
 def random_llama(
@@ -26,3 +30,15 @@ def random_llama(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return LlamaForCausalLM(config)
+
+
+def word_level(words: Sequence[str], unknown: str, **settings: Any) -> PreTrainedTokenizerFast:
+    """A tokenizer that splits at white space; ids are the places in `words`, others are the unknown one.
+
+    It pads on the left; `settings` are PreTrainedTokenizerFast's others.
+    """
+    tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token=unknown))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token=unknown, padding_side="left", **settings
+    )

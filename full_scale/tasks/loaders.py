@@ -44,10 +44,6 @@ def load_task(config: TaskConfig) -> Task:
     return TASKS[config.name](config)
 
 
-def _built_in(config: TaskConfig) -> Task:
-    return importlib.import_module("full_scale.tasks.tiny_sql.task").load(config)
-
-
 def _published(config: TaskConfig) -> Task:
     options = build(Options, config.options, "task.options.")
     if not config.data:
@@ -98,12 +94,13 @@ def _made(maker: Any, values: Mapping[str, Any], name: str) -> Verifier:
     return maker(**arguments(hints, values, f"task.options.{name}."))
 
 
-def _generated(config: TaskConfig) -> Task:
-    return importlib.import_module("full_scale.tasks.gym").load(config)
+def _by(module: str) -> Callable[[TaskConfig], Task]:
+    """A module's own `load`, imported as it is called."""
+    return lambda config: importlib.import_module(module).load(config)
 
 
 TASKS: dict[str, Callable[[TaskConfig], Task]] = {
-    "tiny-sql": _built_in,
-    "reasoning-gym": _generated,
+    "tiny-sql": _by("full_scale.tasks.tiny_sql.task"),
+    "reasoning-gym": _by("full_scale.tasks.gym"),
     **dict.fromkeys(LAYOUTS, _published),
 }

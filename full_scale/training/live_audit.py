@@ -12,14 +12,13 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.audit import AuditReport, audit
 from dph_theory.support.errors import argument_error
+
+from ..tasks.llama import random_llama, word_level
 
 HERE: Mapping[str, Any] = {
     "use_cpu": True,
@@ -142,23 +141,8 @@ def trainer_loss(
 def _build(
     settings: Mapping[str, Any], folder: Path, trainer: type[GRPOTrainer], config: type[GRPOConfig]
 ) -> GRPOTrainer:
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(WordLevel({word: i for i, word in enumerate(_WORDS)}, unk_token="<pad>")),
-        pad_token="<pad>",
-        eos_token="<eos>",
-    )
-    llama = LlamaConfig(
-        vocab_size=len(_WORDS),
-        hidden_size=8,
-        intermediate_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        pad_token_id=0,
-        eos_token_id=1,
-        bos_token_id=None,
-    )
-    LlamaForCausalLM(llama).save_pretrained(folder / "model")
+    sizes = {"vocabulary": len(_WORDS), "hidden": 8, "layers": 2, "heads": 2, "intermediate_size": 16}
+    random_llama(0, **sizes, end=1, pad_token_id=0).save_pretrained(folder / "model")
     size = int(settings.get("num_generations") or 8)
     here = {**HERE, "output_dir": str(folder), "per_device_train_batch_size": size, "num_generations": size}
     kept = {name: here.get(name, value) for name, value in settings.items()}
@@ -167,5 +151,5 @@ def _build(
         reward_funcs=lambda completions, **_: [0.0] * len(completions),
         args=config(**{**here, **kept}),
         train_dataset=Dataset.from_list([{"prompt": "a"}] * size),
-        processing_class=tokenizer,
+        processing_class=word_level(_WORDS, "<pad>", pad_token="<pad>", eos_token="<eos>"),
     )

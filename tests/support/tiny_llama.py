@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from full_scale.tasks.llama import word_level
 
 WORDS = [f"p{i}" for i in range(8)] + [f"w{i}" for i in range(16)]
 SPECIAL = ["<pad>", "<eos>", "<unk>"]
@@ -14,16 +13,7 @@ SPECIAL = ["<pad>", "<eos>", "<unk>"]
 
 def tiny_tokenizer(words=WORDS):
     """Splits at white space; ids are the places in the list, after the special tokens."""
-    vocabulary = {word: i for i, word in enumerate([*SPECIAL, *words])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        eos_token="<eos>",
-        unk_token="<unk>",
-        padding_side="left",
-    )
+    return word_level([*SPECIAL, *words], "<unk>", pad_token="<pad>", eos_token="<eos>")
 
 
 def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS, tied=False) -> Path:

@@ -79,7 +79,7 @@ def save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
 def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarray], fit: Fit) -> None:
     """Adam on the squared error of log-probabilities, so that rare tokens are as exact as frequent ones."""
     wanted = [torch.from_numpy(np.log(table)).float() for table in tables]
-    counted = [torch.from_numpy(_before_the_end(box, t)).float() for t in range(box.length)]
+    counted = [torch.from_numpy(box.before_the_end(t)).float() for t in range(box.length)]
     rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
     optimizer = torch.optim.Adam(model.parameters(), fit.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / fit.steps)
@@ -95,11 +95,6 @@ def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarr
         optimizer.step()
         schedule.step()
     model.eval()
-
-
-def _before_the_end(box: GlassBox, length: int) -> np.ndarray:
-    """One for prefixes of that length without the end symbol, else zero."""
-    return np.asarray((np.indices((box.vocabulary,) * length) != box.end).all(axis=0), dtype=float)
 
 
 def _llama(box: GlassBox, fit: Fit) -> LlamaForCausalLM:

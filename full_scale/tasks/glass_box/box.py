@@ -5,13 +5,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
 from dph_theory.laws import law_validity
 from dph_theory.support.errors import argument_error
+
+from ..llama import word_level
 
 END = "<end>"
 MOST_ANSWERS = 500_000
@@ -92,12 +91,11 @@ class GlassBox:
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """One token a word; the end symbol also pads."""
-        vocabulary = {word: i for i, word in enumerate((*self.words, END))}
-        tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=END))
-        tokenizer.pre_tokenizer = WhitespaceSplit()
-        return PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, pad_token=END, eos_token=END, unk_token=END, padding_side="left"
-        )
+        return word_level((*self.words, END), END, pad_token=END, eos_token=END)
+
+    def before_the_end(self, length: int) -> np.ndarray:
+        """One for prefixes of that length without the end symbol, else zero."""
+        return np.asarray((np.indices((self.vocabulary,) * length) != self.end).all(axis=0), dtype=float)
 
     def verdicts(self, rows: list[int], completions: list[list[int]]) -> list[float]:
         """v of token sequences, each an answer to a row: cut to the length, padded with the end symbol."""

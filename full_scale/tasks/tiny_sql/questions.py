@@ -46,16 +46,14 @@ def questions(table: Table, family: str) -> list[Question]:
     return [Question(family, table, words, where) for words, where in _CONDITIONS[family](table)]
 
 
-def _single(table: Table) -> Iterator[tuple[str, str]]:
-    return ((name, value) for name, values in table.categories for value in values)
-
-
 def _with(table: Table) -> Iterator[tuple[str, str]]:
-    return ((f"have {name} '{value}'", f"{name} = '{value}'") for name, value in _single(table))
+    for name, values in table.categories:
+        yield from ((f"have {name} '{value}'", f"{name} = '{value}'") for value in values)
 
 
 def _without(table: Table) -> Iterator[tuple[str, str]]:
-    return ((f"do not have {name} '{value}'", f"{name} <> '{value}'") for name, value in _single(table))
+    for name, values in table.categories:
+        yield from ((f"do not have {name} '{value}'", f"{name} <> '{value}'") for value in values)
 
 
 def _both(table: Table) -> Iterator[tuple[str, str]]:

@@ -112,16 +112,9 @@ def _limits() -> dict[str, Any]:
     return {name: hints[name] for name in ("seconds", "rows", "memory", "workers")}
 
 
-def all_questions(size: Size, families: Iterable[str] = (*FAMILIES, OTHER_FAMILY)) -> list[Question]:
-    """Every question of these families that can be asked in the task, in a fixed order."""
-    kinds = tuple(families)
-    return [
-        question
-        for domain in domains(size.domains, size.tables)
-        for table in domain.tables
-        for family in kinds
-        for question in questions(table, family)
-    ]
+def _questions(of: Iterable[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
+    """Every question of these families that can be asked in these domains, in a fixed order."""
+    return [(d, q) for d in of for table in d.tables for f in families for q in questions(table, f)]
 
 
 def _sets(size: Size, seed: int) -> dict[str, list[Example]]:
@@ -129,7 +122,7 @@ def _sets(size: Size, seed: int) -> dict[str, list[Example]]:
     rng = np.random.default_rng([seed, 1])
 
     def drawn(count: int, of: Sequence[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
-        found = [(d, q) for d in of for table in d.tables for f in families for q in questions(table, f)]
+        found = _questions(of, families)
         if len(found) < count:
             raise argument_error("questions", count, f"at most {len(found)} with so few domains and tables")
         return [found[i] for i in rng.permutation(len(found))[:count]]
@@ -182,7 +175,7 @@ def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) ->
 
 def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float]:
     """The initial model, which knows every kind of question in every domain, and its tokenizer."""
-    asked = all_questions(size)
+    asked = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
     answers = (written(style, q.table.thing, q.source) for q in asked for style in STYLES)
     tokenizer = word_tokenizer([*(question.prompt for question in asked), *answers])
     model = llama(tokenizer, size.architecture, seed)
