@@ -120,6 +120,8 @@ def distribution(name: str, value: Any) -> np.ndarray:
 
     Those in float32 or float16 are held to 2e-5 and 8e-3, and normalised in float64.
     """
+    if _is_law(value):
+        return value
     array = numbers(name, value)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise argument_error(name, value, "needs a last axis of outcomes")
@@ -138,6 +140,13 @@ def distribution(name: str, value: Any) -> np.ndarray:
             f"probabilities must sum to one within {tolerance:g}"
         )
     return array / np.asarray(total)[..., None] if tolerance > SUM_TOLERANCE else array
+
+
+def _is_law(value: Any) -> bool:
+    """Whether the value is surely a distribution as it stands; no comparison holds for nan."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or not value.ndim or not value.size:
+        return False
+    return bool(value.min() >= 0 and abs(value.sum(axis=-1) - 1).max() <= SUM_TOLERANCE)
 
 
 def _tolerance(value: Any) -> float:

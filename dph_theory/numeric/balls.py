@@ -5,6 +5,7 @@ formula serves both arithmetics. Here are only the few functions where float64 n
 overflow or cancellation and where balls need none.
 """
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,12 +25,16 @@ NAN: Any = arb.nan()
 """Exact balls, to fill in where a formula is not to be evaluated."""
 _SERIES_BELOW = 0.5
 """Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""
-_SERIES_TERMS = 16
+_SERIES = tuple(1 / math.factorial(k) for k in range(16, 1, -1))
+"""Its coefficients 1/k!, the highest power's first."""
 
 
 def is_ball(*values: Any) -> bool:
     """Whether any of the arrays holds balls rather than floats."""
-    return any(np.asarray(value).dtype == object for value in values)
+    for value in values:  # A loop: inner loops ask this more often than anything else.
+        if np.asarray(value).dtype == object:
+            return True
+    return False
 
 
 def as_numbers(value: Any) -> Values:
@@ -101,11 +106,10 @@ def exp_remainder(x: Any, xp: Any = np) -> Any:
     """The remainder e^x - 1 - x without cancellation near 0; `xp` is the array namespace, numpy or torch."""
     small = xp.abs(x) < _SERIES_BELOW
     t = xp.where(small, x, 0.0)
-    # Horner form of x^2/2 (1 + x/3 (1 + x/4 (1 + ...))).
-    tail = xp.ones_like(t)
-    for k in range(_SERIES_TERMS, 2, -1):
-        tail = 1 + t / k * tail
-    return xp.where(small, t * t / 2 * tail, xp.expm1(x) - x)
+    tail = 0.0 * t
+    for coefficient in _SERIES:
+        tail = tail * t + coefficient
+    return xp.where(small, t * t * tail, xp.expm1(x) - x)
 
 
 def solve(matrix: Values, vector: Values) -> Values:

@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -22,6 +22,15 @@ TIGHT = 0.98
 """The ratio of a tight bound's sides that the searches must reach."""
 SEARCHES = ("numeric", "adversarial", "certified")
 """The checks that can refute a false neighbour, which has no derivation."""
+_QUICK: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "theorem": {
+        "adversarial": {"population": 64, "generations": 5, "polish": 10},
+        "certified": {"count": 4},
+        "symbolic": {"first_only": True},
+    },
+    "neighbour": {"adversarial": {"readable": False}},
+}
+"""The short form's options of the checks."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +110,11 @@ def seed_for(seed: int, name: str) -> int:
     return zlib.crc32(f"{seed}/{name}".encode())
 
 
-def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: bool) -> CheckResult:
+def _run_check(check: str, theorem: Theorem, seed: int, instances: int, quick: str | None) -> CheckResult:
     options: dict[str, Any] = {"seed": seed}
     if check == "numeric":
         options["instances"] = instances
-    if quick and check == "adversarial":
-        options |= {"population": 64, "generations": 5, "polish": 10}
-    if quick and check == "certified":
-        options["count"] = 4
-    if quick and check == "symbolic":
-        options["first_only"] = True
-    return CHECKS[check](theorem, **options)
+    return CHECKS[check](theorem, **options, **(_QUICK[quick].get(check, {}) if quick else {}))
 
 
 def verify_one(theorem: Theorem, settings: Settings) -> Report:
@@ -121,7 +124,7 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
     timed = []
     for check in checks:
         start = time.perf_counter()
-        result = _run_check(check, theorem, seed, settings.instances, settings.quick)
+        result = _run_check(check, theorem, seed, settings.instances, "theorem" if settings.quick else None)
         timed.append(Timed(result, time.perf_counter() - start))
     neighbours = [attack(theorem, false, settings) for false in theorem.false_neighbours]
     return Report(
@@ -161,7 +164,8 @@ def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> Neigh
         searches = ["adversarial"]
     seed = seed_for(settings.seed, f"{theorem.name}/{false.name}")
     few = min(NEIGHBOUR_INSTANCES, settings.instances)
-    results = [_run_check(check, statement, seed, few, quick=False) for check in searches]
+    quick = "neighbour" if settings.quick else None
+    results = [_run_check(check, statement, seed, few, quick) for check in searches]
     found = {result.check: result for result in results if result.verdict is Verdict.REFUTED}
     witness = next((r.witness for r in found.values() if r.witness), None)
     asked = "enclosed" in settings.selected and applies("enclosed", theorem)

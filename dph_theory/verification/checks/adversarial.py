@@ -94,10 +94,12 @@ def adversarial(
     population: int = POPULATION,
     generations: int = GENERATIONS,
     polish: int = POLISH_STEPS,
+    readable: bool = True,
 ) -> CheckResult:
     """Search the whole chart by differential evolution, then polish the worst point by L-BFGS-B.
 
-    HOLDS if no violation was found, else REFUTED with the worst instance, rounded; stops at a clear one.
+    HOLDS if no violation was found, else REFUTED with the worst instance, rounded if it is to be `readable`;
+    stops at a clear one.
     """
     search, chart = _Search(theorem), theorem.instances
     if chart.dimension:
@@ -107,7 +109,7 @@ def adversarial(
     witness = None
     if search.refuted:
         batch = chart(np.clip(search.point, 0.0, 1.0)[None])
-        witness = plain(simplest(theorem, batch, theorem.violation(batch)))
+        witness = plain(simplest(theorem, batch, theorem.violation(batch)) if readable else batch)
     return CheckResult(
         "adversarial",
         Verdict.REFUTED if search.refuted else Verdict.HOLDS,
