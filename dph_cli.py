@@ -98,8 +98,11 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = COMMANDS[cmd_name]
+        from dph_theory.support.interrupts import deferred
+
         try:
-            module = importlib.import_module(command.module)
+            with deferred():
+                module = importlib.import_module(command.module)
         except ModuleNotFoundError as error:
             raise _missing(cmd_name, error) from error
         found: click.Command = getattr(module, command.attribute)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .numeric.balls import Values, normalised, only, trailing
-from .numeric.roots import rising_root
+from .numeric.roots import newton_root
 
 RUNGE_KUTTA_STEPS = 24
 """At time 10 a logit is off by about 1e-6."""
@@ -68,14 +68,16 @@ def orbit(base: Values, valid: Values, left: Values) -> Values:
 
 def _balancing_shift(base: Values, gained: Values) -> Values:
     """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, shape (..., 1); the sum rises in s0."""
-    top, count = base.max(axis=-1, keepdims=True), (base > 0).sum(axis=-1, keepdims=True)
+    top = base.max(axis=-1, keepdims=True)
+    # The largest term is at most the sum: in z = log(1 + s0 top), where the sum is convex, a start is above.
+    relative, gained = base / top, gained[..., 0]
 
-    def beyond(z: Values, relative: Values, gained: Values) -> Values:
-        return np.log1p(trailing(np.expm1(z), 1) * relative).sum(axis=-1) - gained[..., 0]
+    def step(z: Values) -> Values:
+        growth = trailing(np.expm1(z), 1) * relative
+        slope = (trailing(np.exp(z), 1) * relative / (1 + growth)).sum(axis=-1)
+        return np.minimum((gained - np.log1p(growth).sum(axis=-1)) / slope, 0.0)
 
-    # The largest term is at least the mean and at most the sum. In z = log(1 + s0 top) the bracket is short.
-    z = rising_root(beyond, (gained / count)[..., 0], gained[..., 0], base / top, gained)
-    return np.expm1(z)[..., None] / top
+    return np.expm1(newton_root(step, gained))[..., None] / top
 
 
 def uniform_on_likeliest(base: Values, valid: Values) -> Values:

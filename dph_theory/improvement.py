@@ -10,8 +10,8 @@ from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
 from .numeric.arrays import Array, Scalars, probability, real
-from .numeric.balls import Values, highest, is_ball, lowest
-from .numeric.roots import rising_root
+from .numeric.balls import Values, exp_remainder, highest, is_ball, lowest
+from .numeric.roots import newton_root
 from .support.errors import argument_error
 
 
@@ -145,15 +145,17 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
 def _inverted(kl: Values, reference: Values) -> Values:
     """The J <= J_ref with kl(J_ref || J) = kl, for J_ref in (0, 1) and finite kl.
 
-    The root in log(1/J), in which the divergence rises, since tiny guarantees must keep their digits.
+    The root in t = log(J_ref/J), in which the divergence is convex: tiny guarantees must keep their digits.
     """
-    law = np.stack([reference, 1 - reference], axis=-1)
-    low = -np.log(reference)
-    # At J = e^-high the divergence is at least J_ref log(1/J) - H(J_ref) >= kl.
-    high = low + (kl + np.log(2)) / reference
 
-    def beyond(surprise: Values, law: Values, kl: Values) -> Values:
-        reached = np.stack([np.exp(-surprise), -np.expm1(-surprise)], axis=-1)
-        return REVERSE_KL.unchecked(law, reached) - kl[..., 0]
+    def step(t: Values) -> Values:
+        lost = -reference * np.expm1(-t)
+        # J_ref R(-t) + (1 - J_ref) R(log (1 - J)/(1 - J_ref)), R(x) = e^x - 1 - x: no term is negative.
+        gain = np.log1p(lost / (1 - reference))
+        reached = reference * exp_remainder(-t) + (1 - reference) * exp_remainder(gain)
+        slope = np.where(lost > 0, lost / (1 - reference + lost), 1.0)
+        return np.minimum((kl - reached) / slope, 0.0)
 
-    return np.minimum(np.exp(-rising_root(beyond, low, high, law, kl[..., None])), reference)
+    # The start is above, by little: the divergence is at least J_ref R(-t) >= J_ref t^2/(2 + t).
+    ratio = kl / reference
+    return reference * np.exp(-newton_root(step, (ratio + np.sqrt(ratio * (ratio + 8))) / 2))

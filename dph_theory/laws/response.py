@@ -15,13 +15,13 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, numbers, positive, together
 from ..numeric.balls import Values, trailing
+from ..numeric.roots import newton_root
 from ..support.errors import argument_error
 
 _LEAST_LOG_RATIO = -700.0
 """Below this log ratio u = p/a counts as zero."""
 _SLACK = 1e-9
 """By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
-_NEWTON_STEPS = 200
 _LEAST_START = 1e-280
 """Below this start Newton's method might begin past a root that underflows."""
 
@@ -107,17 +107,16 @@ def _top_of_power(rows: np.ndarray, drops: np.ndarray, at_top: np.ndarray, power
     Masses a v^(-1/power), v = s - power drop, sum to one where their power mean M(s) = (sum)^-power is one.
     It is concave in s, and at most one at s = at_top^power: the steps rise to the root and never pass it.
     """
-    shift, s = -power * drops, at_top**power
-    for _ in range(_NEWTON_STEPS):
+    shift = -power * drops
+
+    def step(s: np.ndarray) -> np.ndarray:
         v = s[:, None] + shift
         mass = rows * v ** (-1 / power)
         total = mass.sum(axis=-1)
         # (1 - M)/M' with M' = M sum(mass/v)/total.
-        step = np.expm1(power * np.log(total)) * total / (mass / v).sum(axis=-1)
-        s = s + np.maximum(step, 0.0)
-        if (step <= np.finfo(float).eps * s).all():
-            return -np.log(s) / power
-    raise ArithmeticError(f"Newton's method has not ended after {_NEWTON_STEPS} steps")
+        return np.maximum(np.expm1(power * np.log(total)) * total / (mass / v).sum(axis=-1), 0.0)
+
+    return -np.log(newton_root(step, at_top**power)) / power
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Roots of many rising functions at once, by scipy."""
+"""Roots of many functions at once: by scipy in brackets, by Newton's method where no step passes the root."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,9 @@ import numpy as np
 from scipy.optimize.elementwise import find_root
 
 from .balls import Values
+
+NEWTON_STEPS = 200
+"""More than a double root takes, at which steps no more than halve the distance."""
 
 
 def rising_root(
@@ -31,3 +34,19 @@ def rising_root(
     # Chandrupatla's method answers nan where the signs at the ends agree.
     found = find_root(value, ends, args=(index,)).x
     return np.where(below >= 0, ends[0], np.where(above <= 0, ends[1], found)).reshape(shape)
+
+
+def newton_root(step: Callable[[Values], Values], start: Values) -> Values:
+    """Where Newton's steps from `start` end, to the last bits, if none of them passes the root.
+
+    So it is if a function rises and is convex, and start is above its root, or concave, and start below it.
+    Beyond the root, where rounding alone can lead, `step` is to be zero. Raises ArithmeticError if there is
+    no end after 200 steps.
+    """
+    x = start
+    for _ in range(NEWTON_STEPS):
+        change = step(x)
+        x = x + change
+        if (np.abs(change) <= np.finfo(float).eps * np.abs(x)).all():
+            return x
+    raise ArithmeticError(f"Newton's method has not ended after {NEWTON_STEPS} steps")

@@ -7,9 +7,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
 from typing import TypeVar
+
+from . import interrupts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -23,23 +26,24 @@ def run_jobs(
     one_torch_thread: bool = False,
     finish_begun: bool = False,
     on_death: Callable[[Job, BaseException], Result] | None = None,
+    context: BaseContext | None = None,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield (job, function(job)) as each job finishes; at most `workers` at once, one a core by default.
 
     `function` and the jobs must be picklable. The first error is raised here, unless `on_death` turns what a
     job raised, or the death of its process, into a result. Ctrl-C reaches only this process. After an error,
     an interruption or an early end of the iteration, what has not begun is cancelled, and what has begun is
-    ended, or finished first if `finish_begun`. If this process is killed, its workers end too.
+    ended, or finished first if `finish_begun`. If this process is killed, its workers end too. `context` may
+    be one that is `prepared`.
     """
     if not jobs:
         return
-    # Spawned, since a forked process may inherit locks and thread pools in the middle of something.
-    context = get_context("spawn")
     # Nothing is ever sent: the workers end when `alive` is closed, here or by this process's death.
-    watched, alive = context.Pipe(duplex=False)
+    watched, alive = get_context("spawn").Pipe(duplex=False)
     pool = ProcessPoolExecutor(
         min(workers or os.cpu_count() or 1, len(jobs)),
-        mp_context=context,
+        # Spawned: what is forked from here may inherit locks and thread pools in the middle of something.
+        mp_context=context or get_context("spawn"),
         initializer=_start_worker,
         initargs=(watched, one_torch_thread),
     )
@@ -61,6 +65,22 @@ def run_jobs(
             pool.shutdown(cancel_futures=True)
 
 
+def prepared(*modules: str) -> BaseContext:
+    """A context for `run_jobs` whose workers have loaded these modules already; returns at once.
+
+    They are forked from a process of one thread that does nothing else, and loads the modules once for all,
+    beginning now. Where the system has no such processes, new ones are started as without it.
+    """
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    # Ctrl-C would end it with a traceback while it starts; its children unblock it.
+    with _interrupts_held():
+        forkserver.ensure_running()
+    return context
+
+
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Ctrl-C takes effect after the block; what starts within it sees none. Only a main thread can do it."""
@@ -68,17 +88,12 @@ def _interrupts_held() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # It would end the blocking where it starts.
-    came: list[int] = []
-    # Other threads do not block the signal: whichever receives it, it is noted and nothing more.
-    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, handler)
-    if came:
-        signal.raise_signal(signal.SIGINT)
+    with interrupts.deferred():  # Other threads do not block the signal: whichever receives it, it is noted.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker(watched: Connection, one_torch_thread: bool) -> None:

@@ -3,9 +3,9 @@
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from ..statement.theorem import FalseNeighbour, Relation, Theorem, Verdict
@@ -15,8 +15,8 @@ from ..theorems import THEOREMS
 from .checks import CHECKS, CheckResult, applies
 from .checks.around import certain_box
 from .reports import NeighbourReport, Report, Timed
+from .settings import Settings
 
-INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 NEIGHBOUR_INSTANCES = 5_000
 TIGHT = 0.98
 """The ratio of a tight bound's sides that the searches must reach."""
@@ -31,32 +31,6 @@ _QUICK: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "neighbour": {"adversarial": {"readable": False}},
 }
 """The short form's options of the checks."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to run: the checks by name, random instances a theorem, the seed, and the short form."""
-
-    checks: tuple[str, ...] = tuple(CHECKS)
-    instances: int = INSTANCES
-    seed: int = 0
-    quick: bool = False
-
-    @property
-    def selected(self) -> tuple[str, ...]:
-        """The checks that run: the short form decides no whole boxes."""
-        return tuple(check for check in self.checks if not (self.quick and check == "enclosed"))
-
-    def __post_init__(self) -> None:
-        for check in self.checks:
-            if check not in CHECKS:
-                raise argument_error("checks", check, f"one of {', '.join(CHECKS)}")
-        if not self.checks:
-            raise argument_error("checks", self.checks, f"at least one of {', '.join(CHECKS)}")
-        if self.instances < 1:
-            raise argument_error("instances", self.instances, "at least 1")
-        if self.seed < 0:
-            raise argument_error("seed", self.seed, "at least 0")
 
 
 def select(names: Sequence[str]) -> list[Theorem]:
@@ -204,6 +178,7 @@ def verify(
     *,
     on_report: Callable[[Report], None] = lambda report: None,
     workers: int | None = None,
+    context: BaseContext | None = None,
 ) -> list[Report]:
     """Verify theorems in parallel, the costly first, and return the reports in the order asked for.
 
@@ -215,7 +190,7 @@ def verify(
     job, jobs = partial(_verify_by_name, settings=settings), _jobs(chosen)
     # A single job is done here: to start a process takes longer than most theorems do.
     done = (
-        run_jobs(job, jobs, workers=workers, one_torch_thread=True)
+        run_jobs(job, jobs, workers=workers, one_torch_thread=True, context=context)
         if len(jobs) > 1
         else ((names, job(names)) for names in jobs)
     )

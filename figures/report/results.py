@@ -12,7 +12,7 @@ from typing import Any
 
 from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import record
-from dph_theory.verification.run import INSTANCES, QUICK_INSTANCES, Settings
+from dph_theory.verification.settings import INSTANCES, QUICK_INSTANCES, Settings
 
 from ..catalogue import figure
 from ..results import drawings, experiments, store

@@ -1,3 +1,4 @@
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -108,6 +109,20 @@ def test_rehearsal_guarantee_inverts_the_bernoulli_kl(kl, reference):
     assert 0 <= least <= reference
     if least > 0:
         assert bernoulli_kl(reference, least) == pytest.approx(kl, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kl", "reference"), [(1.29e-6, 2.9e-8), (4e-11, 1.1e-12), (1e-14, 0.5), (39.0, 1 - 1e-5), (0.0, 0.3)]
+)
+def test_rehearsal_guarantee_keeps_its_digits(kl, reference):
+    with mpmath.workdps(50):
+        r = mpmath.mpf(reference)
+
+        def beyond(t):  # kl(r || r e^-t) - kl
+            return r * t - (1 - r) * mpmath.log1p(r * -mpmath.expm1(-t) / (1 - r)) - mpmath.mpf(kl)
+
+        t = mpmath.findroot(beyond, (0, 2 + kl / r), solver="bisect", maxsteps=300, verify=False)
+        assert rehearsal_guarantee(kl, reference) == pytest.approx(float(r * mpmath.exp(-t)), rel=1e-13)
 
 
 def test_rehearsal_guarantee_broadcasts_and_keeps_the_ends():

@@ -1,6 +1,7 @@
 """Jobs that a spawned process can import: they divide, sleep, or tell something about their process."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -32,3 +33,8 @@ def torch_threads(job: None) -> int:
     import torch
 
     return torch.get_num_threads()
+
+
+def has_loaded(module: str) -> bool:
+    """Whether this process has the module."""
+    return module in sys.modules

@@ -7,7 +7,8 @@ from typing import Any
 
 from dph_theory.support.record import record
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.run import Settings, verify_one
+from dph_theory.verification.run import verify_one
+from dph_theory.verification.settings import Settings
 from figures.catalogue import NAMES, figure
 from figures.report import Contents, page
 from figures.report.contents import Outcome, Plate

@@ -67,6 +67,20 @@ def test_a_death_can_be_a_result():
     assert found == {7: "7: BrokenProcessPool"}
 
 
+def test_workers_of_a_prepared_context_have_loaded_its_modules(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "from dph_theory.support.processes import prepared, run_jobs\n"
+        "from tests.support.process_jobs import has_loaded\n"
+        "if __name__ == '__main__':\n"
+        "    for context in (prepared('colorsys'), None):\n"
+        "        print([found for _, found in run_jobs(has_loaded, ['colorsys'], context=context)])\n"
+    )
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, script], env=here, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[True]", "[False]"]
+
+
 def test_torch_has_one_thread_on_request(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert [n for _, n in run_jobs(torch_threads, [None], one_torch_thread=True)] == [1]

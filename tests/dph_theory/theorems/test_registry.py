@@ -9,7 +9,8 @@ from dph_theory.statement.theorem import Relation, Verdict
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.checks.enclosed import differs
 from dph_theory.verification.checks.numeric import sample
-from dph_theory.verification.run import QUICK_INSTANCES, Settings, verify_one
+from dph_theory.verification.run import verify_one
+from dph_theory.verification.settings import QUICK_INSTANCES, Settings
 
 QUICK = Settings(instances=QUICK_INSTANCES, quick=True)
 every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)

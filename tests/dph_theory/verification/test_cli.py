@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,16 +36,6 @@ def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
     assert "false neighbours refuted" in last
     names = [report["theorem"] for report in json.loads(path.read_text())]
     assert names == ["A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
-
-
-def test_the_table_is_grouped_by_paper():
-    out = here("A5.validity", "A8.frontier", "--checks", "symbolic", "--quick").stdout
-    assert (
-        out.index("dymetman2026binary")
-        < out.index("A5.validity")
-        < re.search(r"ours +│", out).start()
-        < out.index("A8.frontier")
-    )
 
 
 def test_a_subset_of_checks():
@@ -104,9 +93,22 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message):
 def test_an_interrupted_run_leaves_no_file(tmp_path):
     path = tmp_path / "verify.json"
     path.write_text("[]\n")
-    done = interrupted([DPH, "verify", "--instances", "1000000", "--json", str(path)])
+    done = interrupted([DPH, "verify", "--instances", "1000000", "--json", str(path)], after=3.0)
     assert done.returncode == 130
     assert "interrupted: nothing was written" in done.out
     assert "Traceback" not in done.errors
     assert path.read_text() == "[]\n"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interruption_while_the_registry_is_loaded_is_no_import_error():
+    # The first process is that which workers are forked from: loading has just begun.
+    done = interrupted([DPH, "verify", "--instances", "1000000"], after=0.2)
+    assert (done.returncode, done.errors) == (130, "")
+
+
+def test_the_command_is_there_before_the_mathematics_is_loaded():
+    heavy = "{'sympy', 'scipy', 'flint'}"
+    code = f"import sys, dph_theory.verification.cli; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
