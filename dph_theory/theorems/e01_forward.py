@@ -1,13 +1,19 @@
 """E1, fourth claim: the validity of the forward KL in closed form."""
 
+from typing import Any
+
 import numpy as np
 import sympy
+from flint import arb
 
 from ..numeric.balls import Values
+from ..numeric.boxes import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import LOG_ODDS, base_of
 
 
 def pull(base_rate: Values, beta: Values) -> Values:
@@ -40,6 +46,25 @@ def derivation() -> Claims:
     yield Claim("the larger root exceeds one", root - 1, ">0", where=one)
 
 
+def of_rate(log_odds: Scalar, beta: Scalar) -> dict[str, Any]:
+    return {"base_rate": base_of(log_odds)[0], "beta": beta}
+
+
+def below_one(log_odds: Scalar, beta: Scalar) -> list[tuple[Scalar, Scalar]]:
+    """Both sides for beta <= 1, with L - 1 and mu free of differences that cancel."""
+    (valid, invalid), rest = base_of(log_odds), 1 - beta
+    twice_mu = rest + (rest * rest + 4 * beta * valid).sqrt()
+    root, before = beta + twice_mu / 2, 2 * beta * valid / twice_mu
+    return [(root - before + twice_mu / 2 + beta * invalid / root - 1, arb(1))]
+
+
+def above_one(log_odds: Scalar, beta: Scalar) -> list[tuple[Scalar, Scalar]]:
+    """Both sides for beta >= 1."""
+    (valid, invalid), more = base_of(log_odds), beta - 1
+    rest = (more + (more * more + 4 * beta * valid).sqrt()) / 2
+    return [(beta * valid / rest + beta * invalid / (1 + rest), arb(1))]
+
+
 THEOREM = Theorem(
     name="E1.forward",
     title="Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
@@ -53,6 +78,20 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base_rate=".25", beta="1"),),
     symbolic=derivation,
+    reductions=(
+        Reduction(
+            "beta up to one",
+            {"log_odds": LOG_ODDS, "beta": logarithmic("0.01", "1")},
+            of_rate,
+            sides=below_one,
+        ),
+        Reduction(
+            "beta from one",
+            {"log_odds": LOG_ODDS, "beta": logarithmic("1", "100")},
+            of_rate,
+            sides=above_one,
+        ),
+    ),
     digits=6,
     false_neighbours=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
