@@ -1,18 +1,28 @@
 """E2, first claim: the law of a token penalty, by one backward pass, makes the expected update vanish."""
 
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any, TypeAlias
+
 import numpy as np
 import sympy
+from flint import arb
 
 from ..divergences import FORWARD_KL, REVERSE_KL, each
 from ..estimators import ratio_where
 from ..fdivergence import FDivergence, u
 from ..laws import best_response, sequence_law, token_law
 from ..numeric.balls import Values, trailing
+from ..numeric.boxes import Range, Scalar, linear
 from ..references import Source
 from ..statement.neighbours import near
+from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._boxes import GAIN, SHARE, Law
 from ._laws import STRING, STRINGS, answers_of, flat
 
+Scale: TypeAlias = Callable[[Scalar], Scalar]
 TOKEN_FORMS = (REVERSE_KL, FORWARD_KL)
 
 
@@ -56,6 +66,89 @@ def derivation() -> Claims:
     yield Claim("forward KL, u = b/(l-Q): G = l", Q - b * forward, equals=L, where=(L > Q,))
 
 
+def of_decisions(start: Law, after: Law, beta: Scalar) -> dict[str, Any]:
+    """A base that begins with 0 or 1; the end after 0 is valid, and 1 is always followed by the end."""
+    one, zero = arb(1), arb(0)
+    ends = [zero, zero, one]
+    strings = list(product(range(3), repeat=3))
+    return {
+        "first": [*start, zero],
+        "second": [[zero, after[1], after[0]], ends, ends],
+        "third": [[ends] * 3] * 3,
+        "valid": [string == (0, 2, 2) for string in strings],
+        "beta": beta,
+    }
+
+
+def at_decisions(after: Scalar, start: Scalar) -> list[tuple[Scalar, Scalar]]:
+    """The update of the end after 0 and of 0 at the start, those of their rivals, and nothing elsewhere."""
+    third, second, first = [arb(0)] * 27, [arb(0)] * 9, [arb(0)] * 3
+    second[1:3] = -after, after
+    first[:2] = start, -start
+    return [(update, arb(0)) for update in (*third, *second, *first)]
+
+
+def reverse_base(validity: Scalar, gain: Scalar) -> dict[str, Any]:
+    """The base whose law takes the better token with this chance at both decisions."""
+    failure = 1 - validity
+
+    def before(value: Scalar) -> Law:
+        weights = validity * (-gain * value).exp(), failure
+        return [weight / sum(weights) for weight in weights]
+
+    return of_decisions(before(validity), before(arb(1)), 1 / gain)
+
+
+def reverse_updates(validity: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
+    failure = 1 - validity
+
+    def pull(value: Scalar) -> Scalar:
+        """By how much Q - beta log u is higher than at the rival of value 0; u = e^(Q/b) sum p e^(-Q/b)."""
+        partition = (validity * (-gain * value).exp() + failure).log()
+        return value - (gain * value + partition) / gain + partition / gain
+
+    spread = validity * failure
+    return at_decisions(validity * spread * pull(arb(1)), spread * pull(validity))
+
+
+def forward_laws(beta: Scalar, failure: Scalar, other: Scalar) -> tuple[tuple[Law, Law], tuple[Law, Law]]:
+    """Policy and base at the start and after 0: the law of (p(1-s), 1-p+ps) is p at Q = s beta/(1-p)."""
+
+    def decision(rest: Scalar, value: Scalar) -> tuple[Law, Law]:
+        share = (1 - rest) * rest * value / beta
+        return [1 - rest, rest], [1 - rest - share, rest + share]
+
+    return decision(other, 1 - failure), decision(failure, arb(1))
+
+
+def forward_base(scale: Scale, beta: Scalar, failure: Scalar, other: Scalar) -> dict[str, Any]:
+    start, after = forward_laws(beta, scale(beta) * failure, scale(beta) * other)
+    return of_decisions(start[1], after[1], beta)
+
+
+def forward_updates(
+    scale: Scale, beta: Scalar, failure: Scalar, other: Scalar
+) -> list[tuple[Scalar, Scalar]]:
+    start, after = forward_laws(beta, scale(beta) * failure, scale(beta) * other)
+
+    def update(decision: tuple[Law, Law], value: Scalar) -> Scalar:
+        """p(1-p) times Q + beta a/p at the better token less that at its rival."""
+        (p, rest), base = decision
+        return p * rest * value + beta * (rest * base[0] - p * base[1])
+
+    return at_decisions(start[0][0] * update(after, arb(1)), update(start, after[0][0]))
+
+
+def forward(text: str, beta: Range, scale: Scale) -> Reduction:
+    return Reduction(
+        f"forward KL: two first tokens, one may end valid; chances of its rival and of failure {text}",
+        {"beta": beta, "failure": SHARE, "other": SHARE},
+        partial(forward_base, scale),
+        sides=partial(forward_updates, scale),
+        components=tuple(range(1, 78, 2)),
+    )
+
+
 THEOREM = Theorem(
     name="E2.stationary",
     title="A token penalty's law: at every prefix s, argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s))",
@@ -70,7 +163,17 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(STRING,),
     symbolic=derivation,
-    certified=False,
+    reductions=(
+        Reduction(
+            "reverse KL: two first tokens, one of which may end valid; the law's chance of it and of that",
+            {"validity": SHARE, "gain": GAIN},
+            reverse_base,
+            sides=reverse_updates,
+            components=tuple(range(0, 78, 2)),
+        ),
+        forward("under the law", linear("1", "100"), lambda beta: arb(1)),
+        forward("under the law, in units of beta", linear("0.01", "1"), lambda beta: beta),
+    ),
     floor=1.0,
     false_neighbours=(
         neighbour("at the law of the whole answer's penalty", lhs=at_the_sequence_law),

@@ -70,7 +70,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     reductions=(
         Reduction(
-            "two tokens, by the policy's odds of the better one and the share s that it has beyond the base's",
+            "two tokens: the policy's odds of the better one, and the share of it that the base lacks",
             {
                 "odds": logarithmic("1e-6", "1e8"),
                 "drop": DROP,

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from flint import arb
 from scipy.optimize import minimize
 
 from dph_theory import (
@@ -13,6 +14,7 @@ from dph_theory import (
     alpha_divergence,
 )
 from dph_theory.laws import best_response, response
+from dph_theory.numeric.balls import precision
 
 SMOOTH = (
     REVERSE_KL,
@@ -104,3 +106,31 @@ def test_newtons_method_finds_the_root_that_bracketing_finds(divergence, monkeyp
 def test_a_kink_is_refused():
     with pytest.raises(ValueError, match=r"divergence='total_variation' is not allowed: .*finite"):
         best_response(REFERENCE, VALUE, 0.3, TOTAL_VARIATION)
+
+
+def test_in_balls_both_directions_of_kl_hold_what_floats_find():
+    rows = np.stack([REFERENCE, REFERENCE[::-1], [1e-6, 0.0, 0.4, 0.599999]])
+    with precision(192):
+        balls, values = np.frompyfunc(arb, 1, 1)(rows), np.frompyfunc(arb, 1, 1)(VALUE)
+        for divergence in (REVERSE_KL, FORWARD_KL):
+            found = best_response(balls, values, arb(0.05), divergence)
+            assert all(entry.rad() < 1e-40 for entry in found.flat)
+            expected = best_response(rows, VALUE, 0.05, divergence)
+            assert found.astype(float) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_wide_ball_holds_the_responses_to_all_its_members():
+    with precision(192):
+        wide = best_response(np.array([arb("0.5 +/- 0.01")] * 2), np.array([arb(1), arb(0)]), 1.0, FORWARD_KL)
+        for mass in ("0.49", "0.5", "0.51"):
+            base = np.array([arb(mass), 1 - arb(mass)])
+            narrow = best_response(base, np.array([arb(1), arb(0)]), 1.0, FORWARD_KL)
+            assert all(ball.contains(entry) for ball, entry in zip(wide, narrow, strict=True))
+
+
+def test_balls_that_tell_nothing_and_other_divergences_are_refused():
+    values = np.array([arb(1), arb(0)])
+    with pytest.raises(ValueError, match="narrow enough"):
+        best_response(np.array([arb("0.5 +/- 0.4999")] * 2), values, 1.0, FORWARD_KL)
+    with pytest.raises(ValueError, match="reverse or forward KL"):
+        best_response(np.array([arb("0.5")] * 2), values, 1.0, HELLINGER)
