@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import choice
 
 from .figure import Figure
 
@@ -34,7 +34,6 @@ NAMES = (
 
 def figure(name: str) -> Figure[Any, Any]:
     """The figure of that name; ValueError says which there are."""
-    if name not in NAMES:
-        raise argument_error("figure", name, f"one of {', '.join(NAMES)}")
+    choice("figure", name, NAMES)
     found: Figure[Any, Any] = importlib.import_module(f"figures.plates.{name}").FIGURE
     return found

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import choice
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
@@ -13,6 +13,5 @@ RESUMABLE = "styles"
 
 def experiment(name: str) -> Any:
     """The package of that experiment; ValueError says which there are."""
-    if name not in EXPERIMENTS:
-        raise argument_error("experiment", name, f"one of {', '.join(EXPERIMENTS)}")
+    choice("experiment", name, EXPERIMENTS)
     return importlib.import_module(f"toy_lm.{name}")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..support.errors import argument_error
+from ..support.errors import choice
 from .candidates import quantities
 from .coupling import enumerate_batches
 from .exact import Loss, LossError, Measured, arguments_of, is_random, measure, padding
@@ -59,8 +59,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     Raises ValueError for an unknown samples, or a loss whose parameters are not the audited ones; a loss that
     fails on some problems is audited on the others.
     """
-    if samples not in SAMPLES:
-        raise argument_error("samples", samples, f"one of {', '.join(SAMPLES)}")
+    choice("samples", samples, SAMPLES)
     audited = _Audited(loss, arguments_of(loss), samples, seed, [])
     audited, reduction, why = _first_look(audited)
     batches, results = _measure_all(audited, reduction)

@@ -15,7 +15,7 @@ from scipy import special
 
 from ..numeric.arrays import Scalars, probability, real
 from ..numeric.balls import Values, trailing
-from ..support.errors import argument_error
+from ..support.errors import argument_error, choice
 
 Spread = Callable[[np.ndarray, int], np.ndarray]
 """(k, G) -> what the centred rewards of a group with k valid answers are divided by, 0 < k < G."""
@@ -92,8 +92,7 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
     if group_size < 2:
         raise argument_error("group_size", group_size, "a whole number, at least 2")
-    if scale not in SCALES:
-        raise argument_error("scale", scale, f"one of {', '.join(SCALES)}")
+    choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)
     spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)
     # A group whose verdicts agree has r equal to its mean: advantages zero.

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from ..support.errors import argument_error
-from .inputs import LEVELS, TokenMask, Tokens, choice, floats, number, token_batch
+from ..support.errors import argument_error, choice
+from .inputs import LEVELS, TokenMask, Tokens, floats, number, token_batch
 from .reductions import at_level, weighted_sum, weights, working_dtype
 from .terms import log_ratio
 

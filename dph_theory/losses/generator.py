@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
-from ..support.errors import argument_error
-from .inputs import LEVELS, TokenMask, Tokens, choice, number, token_batch
+from ..support.errors import argument_error, choice
+from .inputs import LEVELS, TokenMask, Tokens, number, token_batch
 from .reductions import Kernel, at_level, weighted_sum, weights, working_dtype
 from .terms import generator
 

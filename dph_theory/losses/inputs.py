@@ -1,6 +1,5 @@
 """What the losses accept; an error names the argument, its value and what is allowed."""
 
-from collections.abc import Iterable
 from typing import TypeAlias
 
 import torch
@@ -15,13 +14,6 @@ TokenMask: TypeAlias = Tensor
 
 LEVELS = ("token", "sequence")
 REDUCTIONS = ("token_mean", "sequence_mean", "sum")
-
-
-def choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """One of the allowed names."""
-    names = tuple(allowed)
-    if value not in names:
-        raise argument_error(name, value, f"one of {', '.join(names)}")
 
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:

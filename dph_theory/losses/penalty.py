@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from .inputs import TokenMask, Tokens, choice, token_batch
+from ..support.errors import choice
+from .inputs import TokenMask, Tokens, token_batch
 from .reductions import clear, weighted_sum, weights, working_dtype
 from .terms import generator, log_ratio
 

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .inputs import REDUCTIONS, TokenMask, Tokens, choice
+from ..support.errors import choice
+from .inputs import REDUCTIONS, TokenMask, Tokens
 
 Kernel: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """Tensors to (value, slope in the first one), new tensors; finite at zeros."""

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from ..references import Source
-from ..support.errors import argument_error
+from ..support.errors import argument_error, choice
 from .charts import Chart, Instance
 from .reduction import Reduction
 
@@ -56,8 +56,7 @@ class Claim:
     equals: sympy.Expr | int = 0
 
     def __post_init__(self) -> None:
-        if self.sign not in SIGNS:
-            raise argument_error("sign", self.sign, f"one of {', '.join(SIGNS)}")
+        choice("sign", self.sign, SIGNS)
         if unreal := [symbol.name for symbol in self.symbols() if not symbol.is_real]:
             raise argument_error("expression", str(self.expression), f"{unreal[0]} must be declared real")
 

@@ -1,8 +1,16 @@
 """The one form of error for an argument that is not allowed."""
 
+from collections.abc import Iterable
 from typing import Any
 
 
 def argument_error(name: str, value: Any, allowed: str) -> ValueError:
     """The error to raise: it names the argument, its value and what is allowed."""
     return ValueError(f"{name}={value!r} is not allowed: {allowed}")
+
+
+def choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise that error unless the value is one of the allowed names."""
+    names = tuple(allowed)
+    if value not in names:
+        raise argument_error(name, value, f"one of {', '.join(names)}")

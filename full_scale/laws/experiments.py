@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import choice
 
 from .run import Run
 
@@ -257,8 +257,8 @@ def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
 
     Raises ValueError for another experiment.
     """
-    if only is not None and only not in EXPERIMENTS:
-        raise argument_error("only", only, f"one of {', '.join(EXPERIMENTS)}")
+    if only is not None:
+        choice("only", only, EXPERIMENTS)
     chosen = [EXPERIMENTS[only]] if only else list(EXPERIMENTS.values())
     most = min(seeds or sys.maxsize, max(experiment.seeds for experiment in chosen))
     return [run for seed in range(most) for e in chosen if seed < e.seeds for run in e.runs(seed)]

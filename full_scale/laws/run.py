@@ -7,7 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
@@ -72,8 +72,7 @@ class Run:
     """Steps between exact measurements; 0 for the end alone."""
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise argument_error("form", self.form, f"one of {', '.join(FORMS)}")
+        choice("form", self.form, FORMS)
         if FORMS[self.form] is not None and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
         if self.annealed_from is not None and (self.form != "sequence_kl" or self.annealed_from < self.beta):

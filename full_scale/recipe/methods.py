@@ -8,7 +8,7 @@ from typing import Any
 from dph_theory import DIVERGENCES, beta_for_mean_validity
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 from .schema import MethodConfig
 
@@ -75,8 +75,7 @@ def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
     `base_rates` are the measured base pass rates of the training prompts, from which a target validity mu
     gives beta (theory A9). ValueError for an unknown method, and for a change it has no place for.
     """
-    if config.name not in METHODS:
-        raise argument_error("method.name", config.name, f"one of {', '.join(METHODS)}")
+    choice("method.name", config.name, METHODS)
     trained = METHODS[config.name]
     _no_place_for(config, trained)
     arguments, notes = exploration_arguments(trained.method.exploration)
@@ -104,8 +103,7 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
             "dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}"
         )
     losses = {"token_mean": "dapo", "sequence_mean": "grpo"}
-    if exploration.reduction not in losses:
-        raise argument_error("reduction", exploration.reduction, f"one of {', '.join(losses)}")
+    choice("reduction", exploration.reduction, losses)
     arguments = {
         "epsilon": exploration.clip_low,
         "epsilon_high": exploration.clip_high,

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from dph_theory.support.checking import CHECKED, arguments, build
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
@@ -39,8 +39,7 @@ def load_task(config: TaskConfig) -> Task:
 
     ValueError names an unknown task, option or set, a file that is missing, or the row and field at fault.
     """
-    if config.name not in TASKS:
-        raise argument_error("task.name", config.name, f"one of {sorted(TASKS)}")
+    choice("task.name", config.name, TASKS)
     return TASKS[config.name](config)
 
 
@@ -74,8 +73,7 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
             raise argument_error(where, name, f"any name but {RESERVED}")
         source = build(ExampleSource, values, f"{where}.")
         source = dataclasses.replace(source, task=source.task or train.task)
-        if source.task not in LAYOUTS:
-            raise argument_error(f"{where}.task", source.task, f"one of {sorted(LAYOUTS)}")
+        choice(f"{where}.task", source.task, LAYOUTS)
         if not source.data:
             raise argument_error(f"{where}.data", source.data, "a file, a folder or a dataset's name")
         sources[name] = source

@@ -9,7 +9,7 @@ from dph_theory import DIVERGENCES, alpha_divergence
 from dph_theory.audit.catalogue_forms import released_alpha, released_forward, released_js
 from dph_theory.fdivergence import FDivergence
 from dph_theory.losses import LEVELS, REDUCTIONS
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 RELEASED = {
     "released_forward": released_forward,
@@ -65,8 +65,7 @@ class DPHConfig(GRPOConfig):
             ("rehearsal_form", ("generator", *RELEASED)),
             ("divergence", (*DIVERGENCES, "alpha")),
         ):
-            if getattr(self, name) not in allowed:
-                raise argument_error(name, getattr(self, name), f"one of {', '.join(allowed)}")
+            choice(name, getattr(self, name), allowed)
         if (self.alpha is None) == (self.divergence == "alpha" or self.online == "alpha_dpg"):
             raise argument_error(
                 "alpha", self.alpha, "a number for divergence='alpha' and alpha-DPG, none otherwise"

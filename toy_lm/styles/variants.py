@@ -9,7 +9,7 @@ from dph_theory import beta_for_mean_validity
 from dph_theory.losses import METHODS, TARGETED, Method
 from dph_theory.losses.methods import in_the_toy
 from dph_theory.numeric.arrays import Scalars
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 PLACES = ("explored", "rehearsed", "all")
 """Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
@@ -40,8 +40,7 @@ class Variant:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in TRAINABLE:
-            raise argument_error("name", self.name, f"one of {', '.join(TRAINABLE)}")
+        choice("name", self.name, TRAINABLE)
         method = TRAINABLE[self.name]
         own = "rehearsed" if method.rehearsal or self.name == "reverse" else "explored"
         object.__setattr__(self, "place", own if self.place is None else self.place)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import choice
 
 from .box import GlassBox
 
@@ -111,8 +111,7 @@ BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
 
 def box(name: str) -> GlassBox:
     """The glass box of that name. Raises ValueError for another."""
-    if name not in BOXES:
-        raise argument_error("task", name, f"one of {', '.join(BOXES)}")
+    choice("task", name, BOXES)
     return BOXES[name]()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import choice
 
 from ..protocol import Example, Score, Verifier
 
@@ -22,16 +22,11 @@ class Dispatch:
         """One score for each pair, each verifier called once."""
         pairs = [*zip(examples, completions, strict=True)]
         scores: dict[int, Score] = {}
-        names = [self._known(example) for example in examples]
+        for example in examples:
+            choice(f"verifier of {example.id!r}", example.reference.get("verifier"), self._verifiers)
         for name, verifier in self._verifiers.items():
-            mine = [at for at, wanted in enumerate(names) if wanted == name]
+            mine = [at for at, (example, _) in enumerate(pairs) if example.reference["verifier"] == name]
             if mine:
                 answers = verifier([pairs[at][0] for at in mine], [pairs[at][1] for at in mine])
                 scores |= dict(zip(mine, answers, strict=True))
         return [scores[at] for at in range(len(pairs))]
-
-    def _known(self, example: Example) -> str:
-        name = example.reference.get("verifier")
-        if name not in self._verifiers:
-            raise argument_error(f"verifier of {example.id!r}", name, f"one of {sorted(self._verifiers)}")
-        return name

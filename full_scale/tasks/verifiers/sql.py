@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 from ..protocol import Example
 from .extract import last_sql
@@ -45,7 +45,8 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
         workers: int | None = None,
         style: Callable[[str], str | None] | None = None,
     ) -> None:
-        self._match, self._style = _known(match), style
+        choice("match", match, MATCHES)
+        self._match, self._style = match, style
         # Half of the memory is SQLite's: what it refuses is an outcome, what the kernel refuses may be a
         # crash.
         self._limits = QueryLimits(seconds, rows, memory // 2)
@@ -62,7 +63,8 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
         for name in ("database", "query"):
             if not reference.get(name):
                 raise argument_error(f"reference of {example.id!r}", dict(reference), f"needs {name!r}")
-        match = _known(reference.get("match", self._match))
+        match = reference.get("match", self._match)
+        choice("match", match, MATCHES)
         return SqlQuestion(str(reference["database"]), reference["query"], query, match)
 
     def job(self, question: SqlQuestion) -> Job:
@@ -72,9 +74,3 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
     def style(self, question: SqlQuestion) -> str | None:
         """The style of the completion's query."""
         return self._style(question.query) if self._style else None
-
-
-def _known(match: str) -> str:
-    if match not in MATCHES:
-        raise argument_error("match", match, f"one of {MATCHES}")
-    return match

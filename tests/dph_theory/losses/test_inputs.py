@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dph_theory.losses import generator_loss
-from dph_theory.losses.inputs import booleans, choice, floats, number, same_shape, token_batch
+from dph_theory.losses.inputs import booleans, floats, number, same_shape, token_batch
 
 X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
 
@@ -28,7 +28,6 @@ def test_a_mask_may_be_booleans_or_zeros_and_ones(mask):
         (lambda: token_batch(MASK[:1], x=X), r"x \(2, 3\), mask \(1, 3\); they must be equal"),
         (lambda: token_batch(MASK & False, x=X), r"mask='all 6 tokens masked'.*at least one token"),
         (lambda: token_batch(2.0 * MASK, x=X), r"mask=2\.0.*booleans, or zeros and ones"),
-        (lambda: choice("level", "word", ("token", "sequence")), r"level='word'.*one of token, sequence"),
         (lambda: number("clip", 1.0, above=0, below=1), r"clip=1\.0.*a number in \(0, 1\)"),
         (lambda: number("clip", float("nan"), above=0), r"clip=nan"),
         (lambda: same_shape(a=X, b=X[:1]), r"a \(2, 3\), b \(1, 3\)"),

@@ -86,7 +86,7 @@ def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
     [
         (
             {"name": "birds"},
-            r"task.name='birds'.*'bird', 'dataset', 'dph-rl', 'maths', 'reasoning-gym', 'spider', 'tiny-sql'",
+            r"task.name='birds'.*tiny-sql, reasoning-gym, bird, spider, maths, dataset, dph-rl",
         ),
         ({"name": ""}, "task.name=''"),
         ({"data": None}, "task.data=None"),
@@ -97,7 +97,7 @@ def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
         ({"options": {"evaluation": {"x": {"data": ""}}}}, "evaluation.x.data=''"),
         (
             {"options": {"evaluation": {"x": {"task": "html", "data": "d"}}}},
-            "evaluation.x.task='html'.*'maths'",
+            "evaluation.x.task='html'.*maths",
         ),
         ({"options": {"evaluation": {"x": {"path": "d"}}}}, r"evaluation.x.key='path'"),
         ({"options": {"evaluation": {"x": 3}}}, "evaluation.x=3.*mapping"),

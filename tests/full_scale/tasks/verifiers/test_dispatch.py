@@ -41,7 +41,7 @@ def test_each_example_goes_to_its_verifier_in_one_batch():
 @pytest.mark.parametrize("reference", [{}, {"verifier": "html"}])
 def test_an_example_for_nobody_is_named(reference):
     dispatch = Dispatch({"sql": Named("sql")})
-    with pytest.raises(ValueError, match=r"'7'.*'sql'"):
+    with pytest.raises(ValueError, match=r"'7'.*one of sql"):
         dispatch([Example("7", "", reference)], ["a"])
 
 
