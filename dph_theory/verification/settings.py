@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..support.errors import argument_error
+from ..support.errors import argument_error, choice
 
 CHECKS = ("symbolic", "numeric", "adversarial", "certified", "enclosed")
 """The checks in the order in which they run."""
@@ -25,8 +25,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for check in self.checks:
-            if check not in CHECKS:
-                raise argument_error("checks", check, f"one of {', '.join(CHECKS)}")
+            choice("checks", check, CHECKS)
         if not self.checks:
             raise argument_error("checks", self.checks, f"at least one of {', '.join(CHECKS)}")
         if self.instances < 1:
