@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 import figures
 from figures.catalogue import NAMES, figure
@@ -32,6 +33,23 @@ def test_every_module_with_a_figure_is_listed_once():
 def test_a_figure_has_stored_numbers_or_reads_those_of_experiments():
     stored = {path.stem for path in NUMBERS.glob("*.json")} - {file for file, _ in FULL_SCALE.values()}
     assert {name for name in NAMES if not figure(name).needs} == stored & set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_stored_results_are_drawn_well(name):
+    assert_figure_draws(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "what_your_kl_does"))
+        for name in NAMES
+        if (NUMBERS / f"{name}.json").is_file() and name not in FULL_SCALE
+    ],
+)
+def test_the_stored_numbers_are_those_of_today(name):
+    assert_recomputed(name, 1e-6 if name == "forward_reverse_fits" else 1e-7)
 
 
 def test_an_unknown_name_is_told_the_others():

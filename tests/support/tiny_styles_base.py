@@ -36,17 +36,17 @@ def rehearsed():
     return presample(law, task, presamples=SETTINGS.presamples, stored=SETTINGS.stored, seed=0)
 
 
-def end(first, sixteenth, last, entropy=1.5, retention=1.0, exploration=None):
+def end(first, sixteenth, last, exploration=None):
     """What `at_the_end` gives, with Pass@k for k = 1, 16 and 256 only."""
     return {
         "pass_at_k": [first, sixteenth, last],
-        "style_entropy": entropy,
+        "style_entropy": 1.5,
         "distinct_styles": 4.0,
         "style_histogram": [32.0],
         "excess": 0.1,
         "base_solved": 1,
         "base_unsolved": 0,
-        "retention": retention,
+        "retention": 1.0,
         "exploration": exploration,
     }
 

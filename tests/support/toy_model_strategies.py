@@ -38,14 +38,12 @@ def automata(draw: st.DrawFn, symbols: int = 2, most_states: int = 4) -> Validit
 
 
 @st.composite
-def models(draw: st.DrawFn, length: int, symbols: int = 2, zeros: bool = True) -> MarkovLM:
-    """A random Markov model of order 1 to 3, homogeneous or not; with zeros, some probabilities may
-    vanish.
-    """
+def models(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
+    """A random Markov model of order 1 to 3, homogeneous or not; some probabilities may vanish."""
     order = draw(st.integers(1, min(3, length)))
     rng = np.random.default_rng(draw(seeds))
     homogeneous = draw(st.booleans())
-    sparse = zeros and draw(st.booleans())
+    sparse = draw(st.booleans())
 
     def rows(*shape: int) -> np.ndarray:
         table = rng.dirichlet(np.full(symbols, 0.7), size=shape)
@@ -62,9 +60,9 @@ def models(draw: st.DrawFn, length: int, symbols: int = 2, zeros: bool = True) -
 
 
 @st.composite
-def cases(draw: st.DrawFn, policies: int = 2, zeros: bool = True) -> tuple:
+def cases(draw: st.DrawFn, policies: int = 2) -> tuple:
     """(length, automaton, *policies) over a common alphabet, at most 243 words."""
     symbols = draw(st.integers(2, 3))
     length = draw(st.integers(1, 6 if symbols == 2 else 5))
-    laws = [draw(models(length, symbols, zeros)) for _ in range(policies)]
+    laws = [draw(models(length, symbols)) for _ in range(policies)]
     return (length, draw(automata(symbols)), *laws)

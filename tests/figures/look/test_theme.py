@@ -32,11 +32,6 @@ def test_methods_can_be_told_apart_without_colour():
     assert len(colours) == len(set(colours))
 
 
-def test_a_divergence_looks_like_its_method():
-    assert theme.DIVERGENCES["forward"] == theme.METHODS["DPH-F"]
-    assert theme.DIVERGENCES["reverse"] == theme.METHODS["RKL"]
-
-
 def test_widths_and_panels():
     drawing, axes = theme.new(theme.ONE_COLUMN, 2.0, ncols=2)
     assert drawing.get_size_inches() == pytest.approx([3.35, 2.0])

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 from figures.plates.bounds import FIGURE, overshoot
 from figures.results.records import Records
@@ -65,8 +64,3 @@ def test_the_table_has_the_largest_excess_over_the_truth(results):
         replace(results, path=replace(results.path, stated=truth - 1, trpo=truth + 2))
     ).rows
     assert (stated[2], trpo[2]) == pytest.approx((-1, 2))
-
-
-def test_the_committed_numbers():
-    assert_recomputed("bounds")
-    assert_figure_draws("bounds")

@@ -52,7 +52,6 @@ def test_the_runs_are_counted_against_those_planned(results):
 
 def test_it_draws(results):
     assert_figure_draws("budget_and_family", results)
-    assert_figure_draws("budget_and_family")
 
 
 def test_annealed_runs_stand_apart():

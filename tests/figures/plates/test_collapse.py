@@ -71,7 +71,3 @@ def test_a_quick_run_is_read_as_the_full_one(tmp_path):
     assert all(list(family.optima.at) == few for family in results.families)
     assert all(list(family.alpha.at) == [0.5, 1.0] for family in results.families)
     assert_figure_draws("collapse", results)
-
-
-def test_the_committed_numbers():
-    assert_figure_draws("collapse")

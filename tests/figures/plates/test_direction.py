@@ -74,4 +74,3 @@ def test_one_seed_tells_nothing(runs):
 
 def test_it_draws(results):
     assert_figure_draws("direction", results)
-    assert_figure_draws("direction")

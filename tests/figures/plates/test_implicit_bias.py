@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 from figures.plates.implicit_bias import FIGURE
 from figures.results.records import Records
@@ -53,8 +52,3 @@ def test_the_table_has_the_share_at_both_ends(results):
     assert plain[4] == pytest.approx(0.5, abs=0.005)
     assert plain[3] == results.plain.shares[0, -1] > 0.9
     assert natural[3:] == pytest.approx((0.5, 0.5), abs=1e-12)
-
-
-def test_the_committed_numbers():
-    assert_recomputed("implicit_bias")
-    assert_figure_draws("implicit_bias")

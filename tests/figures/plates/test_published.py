@@ -60,7 +60,6 @@ def test_it_draws(results):
 
 
 def test_the_committed_numbers():
-    assert_figure_draws("published")
     tiny = Records.load(["styles"]).styles
     found = stored("published")
     grpo = scores(tiny, "train")["GRPO"].pass_at_16

@@ -29,7 +29,6 @@ def test_it_draws(results):
 
 
 def test_the_committed_numbers():
-    assert_figure_draws("styles")
     for found in stored("styles").methods.values():
         histogram = found.histogram.mean
         assert histogram.sum() == pytest.approx(32, abs=1e-6)

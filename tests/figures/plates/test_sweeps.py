@@ -70,7 +70,3 @@ def test_the_caption_names_the_alphas():
 
 def test_it_draws(results):
     assert_figure_draws("sweeps", results)
-
-
-def test_the_committed_numbers():
-    assert_figure_draws("sweeps")

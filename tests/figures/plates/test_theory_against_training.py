@@ -65,7 +65,3 @@ def test_the_table_counts_the_verdicts(results):
 
 def test_it_draws_even_an_unbounded_margin(results):
     assert_figure_draws(FIGURE.name, results)
-
-
-def test_the_committed_numbers():
-    assert_figure_draws(FIGURE.name)

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 from figures.plates.tilted_to_filtered import FIGURE
 from figures.results.records import Records
@@ -35,8 +34,3 @@ def test_the_table_has_what_is_infinite(results):
     assert [row[3] for row in FIGURE.table(results).rows] == [np.inf, np.inf]
     changed = replace(results, reverse=np.array([0.1, *results.reverse[1:]]))
     assert [row[3] for row in FIGURE.table(changed).rows] == [0.1, np.inf]
-
-
-def test_the_committed_numbers():
-    assert_recomputed("tilted_to_filtered")
-    assert_figure_draws("tilted_to_filtered")

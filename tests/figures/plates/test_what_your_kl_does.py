@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.drawing_checks import assert_close, assert_figure_draws, assert_recomputed, stored
+from support.drawing_checks import assert_close, assert_figure_draws, stored
 
 from dph_theory.support.frozen import as_json
 from figures.plates.what_your_kl_does import FIGURE
@@ -52,10 +52,4 @@ def test_the_committed_numbers_are_those_of_the_page_and_of_today(results):
 
 
 def test_it_draws(results):
-    assert_figure_draws("what_your_kl_does")
     assert_figure_draws("what_your_kl_does", results)
-
-
-@pytest.mark.slow
-def test_all_committed_numbers_are_those_of_today():
-    assert_recomputed("what_your_kl_does")

@@ -1,6 +1,5 @@
 import json
 
-import pytest
 from support.small_strategies_run import SMALL, small_record
 
 from dph_theory.support.files import write_json
@@ -19,8 +18,3 @@ def test_a_record_is_the_same_after_a_file(tmp_path):
 def test_a_lead_is_known_where_both_happened():
     assert Lead(rise=0.1, meter_step=10, coverage_step=30).lead == 20
     assert Lead(rise=0.1, coverage_step=30).lead is None
-
-
-def test_other_records_are_refused():
-    with pytest.raises(ValueError, match="kind"):
-        read(small_record() | {"kind": "toy.styles"})

@@ -1,6 +1,5 @@
 from io import StringIO
 
-import pytest
 from rich.console import Console
 from support.small_strategies_run import small_record
 
@@ -21,8 +20,3 @@ def test_the_tables_show_the_record_s_numbers():
     assert f"{record['results']['base']['pass_at_k']:.3f}" in text
     assert "0 of 0        │ -           │ -" in text
     assert f"{record['results']['targets']['beta'][0]:.4f}" in text
-
-
-def test_another_record_is_refused():
-    with pytest.raises(ValueError, match=r"record.kind='toy.styles'"):
-        tables({**small_record(), "kind": "toy.styles"})

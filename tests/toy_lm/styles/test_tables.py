@@ -1,4 +1,3 @@
-import pytest
 from rich.console import Console
 from support.tiny_styles_base import end, made_up
 
@@ -54,8 +53,3 @@ def test_intervals_are_printed_over_seeds():
     with console.capture() as text:
         console.print(tables(record("toy.styles", seed=0, config={}, results=results, findings=()))[0])
     assert "0.500 (0.500, 0.500)" in text.get()
-
-
-def test_another_kind_of_record_is_refused():
-    with pytest.raises(ValueError, match=r"only 'toy\.styles'"):
-        tables(record("toy.collapse", seed=0, config={}, results={}, findings=()))
