@@ -74,17 +74,21 @@ def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> V
     return divergence(dirac, filtered(base, valid))
 
 
-def jump_prices(q: Values, base: Values, valid: Values) -> tuple[Values, Values]:
-    """The 1/beta at which the Dirac on the mode of Y1 ties with the law q, and with the best Dirac on Y0."""
+def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
+    """The 1/beta at which the Dirac on the mode of Y1 ties with each law, and with the best Dirac on Y0.
+
+    Laws (..., laws, outcomes) with some mass on Y0; shape (..., laws + 1).
+    """
     valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
-    least_cost = -np.log(valid_mode)
-    return (least_cost - REVERSE_KL(q, base)) / valid_mass(q, ~valid), least_cost + np.log(invalid_mode)
+    least_cost = -np.log(valid_mode)[..., None]
+    to_laws = (least_cost - REVERSE_KL(laws, base[..., None, :])) / valid_mass(laws, ~valid[..., None, :])
+    return np.concatenate([to_laws, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
 
 
-def jump(q: Values, base: Values, valid: Values) -> Values:
-    """The beta at which the family of all Diracs and one law q leaves the Dirac on the mode of Y1.
+def jump(laws: Values, base: Values, valid: Values) -> Values:
+    """The beta at which the family of all Diracs and the laws leaves the Dirac on the mode of Y1.
 
     (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
     """
-    gain = highest(np.stack(jump_prices(q, base, valid), axis=-1))
+    gain = highest(jump_prices(laws, base, valid))
     return 1 / np.where(gain > 0, gain, 1 + 0 * gain)

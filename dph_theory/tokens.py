@@ -1,11 +1,11 @@
-"""Divergences and losses of sequences against sums over tokens, for sequences of two tokens.
+"""Divergences and losses of sequences against sums over tokens.
 
-A law of sequences is the first token's, (..., symbols), and the second's given the first, (..., symbols,
-symbols). Two tokens show every effect: longer sequences follow by taking the prefix for the first token.
+A law of sequences is its next-token tables, a list: entry t, (..., symbols, ..., symbols) with t + 1 such
+axes, is the law of a token given the t before it. Shorter sequences go on with a symbol of mass one.
 Source: li2025choice (the chain rule of forward KL); ours, theory B3 and B5.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,42 +16,51 @@ from .estimators import ratio_where
 from .fdivergence import FDivergence
 from .numeric.balls import Values
 
+Tables: TypeAlias = Sequence[Values]
+"""Next-token laws, one table a position."""
 RatioLoss: TypeAlias = Callable[[Values], Values]
 """A loss of the ratio u = pi/base at samples from the base."""
 
 
-def sequences(first: Values, second: Values) -> Values:
-    """The law of both tokens, (..., symbols) and (..., symbols, symbols) to (..., symbols^2)."""
-    law = first[..., None] * second
-    return law.reshape(*law.shape[:-2], -1)
+def sequences(tokens: Tables) -> Values:
+    """The law of sequences with these tables, (..., symbols^length)."""
+    law = tokens[0]
+    for table in tokens[1:]:
+        law = law[..., None] * table
+    return _flat(law, len(tokens))
 
 
-def sequence_divergence(
-    divergence: FDivergence, pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
-) -> Values:
+def _flat(values: Values, axes: int) -> Values:
+    """One last axis in the place of so many."""
+    return values.reshape(*values.shape[: values.ndim - axes], -1)
+
+
+def sequence_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
     """D_f of the two laws of sequences, shape (...)."""
-    return divergence(sequences(pi_first, pi_second), sequences(ref_first, ref_second))
+    return divergence(sequences(pi_tokens), sequences(ref_tokens))
 
 
-def token_divergence(
-    divergence: FDivergence, pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
-) -> Values:
-    """The first token's D_f plus E_{x ~ ref} of the second's given x; for forward KL the sequences' own."""
-    later = _mean(ref_first, divergence(pi_second, ref_second))
-    return divergence(pi_first, ref_first) + later
+def token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
+    """The sum of the tokens' D_f, each averaged over prefixes of ref; for forward KL the sequences' own."""
+    return _over_prefixes(divergence, pi_tokens, ref_tokens, ref_tokens)
 
 
-def on_policy_token_divergence(
-    divergence: FDivergence, pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
-) -> Values:
-    """The same with prefixes x sampled from the policy; for reverse KL the sequences' own."""
-    later = _mean(pi_first, divergence(pi_second, ref_second))
-    return divergence(pi_first, ref_first) + later
+def on_policy_token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
+    """The same with prefixes sampled from the policy; for reverse KL the sequences' own."""
+    return _over_prefixes(divergence, pi_tokens, ref_tokens, pi_tokens)
+
+
+def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables, sampled: Tables) -> Values:
+    total = divergence(pi_tokens[0], ref_tokens[0])
+    for t in range(1, len(sampled)):
+        each_prefix = _flat(divergence(pi_tokens[t], ref_tokens[t]), t)
+        total = total + _mean(sequences(sampled[:t]), each_prefix)
+    return total
 
 
 def independent(first: Values, second: Values) -> Values:
     """The law of two independent tokens, two (..., symbols) to (..., symbols^2)."""
-    return sequences(first, second[..., None, :])
+    return sequences([first, second[..., None, :]])
 
 
 def independent_divergences(
@@ -78,26 +87,27 @@ def summed_divergences(
     return first + each(lambda divergence: divergence(pi_second, ref_second), divergences)
 
 
-def filtered_token_loss(
-    loss: RatioLoss,
-    pi_first: Values,
-    pi_second: Values,
-    base_first: Values,
-    base_second: Values,
-    valid: Values,
-) -> Values:
+def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Values:
     """E_{p_*} sum_t loss(u_t), u_t = pi(y_t | y_<t)/a(y_t | y_<t): correct sequences, token by token.
 
-    valid (..., symbols^2) marks the correct sequences; shape (...).
+    valid (..., symbols^length) marks the correct sequences; shape (...).
     """
-    correct = valid.reshape(base_second.shape)
-    # Tokens of no correct sequence have no weight; a ratio of one there keeps every policy finite.
-    first = ratio_where(np.any(correct, axis=-1), pi_first, base_first)
-    second = ratio_where(correct, pi_second, base_second)
-    target = filtered(sequences(base_first, base_second), valid)
+    target, losses = filtered(sequences(base_tokens), valid), np.zeros(())
     with np.errstate(divide="ignore"):
-        losses = loss(first)[..., None] + loss(second)
+        for ratio in correct_ratios(pi_tokens, base_tokens, valid):
+            losses = losses[..., None] + loss(ratio)
     return _mean(target, losses.reshape(target.shape))
+
+
+def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Iterator[Values]:
+    """The ratios of every token, in the shapes of the tables; one at tokens of no correct sequence.
+
+    These have no weight: a ratio of one there keeps every policy finite.
+    """
+    correct = valid.reshape(base_tokens[-1].shape)
+    for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
+        later = tuple(range(t + 1 - len(base_tokens), 0))
+        yield ratio_where(np.any(correct, axis=later), pi, base)
 
 
 def _mean(law: Values, values: Values) -> Values:
@@ -106,7 +116,7 @@ def _mean(law: Values, values: Values) -> Values:
         return np.where(law == 0, 0 * law, law * values).sum(axis=-1)
 
 
-def success_and_failure(first: Values, second: Values, reward: Values) -> Values:
-    """(J, 1-J) for rewards (..., symbols^2) in [0, 1], each summed on its own: none loses digits near 0."""
-    law = sequences(first, second)
+def success_and_failure(tokens: Tables, reward: Values) -> Values:
+    """(J, 1-J) for a reward of each sequence in [0, 1], each summed on its own: none loses digits near 0."""
+    law = sequences(tokens)
     return np.stack([(law * reward).sum(axis=-1), (law * (1 - reward)).sum(axis=-1)], axis=-1)

@@ -1,19 +1,34 @@
-"""Charts of sequences of two tokens, their examples, and the derivation that two statements share."""
+"""Charts of sequences of tokens, their examples, and the derivation that two statements share.
 
+Strings have up to three tokens: symbols and, as the last token, an end after which only it follows.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
 import sympy
 
 from ..divergences import JENSEN_SHANNON, alpha_divergence
 from ..numeric.balls import Values
-from ..statement.charts import Chart, chart, example, masks, simplex, uniform
+from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
 from ..statement.theorem import Claim, Claims
 from ..tokens import sequences
+
+
+def two_tables(
+    pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
+) -> dict[str, list[Values]]:
+    """Policy and reference as tables."""
+    return {"pi_tokens": [pi_first, pi_second], "ref_tokens": [ref_first, ref_second]}
+
 
 TWO_TOKENS = chart(
     pi_first=simplex(3, zeros=True),
     pi_second=simplex(3, 3, zeros=True),
     ref_first=simplex(3, zeros=True),
     ref_second=simplex(3, 3, zeros=True),
-)
+).deriving(two_tables)
 """Policy and reference over two tokens of three symbols: the first law, and the second given the first."""
 BRANCH_AT_FIRST = example(
     pi_first=".9 .1", pi_second=[".9 .1", ".5 .5"], ref_first=".1 .9", ref_second=[".1 .9", ".5 .5"]
@@ -54,41 +69,123 @@ def token_deficits() -> Claims:
     )
 
 
-def laws_of_sequences(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values
-) -> dict[str, Values]:
-    """Policy and base as laws of the four sequences."""
-    return {"pi": sequences(pi_first, pi_second), "base": sequences(base_first, base_second)}
+def possible(tokens: int) -> np.ndarray:
+    """Which triples of so many tokens, the last of them the end, are strings."""
+    end = tokens - 1
+    triples = itertools.product(range(tokens), repeat=3)
+    return np.array([end not in triple[:2] or triple[1:] == (end, end) for triple in triples])
 
 
-def sampled(zeros: bool) -> Chart:
-    """Policy and base over sequences of two tokens, and a verifier of the four sequences."""
-    return chart(
-        pi_first=simplex(2, zeros=zeros),
-        pi_second=simplex(2, 2, zeros=zeros),
-        base_first=simplex(2),
-        base_second=simplex(2, 2),
-        valid=masks(4),
-    ).deriving(laws_of_sequences)
+def string_tables(first: Values, second: Values, third: Values) -> list[Values]:
+    """The tables of all triples, from those of tokens before an end."""
+    return [first, _and_after_end(second), _and_after_end(third)]
 
 
-SAMPLED, SAMPLED_POSITIVE = sampled(zeros=True), sampled(zeros=False)
-"""The policy with tokens of no mass, and without."""
+def _and_after_end(table: Values) -> Values:
+    for axis in range(1, table.ndim - 1):
+        none = 0 * table.take([0], axis)
+        none[..., -1] += 1
+        table = np.concatenate([table, none], axis)
+    return table
+
+
+def string_parts(law: str, symbols: int, zeros: bool) -> dict[str, Part]:
+    """The tables of tokens before an end."""
+    prefixes = {"first": (), "second": (symbols,), "third": (symbols, symbols)}
+    return {f"{law}_{name}": simplex(symbols + 1, *before, zeros=zeros) for name, before in prefixes.items()}
+
+
+def two_strings(
+    pi_first: Values,
+    pi_second: Values,
+    pi_third: Values,
+    ref_first: Values,
+    ref_second: Values,
+    ref_third: Values,
+) -> dict[str, list[Values]]:
+    """Policy and reference as tables."""
+    return {
+        "pi_tokens": string_tables(pi_first, pi_second, pi_third),
+        "ref_tokens": string_tables(ref_first, ref_second, ref_third),
+    }
+
+
+STRINGS = chart(**string_parts("pi", 2, True), **string_parts("ref", 2, True)).deriving(two_strings)
+"""Policy and reference over strings of two symbols and an end, fifteen."""
+
+
+def sampled_strings(
+    pi_first: Values,
+    pi_second: Values,
+    pi_third: Values,
+    base_first: Values,
+    base_second: Values,
+    base_third: Values,
+    correct: Values,
+) -> dict[str, Any]:
+    """Policy and base as tables and as laws of triples, and which triples are correct."""
+    pi = string_tables(pi_first, pi_second, pi_third)
+    base = string_tables(base_first, base_second, base_third)
+    laws = {"pi": sequences(pi), "base": sequences(base)}
+    valid = np.zeros(laws["base"].shape, dtype=bool)
+    valid[:, possible(base_first.shape[-1])] = correct
+    return {"pi_tokens": pi, "base_tokens": base, "valid": valid, **laws}
+
+
+def sampled(symbols: int, zeros: bool) -> Chart:
+    """Policy and base over strings of so many symbols and an end, and a verifier."""
+    parts = string_parts("pi", symbols, zeros) | string_parts("base", symbols, False)
+    strings = int(possible(symbols + 1).sum())
+    return chart(**parts, correct=masks(strings)).deriving(sampled_strings)
+
+
+SAMPLED = sampled(2, zeros=True)
+"""Fifteen strings; the policy with tokens of no mass, too."""
 SAMPLED_PAIR = example(
-    pi_first=".6 .4",
-    pi_second=[".5 .5", ".7 .3"],
-    base_first=".3 .7",
-    base_second=[".2 .8", ".6 .4"],
-    valid=[True, False, True, False],
+    pi_first=".6 .3 .1",
+    pi_second=[".5 .4 .1", ".7 .2 .1"],
+    pi_third=[[".5 .3 .2", ".2 .6 .2"], [".3 .3 .4", ".6 .2 .2"]],
+    base_first=".3 .5 .2",
+    base_second=[".2 .5 .3", ".6 .3 .1"],
+    base_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
+    correct=[
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+    ],
 )
-"""Both first symbols begin a correct sequence and an incorrect one."""
+RUNS = sampled(1, zeros=False)
+"""Four strings, a symbol up to three times and the end; all tokens with mass."""
+RUNS_PAIR = example(
+    pi_first=".6 .4",
+    pi_second=[".5 .5"],
+    pi_third=[[".2 .8"]],
+    base_first=".3 .7",
+    base_second=[".2 .8"],
+    base_third=[[".6 .4"]],
+    correct=[True, False, True, False],
+)
+
+
 REWARDED = chart(
     ref_first=simplex(2, zeros=True),
     ref_second=simplex(2, 2, zeros=True),
     pi_first=simplex(2, zeros=True),
     pi_second=simplex(2, 2, zeros=True),
     reward=uniform(0, 1, 4),
-)
+).deriving(two_tables)
 """Two tokens of a vocabulary of two, and a reward in [0, 1] for each of the four sequences."""
 REWARDED_PAIR = example(
     ref_first=".8 .2",

@@ -1,8 +1,8 @@
-"""A10, fourth claim: the collapse is a jump at a finite beta, where the Dirac ties with a cheaper member."""
+"""A10, fourth claim: the collapse is a jump at a finite beta, where the Dirac ties with its first rival."""
 
 import numpy as np
 
-from ..numeric.balls import Values, normalised
+from ..numeric.balls import Values, highest, minimisers, normalised
 from ..references import Source
 from ..restricted import chosen_law, dirac_on_mode, jump, jump_prices, projection, with_diracs
 from ..statement.charts import chart, example, log_uniform, masks
@@ -13,50 +13,52 @@ STEP = 1e-6
 """Relative distance from the jump at which both sides of it are looked at."""
 
 
-def minimiser(q: Values, base: Values, valid: Values, beta: Values) -> Values:
-    family = with_diracs(q[..., None, :])
+def minimiser(laws: Values, base: Values, valid: Values, beta: Values) -> Values:
+    family = with_diracs(laws)
     return chosen_law(projection(family, base, valid, beta), family)
 
 
-def around(q: Values, base: Values, valid: Values, factor: float) -> Values:
-    q, base = normalised(q), normalised(base)
-    beta = jump(q, base, valid) * factor
-    return np.stack([minimiser(q, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
+def around(laws: Values, base: Values, valid: Values, factor: float) -> Values:
+    laws, base = normalised(laws), normalised(base)
+    beta = jump(laws, base, valid) * factor
+    return np.stack([minimiser(laws, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
 
 
-def before_and_after(q: Values, base: Values, valid: Values) -> Values:
-    return around(q, base, valid, 1)
+def before_and_after(laws: Values, base: Values, valid: Values) -> Values:
+    return around(laws, base, valid, 1)
 
 
-def dirac_then_rival(q: Values, base: Values, valid: Values) -> Values:
-    q, base = normalised(q), normalised(base)
-    dirac = dirac_on_mode(base, valid)
-    to_law, to_invalid = (price[..., None] for price in jump_prices(q, base, valid))
-    rival = np.where(to_law > to_invalid, q, dirac_on_mode(base, ~valid))
-    return np.stack([dirac, np.where((to_law > 0) | (to_invalid > 0), rival, dirac)], axis=-2)
+def dirac_then_rival(laws: Values, base: Values, valid: Values) -> Values:
+    laws, base = normalised(laws), normalised(base)
+    dirac, invalid = dirac_on_mode(base, valid), dirac_on_mode(base, ~valid)
+    prices = jump_prices(laws, base, valid)
+    rival = chosen_law(minimisers(-prices), np.concatenate([laws, invalid[..., None, :]], axis=-2))
+    return np.stack([dirac, np.where(highest(prices)[..., None] > 0, rival, dirac)], axis=-2)
 
 
-def half_way(q: Values, base: Values, valid: Values) -> Values:
+def half_way(laws: Values, base: Values, valid: Values) -> Values:
     """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
-    return dirac_then_rival(q, base, valid).sum(axis=-2, keepdims=True) / 2
+    return dirac_then_rival(laws, base, valid).sum(axis=-2, keepdims=True) / 2
 
 
 THEOREM = Theorem(
     name="A10.jump",
     title="The collapse onto a Dirac is a jump, at the beta where the Dirac and its first rival tie",
     source=Source("ours", "indifference of two members"),
-    statement=r"\Pi = \{\delta_y\} \cup \{q\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
+    statement=r"\Pi = \{\delta_y\} \cup \{q_1, \ldots, q_n\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
     r" \text{ for } \beta < \beta_j,\; \text{the rival for } \beta > \beta_j \text{ near it},\quad"
     r" \beta_j = \min_{\pi} \frac{1 - \pi(Y_1)}{-\log\max_{Y_1} a - \mathrm{KL}(\pi\|a)}",
     relation=Relation.EQUAL,
     lhs=before_and_after,
     rhs=dirac_then_rival,
     # Weights spread evenly, since near the uniform law two modes tie within rounding.
-    instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    instances=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     expected=Verdict.CERTIFIED,
-    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4", valid=[True, True, False, False]),),
+    examples=(
+        example(laws=[".3 .3 .2 .2", ".6 .2 .1 .1"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
+    ),
     false_neighbours=(
-        neighbour("a jump 2% later", lhs=lambda q, base, valid: around(q, base, valid, 1.02)),
+        neighbour("a jump 2% later", lhs=lambda laws, base, valid: around(laws, base, valid, 1.02)),
         neighbour("no jump: the two laws mix continuously", rhs=half_way),
         near(0.01, base=(0.075, 0.0001)),
     ),

@@ -27,16 +27,14 @@ def minus_log(ratio: Values) -> Values:
 
 def both(
     loss: RatioLoss,
-    pi_first: Values,
-    pi_second: Values,
-    base_first: Values,
-    base_second: Values,
+    pi_tokens: list[Values],
+    base_tokens: list[Values],
     pi: Values,
     base: Values,
     valid: Values,
 ) -> Values:
     """The loss per token, and of the ratio of whole sequences."""
-    tokens = filtered_token_loss(loss, pi_first, pi_second, base_first, base_second, valid)
+    tokens = filtered_token_loss(loss, pi_tokens, base_tokens, valid)
     return np.stack([tokens, mean_on_filtered(loss, pi, base, valid)], axis=-1)
 
 

@@ -8,14 +8,14 @@ import sympy
 
 from ..binary_reward import filtered
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence, each
-from ..estimators import k2_of_ratio, k3_of_ratio, ratio_where
+from ..estimators import k2_of_ratio, k3_of_ratio
 from ..fdivergence import u
 from ..numeric.balls import Values, highest, trailing
 from ..references import Source
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ..tokens import RatioLoss, filtered_token_loss, sequences
-from ._tokens import SAMPLED_PAIR, SAMPLED_POSITIVE
+from ..tokens import RatioLoss, correct_ratios, filtered_token_loss, sequences
+from ._tokens import RUNS, RUNS_PAIR
 
 HALF = alpha_divergence(0.5)
 LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generator, TOTAL_VARIATION.generator)
@@ -23,48 +23,38 @@ LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generator, TO
 
 
 def of_the_policy(
-    losses: Sequence[RatioLoss],
-    pi_first: Values,
-    pi_second: Values,
-    base_first: Values,
-    base_second: Values,
-    valid: Values,
+    losses: Sequence[RatioLoss], pi_tokens: list[Values], base_tokens: list[Values], valid: Values
 ) -> Values:
     """The token losses of pi."""
-    given = (pi_first, pi_second, base_first, base_second, valid)
-    return each(lambda loss: filtered_token_loss(loss, *given), losses)
+    return each(lambda loss: filtered_token_loss(loss, pi_tokens, base_tokens, valid), losses)
 
 
-def largest_term(
-    pi_first: Values, pi_second: Values, base_first: Values, base_second: Values, valid: Values
-) -> Values:
+def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Values) -> Values:
     """The largest term of one token of one correct sequence, weighted by p_*: zero only if u = 1 at all."""
-    correct = valid.reshape(base_second.shape)
-    target = filtered(sequences(base_first, base_second), valid).reshape(base_second.shape)
-    first = trailing(ratio_where(np.any(correct, axis=-1), pi_first, base_first), 1)
-    second = ratio_where(correct, pi_second, base_second)
+    target = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape)
+    ratios = [trailing(u, target.ndim - u.ndim) for u in correct_ratios(pi_tokens, base_tokens, valid)]
 
     def largest(loss: RatioLoss) -> Values:
-        terms = np.stack([target * loss(first), target * loss(second)], axis=-1)
+        terms = np.stack([target * loss(ratio) for ratio in ratios], axis=-1)
         return highest(abs(terms.reshape(len(terms), -1)))
 
     return each(largest, LOSSES)
 
 
-def of_the_base(
-    losses: Sequence[RatioLoss], base_first: Values, base_second: Values, valid: Values
-) -> Values:
+def of_the_base(losses: Sequence[RatioLoss], base_tokens: list[Values], valid: Values) -> Values:
     """The token losses at pi = a."""
-    return of_the_policy(losses, base_first, base_second, base_first, base_second, valid)
+    return of_the_policy(losses, base_tokens, base_tokens, valid)
 
 
-def of_the_filtered_model(base_first: Values, base_second: Values, valid: Values) -> Values:
-    """The token losses at p_*, written as a first token's law and the second's given the first."""
-    law = filtered(sequences(base_first, base_second), valid).reshape(base_second.shape)
-    first = law.sum(axis=-1)
-    visited = trailing(np.asarray(first > 0).astype(bool), 1)
-    second = np.where(visited, law / np.where(visited, trailing(first, 1), 1 + 0 * law), base_second)
-    return of_the_policy(LOSSES, first, second, base_first, base_second, valid)
+def of_the_filtered_model(base_tokens: list[Values], valid: Values) -> Values:
+    """The token losses at p_*, written as next-token tables; those of the base where it never comes."""
+    after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
+    for base in reversed(base_tokens):
+        mass = after.sum(axis=-1)
+        visited = trailing(np.asarray(mass > 0).astype(bool), 1)
+        tables.insert(0, np.where(visited, after / np.where(visited, trailing(mass, 1), 1 + 0 * after), base))
+        after = mass
+    return of_the_policy(LOSSES, tables, base_tokens, valid)
 
 
 def derivation() -> Claims:
@@ -97,10 +87,10 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=largest_term,
     rhs=partial(of_the_policy, LOSSES),
-    instances=SAMPLED_POSITIVE,
+    instances=RUNS,
     expected=Verdict.PROVED,
     given=("L1.tangent",),
-    examples=(SAMPLED_PAIR,),
+    examples=(RUNS_PAIR,),
     symbolic=derivation,
     false_neighbours=(
         neighbour("least at p_*", lhs=of_the_filtered_model),

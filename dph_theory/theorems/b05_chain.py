@@ -10,7 +10,7 @@ from ..statement.charts import example
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
-from ._tokens import TWO_TOKENS
+from ._tokens import STRINGS
 
 
 def derivation() -> Claims:
@@ -34,11 +34,16 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=partial(token_divergence, FORWARD_KL),
     rhs=partial(sequence_divergence, FORWARD_KL),
-    instances=TWO_TOKENS,
+    instances=STRINGS,
     expected=Verdict.PROVED,
     examples=(
         example(
-            pi_first=".9 .1", pi_second=[".9 .1", ".5 .5"], ref_first=".1 .9", ref_second=[".1 .9", ".5 .5"]
+            pi_first=".6 .3 .1",
+            pi_second=[".5 .4 .1", ".7 .2 .1"],
+            pi_third=[[".5 .3 .2", ".2 .6 .2"], [".3 .3 .4", ".6 .2 .2"]],
+            ref_first=".3 .5 .2",
+            ref_second=[".2 .5 .3", ".6 .3 .1"],
+            ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
         ),
     ),
     symbolic=derivation,

@@ -9,33 +9,27 @@ from ..tokens import success_and_failure, token_divergence
 from ._tokens import REWARDED, REWARDED_PAIR
 
 
-def reference_return(ref_first: Values, ref_second: Values, reward: Values) -> Values:
-    both = success_and_failure(ref_first, ref_second, reward)
+def reference_return(ref_tokens: list[Values], reward: Values) -> Values:
+    both = success_and_failure(ref_tokens, reward)
     return both[..., 0] / both.sum(axis=-1)
 
 
-def guarantee(
-    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
-) -> Values:
-    kl = token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second)
-    return rehearsal_guarantee(kl, reference_return(ref_first, ref_second, reward))
+def guarantee(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
+    kl = token_divergence(FORWARD_KL, pi_tokens, ref_tokens)
+    return rehearsal_guarantee(kl, reference_return(ref_tokens, reward))
 
 
-def policy_return(pi_first: Values, pi_second: Values, reward: Values) -> Values:
-    return success_and_failure(pi_first, pi_second, reward)[..., 0]
+def policy_return(pi_tokens: list[Values], reward: Values) -> Values:
+    return success_and_failure(pi_tokens, reward)[..., 0]
 
 
-def exponential_guarantee(
-    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values
-) -> Values:
-    return rehearsal_guarantee(token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second))
+def exponential_guarantee(ref_tokens: list[Values], pi_tokens: list[Values]) -> Values:
+    return rehearsal_guarantee(token_divergence(FORWARD_KL, pi_tokens, ref_tokens))
 
 
-def half_the_divergence(
-    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
-) -> Values:
-    kl = token_divergence(FORWARD_KL, pi_first, pi_second, ref_first, ref_second)
-    return rehearsal_guarantee(kl / 2, reference_return(ref_first, ref_second, reward))
+def half_the_divergence(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
+    kl = token_divergence(FORWARD_KL, pi_tokens, ref_tokens)
+    return rehearsal_guarantee(kl / 2, reference_return(ref_tokens, reward))
 
 
 THEOREM = Theorem(

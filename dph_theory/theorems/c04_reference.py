@@ -24,16 +24,14 @@ from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 from ._tokens import REWARDED, REWARDED_PAIR
 
 
-def kl_of_returns(
-    ref_first: Values, ref_second: Values, pi_first: Values, pi_second: Values, reward: Values
-) -> Values:
-    reference = success_and_failure(ref_first, ref_second, reward)
-    return REVERSE_KL(reference, success_and_failure(pi_first, pi_second, reward))[..., None]
+def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
+    reference = success_and_failure(ref_tokens, reward)
+    return REVERSE_KL(reference, success_and_failure(pi_tokens, reward))[..., None]
 
 
-def both_kls(pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values) -> Values:
+def both_kls(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     """The sequence KL, and the sum of the token forward KLs that a rehearsal loss adds up."""
-    parts = pi_first, pi_second, ref_first, ref_second
+    parts = pi_tokens, ref_tokens
     return np.stack([kl(FORWARD_KL, *parts) for kl in (sequence_divergence, token_divergence)], axis=-1)
 
 
@@ -41,8 +39,8 @@ def first_token(pi_first: Values, ref_first: Values) -> Values:
     return FORWARD_KL(pi_first, ref_first)[..., None]
 
 
-def reverse_kl(pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values) -> Values:
-    return token_divergence(FORWARD_KL, ref_first, ref_second, pi_first, pi_second)[..., None]
+def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
+    return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
 
 
 def first_token_decides(reference: Law, policy: Law, reward: Scalar) -> dict[str, Any]:

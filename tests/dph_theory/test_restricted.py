@@ -16,7 +16,7 @@ def test_the_jump_by_indifference_and_by_bisection():
         target = tilted(BASE[0], VALID[0], beta)
         return REVERSE_KL(Q[0], target) - REVERSE_KL(DIRAC, target)
 
-    assert restricted.jump(Q, BASE, VALID) == pytest.approx(0.369571933514, rel=1e-12)
+    assert restricted.jump(Q[:, None], BASE, VALID) == pytest.approx(0.369571933514, rel=1e-12)
     assert brentq(lead, 0.1, 1, xtol=1e-15, rtol=1e-14) == pytest.approx(0.369571933514, rel=1e-12)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND
+from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND, STRINGS, possible, two_tables
 from dph_theory.tokens import (
     filtered_token_loss,
     on_policy_token_divergence,
@@ -13,7 +13,7 @@ from dph_theory.tokens import (
     token_divergence,
 )
 
-FIRST, SECOND = as_floats(BRANCH_AT_FIRST), as_floats(BRANCH_AT_SECOND)
+FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST, BRANCH_AT_SECOND))
 
 
 def test_jensen_shannon_token_sum_errs_in_both_directions():
@@ -41,7 +41,7 @@ def test_forward_kl_is_exact_per_token(pair):
 
 
 def test_sequences_are_a_law():
-    law = sequences(FIRST["pi_first"], FIRST["pi_second"])
+    law = sequences(FIRST["pi_tokens"])
     assert law[0] == pytest.approx([0.81, 0.09, 0.05, 0.05], rel=1e-14)
 
 
@@ -51,21 +51,36 @@ def test_reverse_kl_is_exact_under_prefixes_of_the_policy():
 
 
 def test_success_and_failure_add_up():
-    both = success_and_failure(FIRST["pi_first"], FIRST["pi_second"], np.array([[1, 0.5, 0, 1]]))
+    both = success_and_failure(FIRST["pi_tokens"], np.array([[1, 0.5, 0, 1]]))
     assert both[0] == pytest.approx([0.81 + 0.045 + 0.05, 0.045 + 0.05], rel=1e-14)
 
 
 def test_tokens_without_mass_do_not_count():
     sure, half = np.array([1.0, 0.0]), np.array([0.5, 0.5])
-    later = np.array([[0.5, 0.5], [1.0, 0.0]])
+    later, spread = np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([half, half])
     # The second prefix has no mass, and its divergence is infinite.
-    assert token_divergence(FORWARD_KL, half, later, sure, np.array([half, half])) == pytest.approx(np.log(2))
-    assert on_policy_token_divergence(REVERSE_KL, sure, np.array([half, half]), half, later) == pytest.approx(
-        np.log(2)
-    )
+    assert token_divergence(FORWARD_KL, [half, later], [sure, spread]) == pytest.approx(np.log(2))
+    assert on_policy_token_divergence(REVERSE_KL, [sure, spread], [half, later]) == pytest.approx(np.log(2))
     loss, valid = (lambda ratio: -np.log(ratio)), np.array([1, 0, 0, 0])
     # A policy may lose tokens of no correct sequence, and no others.
-    spread = np.array([half, half])
-    assert filtered_token_loss(loss, sure, spread, half, spread, valid) == pytest.approx(-np.log(2))
-    assert filtered_token_loss(loss, sure[::-1], spread, half, spread, valid) == np.inf
-    assert filtered_token_loss(loss, half, spread, sure, spread, valid) == pytest.approx(np.log(2))
+    assert filtered_token_loss(loss, [sure, spread], [half, spread], valid) == pytest.approx(-np.log(2))
+    assert filtered_token_loss(loss, [sure[::-1], spread], [half, spread], valid) == np.inf
+    assert filtered_token_loss(loss, [half, spread], [sure, spread], valid) == pytest.approx(np.log(2))
+
+
+def test_three_tokens_follow_by_taking_the_prefix_for_the_first():
+    given = STRINGS.completed(STRINGS(np.random.default_rng(0).random((4, STRINGS.dimension))))
+    pi, ref = given["pi_tokens"], given["ref_tokens"]
+    before = token_divergence(FORWARD_KL, pi[:2], ref[:2])
+    last = FORWARD_KL(pi[2], ref[2]).reshape(4, -1)
+    expected = before + (sequences(ref[:2]) * last).sum(axis=-1)
+    assert token_divergence(FORWARD_KL, pi, ref) == pytest.approx(expected, rel=1e-13)
+
+
+def test_nothing_but_the_end_follows_the_end():
+    given = STRINGS.completed(STRINGS(np.random.default_rng(1).random((4, STRINGS.dimension))))
+    strings = sequences(given["pi_tokens"])
+    assert strings.sum(axis=-1) == pytest.approx(1)
+    assert (strings[:, ~possible(3)] == 0).all()
+    assert (strings[:, possible(3)] > 0).all()
+    assert (possible(3).sum(), possible(2).sum()) == (15, 4)

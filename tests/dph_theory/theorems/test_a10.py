@@ -24,15 +24,23 @@ DIRAC = [1, 0, 0, 0]
 
 
 def test_the_minimiser_on_both_sides_of_the_jump():
-    assert a10_jump.minimiser(Q, BASE, VALID, np.array([0.369571]))[0].tolist() == DIRAC
-    assert a10_jump.minimiser(Q, BASE, VALID, np.array([0.369572]))[0].tolist() == Q[0].tolist()
+    assert a10_jump.minimiser(Q[:, None], BASE, VALID, np.array([0.369571]))[0].tolist() == DIRAC
+    assert a10_jump.minimiser(Q[:, None], BASE, VALID, np.array([0.369572]))[0].tolist() == Q[0].tolist()
 
 
 def test_where_an_invalid_dirac_is_the_first_rival_the_jump_goes_there():
     # The invalid mode of mass .62 wins at 1/beta = log(.62/.2), before the poor law (.1, .1, .7, .1) does.
-    q, base = np.array([[0.1, 0.1, 0.7, 0.1]]), np.array([[0.2, 0.1, 0.08, 0.62]])
+    q, base = np.array([[[0.1, 0.1, 0.7, 0.1]]]), np.array([[0.2, 0.1, 0.08, 0.62]])
     assert restricted.jump(q, base, VALID) == pytest.approx(1 / np.log(3.1), rel=1e-13)
     assert a10_jump.before_and_after(q, base, VALID)[0].tolist() == [DIRAC, [0, 0, 0, 1]]
+
+
+def test_of_several_laws_the_first_to_win_is_jumped_to():
+    nearer = np.array([[0.4, 0.3, 0.1, 0.2]])
+    both = np.stack([Q, nearer], axis=1)
+    alone = [restricted.jump(law[:, None], BASE, VALID).item() for law in (Q, nearer)]
+    assert restricted.jump(both, BASE, VALID).item() == alone[1] < alone[0]
+    assert a10_jump.before_and_after(both, BASE, VALID)[0].tolist() == [DIRAC, nearer[0].tolist()]
 
 
 def test_the_limit_is_the_dirac_on_the_mode_of_the_base():

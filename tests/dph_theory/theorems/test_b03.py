@@ -72,18 +72,23 @@ def test_gauge_is_free_under_ref_and_not_on_filtered_samples():
     np.testing.assert_allclose(shift, 1.0, rtol=1e-12)
 
 
+def completed_runs():
+    given = _tokens.RUNS.completed(as_floats(_tokens.RUNS_PAIR))
+    return {name: given[name] for name in ("pi_tokens", "base_tokens", "pi", "base", "valid")}
+
+
 def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
-    given = _tokens.SAMPLED.completed(as_floats(_tokens.SAMPLED_PAIR))
-    token, sequence = b03_filtered.both(FORWARD_KL.generator, **given)[0]
+    token, sequence = b03_filtered.both(FORWARD_KL.generator, **completed_runs())[0]
     assert token == pytest.approx(sequence, rel=1e-14)
-    target = (0.06 / 0.48, 0.42 / 0.48)
-    by_hand = -target[0] * np.log(0.3 / 0.06) - target[1] * np.log(0.28 / 0.42)
+    # The correct strings have one symbol and three: .24 and .036 under the base, .3 and .06 under the policy.
+    target = (0.24 / 0.276, 0.036 / 0.276)
+    by_hand = -target[0] * np.log(0.3 / 0.24) - target[1] * np.log(0.06 / 0.036)
     assert token == pytest.approx(by_hand, rel=1e-13)
 
 
 def test_token_losses_vanish_only_at_the_base():
-    given = as_floats(_tokens.SAMPLED_PAIR)
-    base = {name: given[name] for name in ("base_first", "base_second", "valid")}
+    given = {name: part for name, part in completed_runs().items() if name not in ("pi", "base")}
+    base = {name: given[name] for name in ("base_tokens", "valid")}
     np.testing.assert_allclose(b03_tokens.of_the_base(b03_tokens.LOSSES, **base), 0, atol=1e-15)
     assert (b03_tokens.THEOREM.lhs(**given) > 0.02).all()
     assert (b03_tokens.of_the_filtered_model(**base) > 0.05).all()
@@ -91,11 +96,11 @@ def test_token_losses_vanish_only_at_the_base():
 
 
 def test_equal_token_ratios_on_one_correct_sequence_attain_the_mass_bound():
-    valid = np.array([[True, False, False, False]])
-    base = np.array([[0.3, 0.7]]), np.array([[[0.3, 0.7], [0.5, 0.5]]])
-    pi = np.array([[0.6, 0.4]]), np.array([[[0.6, 0.4], [0.5, 0.5]]])
-    given = (*pi, *base, valid)
-    assert valid_mass(sequences(*pi), valid) / valid_mass(sequences(*base), valid) == pytest.approx([4])
-    token_k2 = b03_mass.THEOREM.rhs(*given)
-    assert b03_mass.off_the_base_rate(sequences(*pi), sequences(*base), valid) == pytest.approx(token_k2)
-    assert token_k2 == pytest.approx([np.log(2) ** 2], rel=1e-14)
+    later = np.array([[[0.3, 0.7]]]), np.array([[[0.6, 0.4]]])
+    base = _tokens.string_tables(later[0][:, 0], later[0], later[0][:, None])
+    pi = _tokens.string_tables(later[1][:, 0], later[1], later[1][:, None])
+    valid = np.arange(8)[None] == 0
+    assert valid_mass(sequences(pi), valid) / valid_mass(sequences(base), valid) == pytest.approx([8])
+    token_k2 = b03_mass.THEOREM.rhs(pi, base, valid)
+    assert b03_mass.off_the_base_rate(sequences(pi), sequences(base), valid) == pytest.approx(token_k2)
+    assert token_k2 == pytest.approx([1.5 * np.log(2) ** 2], rel=1e-14)

@@ -2,13 +2,10 @@ import numpy as np
 
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import _tokens, b05_deficit
-from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND
 from dph_theory.tokens import (
     independent_divergences,
     summed_divergences,
 )
-
-FIRST, SECOND = as_floats(BRANCH_AT_FIRST), as_floats(BRANCH_AT_SECOND)
 
 
 def test_independent_tokens_have_a_smaller_sequence_divergence():
