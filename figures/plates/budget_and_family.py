@@ -94,7 +94,7 @@ def _end(runs: Sequence[LawRun], laws: Laws, bar: float) -> End:
     # The filtered model, at which others aim, has no mass on failures: KL(run || p_*) is infinite.
     has_law = first.law in first.kl
     reached = [_reached(run, courses[run.digest], bar) for run in runs] if has_law else [None]
-    effective = [run.effective_answers for run in runs if run.effective_answers is not None]
+    effective = [run.effective_answers for run in runs]
     kl = [run.kl[run.law or ""] for run in runs] if has_law else []
     return End(
         objective=_objective(first),

@@ -104,7 +104,7 @@ def compute(config: Settings, records: Records) -> Results:
 
 def _way(half: float | None, flow: Flow, run: LawRun, course: Course, factor: float, length: int) -> Way:
     strength = 1.0 if run.form == "alpha_dpg" else run.beta
-    pace = strength * factor * (run.learning_rate or 0.0) / length
+    pace = strength * factor * run.learning_rate / length
     return Way(
         form=run.form,
         seed=run.seed,

@@ -37,19 +37,18 @@ class LawRun:
     full_verdict: str
     validity: float
     first_share: float
+    effective_answers: float
+    pass_at_16: float
     kl: dict[str, float]
-    beta: float = 0.0
-    steps: int = 0
+    beta: float
+    steps: int
+    learning_rate: float
+    dapo: bool
     annealed_from: float | None = None
     rehearsed: str | None = None
-    dapo: bool = False
     rank: int | None = None
-    learning_rate: float | None = None
     law: str | None = None
     nearest: str | None = None
-    gap: float | None = None
-    effective_answers: float | None = None
-    pass_at_16: float | None = None
     law_validity: float | None = None
     law_first_share: float | None = None
     law_effective_answers: float | None = None

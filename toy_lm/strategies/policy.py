@@ -56,7 +56,9 @@ def law(policy: Policy, task: Task, conditioning: Float[np.ndarray, "*#batch"]) 
     moved = log_pi - np.log(task.base)[..., None, :]
     first = logit(task.hard_rate)
     failing, passing = (
-        moved + _on_diagonal(log_expit(sign * policy.skill) - log_expit(sign * first)) for sign in (-1, 1)
+        # None on the easy type, whose rate stays.
+        moved + success_rates(log_expit(sign * policy.skill) - log_expit(sign * first), 0.0)
+        for sign in (-1, 1)
     )
     passes = success_rates(expit(policy.skill), task.easy_rate)
     pi = np.exp(log_pi)
@@ -81,8 +83,3 @@ def step_along(policy: Policy, pull: np.ndarray, at: Law, conditioning: np.ndarr
         policy.phi + size * conditioning[..., None, None] * strategy,
         policy.skill + size * own,
     )
-
-
-def _on_diagonal(values: np.ndarray) -> np.ndarray:
-    """Values (..., S) as (..., 1 + S, S): none on the easy type, one for each hard type's own strategy."""
-    return success_rates(values, 0.0)
