@@ -17,9 +17,11 @@ def expected_gradients(
     pi, ref and law are (batch, outcomes) with full support, the old policy is the policy; gives
     (batch, losses, outcomes). The outcomes are enumerated, the instances vectorised.
     """
-    tensors = [torch.as_tensor(np.log(pi)), torch.as_tensor(np.log(ref)), torch.as_tensor(law)]
-    found = [torch.func.vmap(torch.func.grad(_expected(loss)))(*tensors) for loss in losses.values()]
-    return torch.stack(found, dim=1).detach().numpy()
+    logits = torch.as_tensor(np.log(pi)).requires_grad_()
+    given = torch.as_tensor(np.log(ref)), torch.as_tensor(law)
+    # Instances do not meet in a sum: its gradient is that of each.
+    sums = [torch.vmap(_expected(loss))(logits, *given).sum() for loss in losses.values()]
+    return torch.stack([torch.autograd.grad(total, logits)[0] for total in sums], dim=1).numpy()
 
 
 def _expected(loss: Loss) -> Loss:

@@ -119,8 +119,8 @@ def _through(problem: Problem) -> np.ndarray:
     def sequence_log_probs(logits: Tensor) -> Tensor:
         return problem.log_probs(logits).sum(dim=-1)
 
-    derivatives: np.ndarray = torch.func.jacrev(sequence_log_probs)(problem.policy).flatten(1).numpy()
-    return derivatives
+    derivatives: Tensor = torch.autograd.functional.jacobian(sequence_log_probs, problem.policy)
+    return np.asarray(derivatives.flatten(1))
 
 
 def _chained(pull: np.ndarray, problem: Problem) -> Tensor:

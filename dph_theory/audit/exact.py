@@ -171,7 +171,8 @@ def _jacobian(problem: Problem, masked: bool) -> Tensor:
     def log_pi(logits: Tensor) -> Tensor:
         return batch(problem, logits, "policy", names)["log_pi"]
 
-    derivatives: Tensor = torch.func.jacrev(log_pi)(problem.policy)
+    # Not torch.func's, whose first use loads the compiler: a second.
+    derivatives: Tensor = torch.autograd.functional.jacobian(log_pi, problem.policy)
     return derivatives.flatten(2)
 
 

@@ -66,8 +66,10 @@ def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
         return value
 
     others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
-    found = torch.func.vmap(torch.func.grad_and_value(of_log_pi))(given["log_pi"], others)
-    slopes, values = (part.detach().double().numpy().reshape(-1) for part in found)
+    log_pi = given["log_pi"].clone().requires_grad_()
+    each = torch.vmap(of_log_pi)(log_pi, others)
+    (slope,) = torch.autograd.grad(each.sum(), log_pi)
+    values, slopes = (part.detach().double().numpy().reshape(-1) for part in (each, slope))
     return values, np.where(np.isnan(values), np.nan, slopes)
 
 
