@@ -94,18 +94,21 @@ def adversarial(
     population: int = POPULATION,
     generations: int = GENERATIONS,
     polish: int = POLISH_STEPS,
+    restarts: int = 0,
     readable: bool = True,
 ) -> CheckResult:
     """Search the whole chart by differential evolution, then polish the worst point by L-BFGS-B.
 
-    HOLDS if no violation was found, else REFUTED with the worst instance, rounded if it is to be `readable`;
-    stops at a clear one.
+    HOLDS if no violation was found, by the `restarts` either, else REFUTED with the worst instance, rounded
+    if it is to be `readable`; stops at a clear one.
     """
     search, chart = _Search(theorem), theorem.instances
-    if chart.dimension:
-        _explore(search, np.random.default_rng(seed), population, generations)
-        if not search.refuted:
-            _polish(search, polish)
+    rng = np.random.default_rng(seed)
+    for _ in range(1 + restarts if chart.dimension else 0):
+        _explore(search, rng, population, generations)
+        if search.refuted:
+            break
+        _polish(search, polish)
     witness = None
     if search.refuted:
         batch = chart(np.clip(search.point, 0.0, 1.0)[None])

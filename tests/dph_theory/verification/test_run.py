@@ -83,6 +83,14 @@ def test_a_bound_called_tight_must_be_nearly_attained():
     assert verify_one(slack, replace(SMALL, checks=("certified",))).tight is None
 
 
+def test_a_tight_bound_that_the_short_search_leaves_slack_is_searched_again():
+    alone = replace(THEOREMS["C3.anchor"], false_neighbours=())
+    settings = replace(SMALL, checks=("adversarial",), seed=1)
+    seed = seed_for(settings.seed, alone.name)
+    assert run.CHECKS["adversarial"](alone, seed=seed, **run.QUICK["adversarial"]).tightness < run.TIGHT
+    assert verify_one(alone, settings).tight
+
+
 def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
     elsewhere = replace(BINOMIAL, needs="a_package_that_is_not_there")
     assert not any(applies(check, elsewhere) for check in SMALL.checks)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
@@ -18,6 +20,22 @@ def test_the_attack_finds_what_random_points_miss():
     result = adversarial(NEEDLE, seed=3)
     assert result.verdict is Verdict.REFUTED
     assert (result.witness["x"] - 0.3) ** 2 + (result.witness["y"] - 0.7) ** 2 < 0.005**2
+
+
+def test_what_one_search_misses_another_may_find():
+    def island(x, y):  # Flat around it: nothing to climb.
+        return 1.0 * ((x - 0.3) ** 2 + (y - 0.7) ** 2 < 0.1**2)
+
+    flat = replace(NEEDLE, lhs=island, rhs=lambda x, y: 0 * x)
+    few = {"seed": 3, "population": 5, "generations": 1}
+    assert adversarial(flat, **few).verdict is Verdict.HOLDS
+    assert adversarial(flat, **few, restarts=100).verdict is Verdict.REFUTED
+
+
+def test_a_witness_need_not_be_readable():
+    short, long = (adversarial(NEEDLE, seed=3, readable=wish).witness for wish in (True, False))
+    assert set(short) == set(long)
+    assert len(repr(short)) < len(repr(long))
 
 
 def test_it_measures_how_tight_a_bound_is():
