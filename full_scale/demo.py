@@ -176,15 +176,15 @@ def _same_length(folder: Path, quick: bool) -> None:
 
 def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     jobs = sorted(jobs, key=lambda job: (tuple(METHODS).index(job.name), job.seed))
-    runs = {job: Folders.of(job.recipe()).here for job in jobs}
-    comparison = compare(list(runs.values()))
+    runs = {job: Folders.of(job.recipe()) for job in jobs}
+    comparison = compare([run.here for run in runs.values()])
     write_json(folder / "comparison.json", comparison.as_record())
-    evaluations = {BASE: [_evaluated(folder / "base")]}
+    evaluations = {BASE: [_evaluated(runs[jobs[0]].base())]}
     excess: dict[str, list[float]] = {BASE: [0.0]}
     measured = {(entry.run, entry.set): entry.excess for entry in comparison.measured}
     for job, run in runs.items():
         evaluations.setdefault(job.name, []).append(_evaluated(run))
-        excess.setdefault(job.name, []).append(measured[run.name, SET])
+        excess.setdefault(job.name, []).append(measured[run.run, SET])
     found = Demo(
         set=SET,
         prompts=len(evaluations[BASE][0].prompts),
@@ -207,5 +207,5 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     )
 
 
-def _evaluated(run: Path) -> EvaluatedSet:
-    return Evaluation.read(run / "evaluation.json").sets[SET]
+def _evaluated(run: Folders) -> EvaluatedSet:
+    return Evaluation.read(run.evaluation).sets[SET]

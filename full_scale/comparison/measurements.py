@@ -13,14 +13,13 @@ from dph_theory.estimators import smoothed_rate
 from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
+from ..recipe.folders import Folders
 from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
 from .tilt import TextSamples
 
 EXPLORED, REHEARSED = "explored", "rehearsed"
-BASE = "base"
-"""The folder of the initial model's own evaluation, beside the runs."""
 
 
 @dataclass(frozen=True)
@@ -121,24 +120,25 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     """
     if not folders:
         raise argument_error("runs", [], "at least one run folder")
-    named = [folder for folder in folders if folder.resolve().name != BASE]
+    given = [Folders.at(folder.resolve()) for folder in folders]
+    named = [run for run in given if run != run.base()]
     if not named:
         raise argument_error(
             "runs", [str(folder) for folder in folders], "at least one run other than the base's"
         )
-    return [_read_run(folder.resolve()) for folder in named]
+    return [_read_run(run) for run in named]
 
 
-def _read_run(folder: Path) -> Run:
-    evaluation = Evaluation.read(folder / "evaluation.json")
-    base = Evaluation.read(folder.parent / BASE / "evaluation.json").sets
-    training = TrainingRecord.read(folder / "training.json")
+def _read_run(folders: Folders) -> Run:
+    evaluation = Evaluation.read(folders.evaluation)
+    base = Evaluation.read(folders.base().evaluation).sets
+    training = TrainingRecord.read(folders.training)
     sets = {
-        name: paired(f"{folder.name} {name}", entry.prompts, base[name].prompts)
+        name: paired(f"{folders.run} {name}", entry.prompts, base[name].prompts)
         for name, entry in evaluation.sets.items()
         if name in base and entry.prompts
     }
-    return Run(folder.name, training, evaluation, sets)
+    return Run(folders.run, training, evaluation, sets)
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> Measured:

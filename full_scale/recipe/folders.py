@@ -18,6 +18,11 @@ class Folders:
         """The folders of a recipe: `<output>/<name>-seed<seed>`."""
         return cls(Path(recipe.output), f"{recipe.name}-seed{recipe.seed}")
 
+    @classmethod
+    def at(cls, run: Path) -> "Folders":
+        """The folders of a run that lies there."""
+        return cls(run.parent, run.name)
+
     def base(self) -> "Folders":
         """The folders of the initial model's own evaluation, beside the runs."""
         return Folders(self.root, "base")

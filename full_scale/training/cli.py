@@ -11,10 +11,10 @@ from rich.table import Table
 
 from dph_theory.support import terminal
 
+from ..recipe.folders import Folders
 from .metrics import read_metrics
 from .watch import HEADERS, curves, draw, table_rows
 
-METRICS, RECORD = "metrics.jsonl", "training.json"
 SECONDS = 2.0
 """Between two looks at the file."""
 _NAMES = 60
@@ -36,7 +36,7 @@ def watch_command(run: Path, names: Sequence[str], out: Path | None, once: bool)
             console.print(_table(run, names, console.width))
             return
         with Live(_table(run, names, console.width), console=console, auto_refresh=False) as live:
-            while not (run / RECORD).is_file():
+            while not Folders.at(run).training.is_file():
                 time.sleep(SECONDS)
                 live.update(_table(run, names, console.width), refresh=True)
     except ValueError as error:
@@ -64,9 +64,10 @@ def publish_command(run: Path, out: Path, merge: bool, name: str | None, public:
 
 
 def _curves(run: Path, names: Sequence[str]) -> dict[str, list[tuple[int, float]]]:
-    rows = read_metrics(run / METRICS)
+    path = Folders.at(run).metrics
+    rows = read_metrics(path)
     if not rows:
-        raise click.ClickException(f"{run / METRICS} has no line yet: dph train writes one a step")
+        raise click.ClickException(f"{path} has no line yet: dph train writes one a step")
     return curves(rows, names)
 
 

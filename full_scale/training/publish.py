@@ -29,17 +29,16 @@ def publish(run: Path, out: Path, *, merge: bool = False) -> None:
 
     ValueError for a run that is not finished, and for an `out` that holds something already.
     """
-    training = TrainingRecord.read(run / "training.json")
+    folders = Folders.at(run)
+    training = TrainingRecord.read(folders.training)
     recipe = build(Recipe, training.config, "")
-    model = run / Folders.of(recipe).model.name
     if out.exists() and any(out.iterdir()):
         raise argument_error("out", str(out), "a folder that is not there yet, or empty")
     if merge:
-        merged(recipe, model, out)
+        merged(recipe, folders.model, out)
     else:
-        shutil.copytree(model, out, dirs_exist_ok=True)
-    evaluation = run / Folders.of(recipe).evaluation.name
-    found = Evaluation.read(evaluation) if evaluation.is_file() else None
+        shutil.copytree(folders.model, out, dirs_exist_ok=True)
+    found = Evaluation.read(folders.evaluation) if folders.evaluation.is_file() else None
     write_text(out / CARD, card(recipe, training, found))
 
 

@@ -9,6 +9,9 @@ from .extract import between_tags, last_boxed
 from .pool import Job, Limits
 from .pooled import PooledVerifier
 
+MEMORY = 2**32
+"""Bytes of each worker."""
+
 
 class GymQuestion(NamedTuple):
     """Whether `answer` will do for the `entry`-th question of the generator that `source` tells (JSON)."""
@@ -21,22 +24,15 @@ class GymQuestion(NamedTuple):
 class GymVerifier(PooledVerifier[GymQuestion]):
     r"""Scores what stands between the last answer tags, or in the last \boxed{}, by the generator's verifier.
 
-    A score of at least `threshold` is correct. `seconds` (of computing) bounds each verdict, `memory` (bytes)
-    each worker. ValueError for a reference that is incomplete.
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each verdict. ValueError for a
+    reference that is incomplete.
     """
 
-    def __init__(
-        self,
-        threshold: float = 1.0,
-        *,
-        seconds: float = 10.0,
-        memory: int = 2**32,
-        workers: int | None = None,
-    ) -> None:
+    def __init__(self, threshold: float = 1.0, *, seconds: float = 10.0, workers: int | None = None) -> None:
         if not 0 < threshold <= 1:
             raise argument_error("threshold", threshold, "above 0, at most 1")
         self._threshold = threshold
-        super().__init__("full_scale.tasks.verifiers.gym_judge:judge", Limits(seconds, memory), workers)
+        super().__init__("full_scale.tasks.verifiers.gym_judge:judge", Limits(seconds, MEMORY), workers)
 
     def question(self, example: Example, completion: str) -> GymQuestion | None:
         """The completion's answer, with the entry it is to."""
