@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
-from scipy import stats
 
 from dph_theory.counts.estimate import Estimate
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from dph_theory.intervals import mean_interval
 
 from ..figure import Config, Figure
 from ..look import theme
@@ -102,13 +102,8 @@ def _difference(runs: dict[int, LawRun], others: dict[int, LawRun], measure: str
     """Of the seeds that both have; one seed tells nothing, and the interval is the whole line."""
     seeds = sorted(runs.keys() & others.keys())
     ours, theirs = (np.array([getattr(of[seed], measure) for seed in seeds]) for of in (runs, others))
-    by_seed = ours - theirs
-    error = stats.sem(by_seed) if len(seeds) > 1 else np.inf
-    half = float(error * stats.t.ppf((1 + level) / 2, max(len(seeds) - 1, 1)))
-    mean = float(by_seed.mean())
-    return Difference(
-        measure=measure, mean=float(ours.mean()), difference=mean, low=mean - half, high=mean + half
-    )
+    mean, low, high = map(float, mean_interval(ours - theirs, confidence=level))
+    return Difference(measure=measure, mean=float(ours.mean()), difference=mean, low=low, high=high)
 
 
 def table(results: Results) -> Table:
@@ -143,14 +138,9 @@ def draw(config: Settings, results: Results) -> Drawing:
     drawing.legend(
         handles=[
             Line2D(
-                [],
-                [],
-                color=theme.GREY,
-                marker="o",
-                markerfacecolor=_face(theme.GREY, s, strengths),
-                label=label,
+                [], [], color=theme.GREY, marker="o", markerfacecolor=face, label=rf"$\eta f''(1) = {s:g}$"
             )
-            for s, label in ((s, rf"$\eta f''(1) = {s:g}$") for s in strengths)
+            for s, face in ((s, _face(theme.GREY, s, strengths)) for s in strengths)
         ],
         loc="outside lower center",
         ncols=2,

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 
@@ -64,9 +65,7 @@ class Results:
 def gaussian(x: np.ndarray, mean: Any, deviation: Any) -> np.ndarray:
     """A normal law on a grid; means and deviations (...) give (..., outcomes)."""
     mean, deviation = np.asarray(mean)[..., None], np.asarray(deviation)[..., None]
-    logits = -0.5 * ((x - mean) / deviation) ** 2
-    weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
+    return np.asarray(softmax(-0.5 * ((x - mean) / deviation) ** 2, axis=-1))
 
 
 def target_on(x: np.ndarray, modes: Sequence[Sequence[float]]) -> np.ndarray:
@@ -161,7 +160,8 @@ def draw(config: Settings, results: Results) -> Drawing:
     _draw_fits(left, results, config.alpha)
     beside = 1.15
     lines, colors = ("-", "--", "-."), (theme.BLUE, theme.ORANGE, theme.GREEN)
-    for index, name in enumerate(_names(len(results.target_shares))):
+    names = ("left", "right") if len(results.target_shares) == 2 else ("left", "middle", "right")
+    for index, name in enumerate(names):
         color = colors[index]
         right.plot(results.alphas, results.shares[:, index], lines[index], color=color, label=f"{name} mode")
         theme.level(right, results.target_shares[index], color=color)
@@ -189,10 +189,6 @@ def _draw_fits(axes: Axes, results: Results, alpha: float) -> None:
     axes.set(xlabel="outcome $y$", ylabel="probability density", title="The best fits")
     axes.set(ylim=(0, 1.35 * highest))
     axes.legend(loc="upper center", ncol=3)
-
-
-def _names(count: int) -> tuple[str, ...]:
-    return ("left", "right") if count == 2 else ("left", "middle", "right")
 
 
 FIGURE = Figure(

@@ -89,7 +89,5 @@ def meter_bias(samples: int) -> float:
     half = torch.full((samples + 1,), 0.5, dtype=torch.float64)
     estimated = -excess_kl_estimate(correct, zero, zero, half).excess.numpy()
     rate = np.geomspace(1e-3 / samples, 0.5, 400)
-    log_choose = np.array([math.log(math.comb(samples, int(c))) for c in count])
-    log_law = log_choose + count * np.log(rate)[:, None] + (samples - count) * np.log1p(-rate)[:, None]
-    expected = np.exp(log_law) @ estimated
+    expected = stats.binom.pmf(count, samples, rate[:, None]) @ estimated
     return max(0.0, float((expected - kappa(rate, 0.5)).max()))
