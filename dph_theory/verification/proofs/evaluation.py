@@ -1,16 +1,23 @@
-"""A symbolic expression in complex balls: its value at exact points, with an error that is known."""
+"""A symbolic expression in complex balls: its value at exact points, with an error that is known.
+
+Derivatives come from power series, not from sympy's rules of differentiation.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from math import factorial
 from operator import add, mul
 
 import sympy
-from flint import acb, arb, fmpq
+from flint import acb, acb_series, arb, fmpq
+from sympy.core.function import AppliedUndef
 
 from ...numeric.balls import precision
 
 Point = Mapping[sympy.Symbol, fmpq]
 """A rational value for each symbol."""
+Place = Mapping[sympy.Symbol, fmpq | acb]
+"""The same with balls, which what is substituted in an expression may be."""
 
 PRECISIONS = (200, 800, 3200)
 """Bits, tried in turn until the value is known to 50 digits."""
@@ -43,6 +50,19 @@ _CONSTANTS: dict[sympy.Expr, Callable[[], acb]] = {
 }
 
 
+_SERIES: dict[type[sympy.Expr], Callable[..., acb_series]] = {
+    sympy.exp: acb_series.exp,
+    sympy.log: acb_series.log,
+    sympy.cosh: lambda x: (x.exp() + (-x).exp()) / 2,
+    sympy.Pow: pow,
+    sympy.Add: lambda *terms: reduce(add, terms),
+    sympy.Mul: lambda *factors: reduce(mul, factors),
+}
+"""The same for power series."""
+_LONGEST = 9
+"""The highest derivative: flint's series have ten terms."""
+
+
 class NotEvaluatedError(Exception):
     """The expression holds a function that has no value in balls, such as an undetermined one."""
 
@@ -69,13 +89,46 @@ def is_known(ball: acb) -> bool:
     return bool(radius < NEGLIGIBLE) or bool(radius < NEGLIGIBLE * abs(ball))
 
 
-def _value(expression: sympy.Expr, point: Point) -> acb:
+def _value(expression: sympy.Expr, point: Place) -> acb:
     if isinstance(expression, sympy.Symbol):
         return acb(point[expression])
     if isinstance(expression, sympy.Rational):
         return acb(fmpq(int(expression.p), int(expression.q)))
     if expression in _CONSTANTS:
         return _CONSTANTS[expression]()
+    if isinstance(expression, sympy.Derivative):
+        return _derivative(point, *expression.args)
+    if isinstance(expression, sympy.Subs):
+        of, symbols, values = expression.args
+        if len(symbols) > 1:
+            raise NotEvaluatedError("a substitution of several symbols")
+        return _value(of, {**point, symbols[0]: _value(values[0], point)})
+    if isinstance(expression, AppliedUndef):
+        return _value(undetermined(expression), point)
     if expression.func not in _FUNCTIONS:
         raise NotEvaluatedError(str(expression.func))
     return _FUNCTIONS[expression.func](*(_value(argument, point) for argument in expression.args))
+
+
+def undetermined(call: sympy.Expr) -> sympy.Expr:
+    """cosh(1 + x + ...), which stands for an undetermined f(x, ...): as good as any."""
+    return sympy.cosh(1 + sum(call.args))
+
+
+def _derivative(point: Place, of: sympy.Expr, *variables: sympy.Tuple) -> acb:
+    if len(variables) > 1 or (times := int(variables[0][1])) > _LONGEST:
+        raise NotEvaluatedError("a derivative in several variables, or of a high order")
+    return _series(of, variables[0][0], point, times + 1)[times] * factorial(times)
+
+
+def _series(expression: sympy.Expr, symbol: sympy.Symbol, point: Place, length: int) -> acb_series:
+    """The power series of the expression in the symbol, about its value at the point."""
+    if expression == symbol:
+        return acb_series([acb(point[symbol]), 1], length)
+    if symbol not in expression.free_symbols:
+        return acb_series([_value(expression, point)], length)
+    if isinstance(expression, AppliedUndef):
+        return _series(undetermined(expression), symbol, point, length)
+    if expression.func not in _SERIES:
+        raise NotEvaluatedError(f"a derivative of {expression.func}")
+    return _SERIES[expression.func](*(_series(a, symbol, point, length) for a in expression.args))

@@ -27,6 +27,42 @@ def test_values_are_those_of_sympy(expression):
         assert abs(found.imag - imaginary) < 1e-35
 
 
+f = sympy.Function("f")
+HARD = sympy.log(x + 2) * sympy.exp(x**2 / y) + (x - y) ** sympy.Rational(3, 2) / sympy.cosh(x * y) + x**x
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        sympy.Derivative(HARD, x),
+        sympy.Derivative(HARD, (x, 3)),
+        sympy.Subs(sympy.Derivative(HARD, (x, 2)), x, x**2 + 1) - x,
+        sympy.Subs(x * y, (x, y), (y, x**2)),
+        sympy.Derivative(f(x) / x, (x, 2)) * f(y),
+        sympy.Derivative(y**3, x),
+    ],
+)
+def test_derivatives_are_those_of_sympy(expression):
+    known = expression.replace(f, lambda z: sympy.cosh(1 + z)).doit()
+    found, wanted = value(expression, AT), value(known, AT)
+    with precision(200):
+        assert abs(found - wanted) < arb("1e-50") * (1 + abs(wanted))
+
+
+def test_a_derivative_has_no_value_at_a_pole():
+    assert not value(sympy.Derivative(sympy.log(x), x), {x: fmpq(0)}).is_finite()
+
+
+@pytest.mark.parametrize(
+    "derivative", [((x, y), "several variables"), ((x, 10), "high order"), ((x,), "tanh")]
+)
+def test_a_derivative_out_of_reach_is_named(derivative):
+    variables, message = derivative
+    of = sympy.Derivative(sympy.tanh(x * y), *([variables] if variables[1:] == (10,) else variables))
+    with pytest.raises(NotEvaluatedError, match=message):
+        value(of, AT)
+
+
 def test_a_value_is_known_to_50_digits_through_cancellation():
     assert is_known(value(sympy.cosh(200 * x) ** 2 - sympy.sinh(200 * x) ** 2, {x: fmpq(3)}))
 
