@@ -1,6 +1,6 @@
 """What is known of a claim's quantities, as formulas of z3, and what follows from it on the whole domain."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import z3
@@ -12,34 +12,49 @@ EFFORT = 400_000
 """z3's own count of steps for one question: about a second, and the same answer on every machine."""
 
 
+class Formulas:
+    """Formulas that are written when they are asked for: most claims are settled without."""
+
+    def __init__(self) -> None:
+        self._written: list[z3.BoolRef] = []
+        self._unwritten: list[Callable[[], Iterable[z3.BoolRef]]] = []
+
+    def add(self, write: Callable[[], Iterable[z3.BoolRef]]) -> None:
+        """Formulas to be written later."""
+        self._unwritten.append(write)
+
+    def written(self) -> list[z3.BoolRef]:
+        """All of them, written once; to write one may lead to questions, which the others then answer."""
+        while self._unwritten:
+            self._written += self._unwritten.pop(0)()
+        return self._written
+
+
 class Facts:
     """Formulas that hold on the domain; a question is decided by looking for a point that breaks it."""
 
     def __init__(self) -> None:
-        self.needed: list[z3.BoolRef] = []
+        self.needed = Formulas()
         """What defines the domain and the quantities."""
-        self.helpful: list[z3.BoolRef] = []
+        self.helpful = Formulas()
         """What holds besides, such as e^m >= 1 + m; asked only where the rest does not settle a question."""
         self.positive: set[int] = set()
         """Quantities known to be positive."""
         self._signs: dict[str, int] = {}
         """Signs found, of polynomials as text: what follows from some facts follows from more."""
 
-    def add(self, *formulas: z3.BoolRef) -> None:
-        """Hold these formulas for true."""
-        self.needed += formulas
-
     def add_positive(self, index: int) -> None:
         """Hold a quantity for positive."""
         self.positive.add(index)
-        self.needed.append(term(generator(index)) > 0)
+        self.needed.add(lambda: [term(generator(index)) > 0])
 
     def follows(self, formula: z3.BoolRef) -> bool | None:
         """Whether the formula holds on the domain; None if z3 gives up, False if a point breaks it."""
-        broken = self._breaks(formula, self.needed)
+        broken = self._breaks(formula, self.needed.written())
         if broken == z3.unsat:
             return True
-        if self.helpful and self._breaks(formula, self.needed + self.helpful) == z3.unsat:
+        helpful = self.helpful.written()
+        if helpful and self._breaks(formula, self.needed.written() + helpful) == z3.unsat:
             return True
         return False if broken == z3.sat else None
 

@@ -37,7 +37,7 @@ def assume(into: Translation, condition: sympy.Rel) -> None:
     """Hold a condition of a claim for true."""
     sign, turned = _CONDITIONS[condition.func]
     gap = read(into, condition.lhs) - read(into, condition.rhs)
-    into.facts.add(related(sign, turned * term(gap.top * gap.bottom)))
+    into.facts.needed.add(lambda: [related(sign, turned * term(gap.top * gap.bottom))])
 
 
 def _derivative(into: Translation, of: sympy.Expr, *variables: sympy.Tuple) -> Fraction:

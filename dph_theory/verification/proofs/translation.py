@@ -5,6 +5,10 @@ stays is a quantity of its own. A division is made only by what has no zero on t
 taken only of what is positive there: that is asked of z3 each time.
 """
 
+from collections.abc import Iterator
+from functools import reduce
+from operator import mul
+
 import sympy
 import z3
 from flint import fmpq, fmpq_mpoly
@@ -44,20 +48,13 @@ class Translation:
         """A symbol's quantity, with what its assumptions say."""
 
         def declare(index: int) -> None:
-            value = term(generator(index))
             self.symbols.add(index)
             if symbol.is_positive:
                 self.facts.add_positive(index)
                 if symbol.is_integer:
-                    self.facts.add(value >= 1)
-            for holds, formula in (
-                (symbol.is_nonnegative, value >= 0),
-                (symbol.is_negative, value < 0),
-                (symbol.is_nonpositive, value <= 0),
-                (symbol.is_zero is False, value != 0),
-            ):
-                if holds and not symbol.is_positive:
-                    self.facts.add(formula)
+                    self.facts.needed.add(lambda: [term(generator(index)) >= 1])
+            else:
+                self.facts.needed.add(lambda: _assumed(symbol, term(generator(index))))
 
         return self.quantities.index(("symbol", symbol.name), declare)
 
@@ -99,17 +96,22 @@ class Translation:
 
         def declare(index: int) -> None:
             self.meaning[index] = ("log", Fraction(factor))
+            self.facts.helpful.add(lambda: order(index))
+
+        def order(index: int) -> Iterator[z3.BoolRef]:
+            if self.facts.sign(factor) <= 0:
+                return
             value, of = term(generator(index)), term(factor)
-            if self.facts.sign(factor) > 0:
-                self.facts.helpful += [value <= of - 1, *_same_order(of, z3.RealVal(1), value, z3.RealVal(0))]
-                for other, argument in self._all("log", but=index):
-                    self.facts.helpful += _same_order(of, term(argument.top), value, term(generator(other)))
+            yield value <= of - 1
+            yield from _same_order(of, z3.RealVal(1), value, z3.RealVal(0))
+            for other, argument in self._all("log", below=index):
+                yield from _same_order(of, term(argument.top), value, term(generator(other)))
 
         return Fraction(generator(self.quantities.index(("log", str(factor)), declare)))
 
-    def _all(self, kind: str, but: int) -> list[tuple[int, Fraction]]:
-        """The quantities of a kind, with what they are of; of logarithms those of what is positive."""
-        found = [(i, of) for i, (name, of) in self.meaning.items() if name == kind and i != but]
+    def _all(self, kind: str, below: int) -> list[tuple[int, Fraction]]:
+        """Earlier quantities of a kind, with what they are of; of logarithms those of what is positive."""
+        found = [(i, of) for i, (name, of) in self.meaning.items() if name == kind and i < below]
         return [(i, of) for i, of in found if kind != "log" or self.facts.sign(of.top) > 0]
 
     def exponential(self, value: Fraction) -> Fraction:
@@ -133,16 +135,16 @@ class Translation:
         def declare(index: int) -> None:
             self.meaning[index] = ("exp", part)
             self.facts.add_positive(index)
-            value, square = term(generator(index)), term(part.bottom**2)
-            of = term(part.top * part.bottom)
-            self.facts.helpful += [
-                (value - 1) * square >= of,
-                *_same_order(of, z3.RealVal(0), value, z3.RealVal(1)),
-            ]
-            for other, less in self._all("exp", but=index):
+            self.facts.helpful.add(lambda: order(index))
+
+        def order(index: int) -> Iterator[z3.BoolRef]:
+            value, of = term(generator(index)), term(part.top * part.bottom)
+            yield (value - 1) * term(part.bottom**2) >= of
+            yield from _same_order(of, z3.RealVal(0), value, z3.RealVal(1))
+            for other, less in self._all("exp", below=index):
                 gap = part - less
                 ahead = term(gap.top * gap.bottom)
-                self.facts.helpful += _same_order(ahead, z3.RealVal(0), value, term(generator(other)))
+                yield from _same_order(ahead, z3.RealVal(0), value, term(generator(other)))
 
         index = self.quantities.index(("exp", str(part.top), str(part.bottom)), declare)
         return self._root_power(generator(index), coefficient)
@@ -165,7 +167,7 @@ class Translation:
         def declare(index: int) -> None:
             self.meaning[index] = ("root", Fraction(factor * sign))
             self.facts.add_positive(index)
-            self.facts.add(term(generator(index) ** degree) == term(factor * sign))
+            self.facts.needed.add(lambda: [term(generator(index) ** degree) == term(factor * sign)])
             self.quantities.relations[index] = (degree, factor * sign)
 
         index = self.quantities.index(("root", str(factor)), declare)
@@ -231,14 +233,24 @@ class Translation:
 
         def declare(index: int) -> None:
             gaps = [Fraction(generator(index)) - value for value in values]
-            self.facts.add(*(term(gap.top * gap.bottom) >= 0 for gap in gaps))
-            product = ONE
-            for gap in gaps:
-                product = product * gap.top
-            self.facts.add(term(product) == 0)
+            product = reduce(mul, (gap.top for gap in gaps))
+            self.facts.needed.add(
+                lambda: [*(term(gap.top * gap.bottom) >= 0 for gap in gaps), term(product) == 0]
+            )
 
         key = ("max", *sorted((str(value.top), str(value.bottom)) for value in values))
         return Fraction(generator(self.quantities.index(key, declare)))
+
+
+def _assumed(symbol: sympy.Symbol, value: z3.ArithRef) -> list[z3.BoolRef]:
+    """What the assumptions of a symbol that may not be positive say of its value."""
+    formulas = (
+        (symbol.is_nonnegative, value >= 0),
+        (symbol.is_negative, value < 0),
+        (symbol.is_nonpositive, value <= 0),
+        (symbol.is_zero is False, value != 0),
+    )
+    return [formula for holds, formula in formulas if holds]
 
 
 def _same_order(*values: z3.ArithRef) -> list[z3.BoolRef]:

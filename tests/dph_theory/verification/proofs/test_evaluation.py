@@ -37,7 +37,6 @@ HARD = sympy.log(x + 2) * sympy.exp(x**2 / y) + (x - y) ** sympy.Rational(3, 2) 
         sympy.Derivative(HARD, x),
         sympy.Derivative(HARD, (x, 3)),
         sympy.Subs(sympy.Derivative(HARD, (x, 2)), x, x**2 + 1) - x,
-        sympy.Subs(x * y, (x, y), (y, x**2)),
         sympy.Derivative(f(x) / x, (x, 2)) * f(y),
         sympy.Derivative(y**3, x),
     ],
@@ -54,13 +53,17 @@ def test_a_derivative_has_no_value_at_a_pole():
 
 
 @pytest.mark.parametrize(
-    "derivative", [((x, y), "several variables"), ((x, 10), "high order"), ((x,), "tanh")]
+    ("expression", "message"),
+    [
+        (sympy.Derivative(x**3 * y, x, y), "several variables"),
+        (sympy.Derivative(sympy.log(x), (x, 10)), "high order"),
+        (sympy.Derivative(sympy.tanh(x), x), "derivative of tanh"),
+        (sympy.Subs(x * y, (x, y), (y, x**2)), "several symbols"),
+    ],
 )
-def test_a_derivative_out_of_reach_is_named(derivative):
-    variables, message = derivative
-    of = sympy.Derivative(sympy.tanh(x * y), *([variables] if variables[1:] == (10,) else variables))
+def test_what_has_no_value_here_is_named(expression, message):
     with pytest.raises(NotEvaluatedError, match=message):
-        value(of, AT)
+        value(expression, AT)
 
 
 def test_a_value_is_known_to_50_digits_through_cancellation():
