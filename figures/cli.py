@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
-_seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
-)
 
 
 def _bars() -> terminal.Bars:
@@ -52,7 +49,7 @@ def _bars() -> terminal.Bars:
 @click.option(
     "--macros", type=terminal.OutputFile(), help="Write the tables' numbers as LaTeX commands there."
 )
-@_seed
+@terminal.seed
 def figures_command(
     names: tuple[str, ...],
     runs: bool,
@@ -171,7 +168,7 @@ def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]
     help="Where index.html and the results go.",
 )
 @click.option("--fresh", is_flag=True, help="Reuse nothing that an interrupted run has finished.")
-@_seed
+@terminal.seed
 def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None:
     """Verify, run the toy experiments, audit the catalogue, draw every figure, and make one page of it all.
 

@@ -144,12 +144,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
-@click.option(
-    "--from",
-    "packed",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Go on from the runs that --pack stored.",
-)
+@click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
 def laws_command(
     quick: bool,
     only: str | None,

@@ -17,9 +17,6 @@ from .experiments import EXPERIMENTS, RESUMABLE, experiment
 _FILE = terminal.OutputFile()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
-_seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
-)
 _quick = click.option("--quick", is_flag=True, help="A reduced run.")
 _json = click.option("--json", "path", type=_FILE, help="Write the record there.")
 _folder = click.option(
@@ -39,7 +36,7 @@ def toy() -> None:
 
 @toy.command(short_help="Restricted families: where optima collapse.")
 @_json
-@_seed
+@terminal.seed
 @_quick
 @click.option(
     "--problem",
@@ -63,7 +60,7 @@ def collapse(path: Path | None, seed: int, quick: bool, source: Path | None) -> 
 
 @toy.command(short_help="Pass@1 up, Pass@k down, and what repairs it.")
 @_json
-@_seed
+@terminal.seed
 @_quick
 def strategies(path: Path | None, seed: int, quick: bool) -> None:
     """Pass@1 up, Pass@k down: strategies that prompt types share, and penalties that keep them."""
@@ -72,7 +69,7 @@ def strategies(path: Path | None, seed: int, quick: bool) -> None:
 
 @toy.command(short_help="A tiny transformer, every method, its styles.")
 @_json
-@_seed
+@terminal.seed
 @_quick
 @click.option("--methods", metavar="NAME,...", help="Only these methods. [default: all]")
 @click.option("--seeds", type=click.IntRange(min=1), help="How many seeds to train.")
@@ -89,7 +86,7 @@ def styles(
 
 @toy.command(short_help="Filtering locally against filtering: how far apart.")
 @_json
-@_seed
+@terminal.seed
 @_quick
 def filtering(path: Path | None, seed: int, quick: bool) -> None:
     """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
@@ -108,7 +105,7 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
 
 @toy.command(name="all")
 @click.option("--json", "path", type=_FOLDER, help="Write the records there, a file an experiment.")
-@_seed
+@terminal.seed
 @_quick
 @_folder
 def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) -> None:

@@ -28,6 +28,9 @@ INTERRUPTED = 130
 """What a command exits with that was interrupted."""
 PIPED_WIDTH = 150
 """Piped output has no width of its own; tables need this much not to wrap every cell."""
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
+)
 
 
 class _Console(Console):

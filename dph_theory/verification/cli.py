@@ -28,9 +28,7 @@ _LOADED_BY_WORKERS = ("dph_theory.verification.run", "dph_theory.verification.pr
 @click.option(
     "--instances", type=click.IntRange(min=1), help=f"Random instances a theorem. [default: {INSTANCES}]"
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
-)
+@terminal.seed
 @click.option(
     "--quick",
     is_flag=True,

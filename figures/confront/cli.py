@@ -70,7 +70,7 @@ class Difference(click.ParamType):
 @click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the bootstrap."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all randomness.")
+@terminal.seed
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="For a page and figures.")
 @click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
