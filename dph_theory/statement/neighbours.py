@@ -1,13 +1,13 @@
 """False neighbours that nearly every instance obeys: only a check that looks everywhere refutes them."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..numeric.balls import trailing
+from ..numeric.balls import Values, normalised, trailing
 from .theorem import FalseNeighbour, Side, Theorem, evaluate, parameters
 
 Centre = float | tuple[float, ...]
@@ -26,6 +26,30 @@ def near(by: float, changes: Mapping[str, Any] | None = None, **spot: tuple[Cent
         return replace(theorem, rhs=_raised(theorem.rhs, by, spot))
 
     return FalseNeighbour(f"off by {by:g} near {centres}", changes or {}, alter)
+
+
+def masses_clamped(part: str, least: float, side: Literal["lhs", "rhs"] = "rhs") -> FalseNeighbour:
+    """The neighbour one side of which takes laws with no mass below `least`, as code that clamps them would.
+
+    The laws are normalised again.
+    """
+
+    def raised(law: Values) -> Values:
+        return normalised(np.where(law < least, 0 * law + least, law))
+
+    def alter(theorem: Theorem) -> Theorem:
+        chart, function = theorem.instances, theorem.lhs if side == "lhs" else theorem.rhs
+
+        def on_raised(**values: Any) -> np.ndarray:
+            instance = {name: values[name] for name in chart.parts}
+            completed = chart.completed({**instance, part: raised(instance[part])})
+            return evaluate(function, {**values, **completed})
+
+        changed = _asking(on_raised, (*chart.parts, *parameters(function)))
+        return replace(theorem, lhs=changed) if side == "lhs" else replace(theorem, rhs=changed)
+
+    where = {"lhs": "left", "rhs": "right"}[side]
+    return FalseNeighbour(f"masses of {part} clamped at {least:g} on the {where}", {}, alter)
 
 
 def nearness(spot: Spot, values: Mapping[str, Any]) -> Any:
@@ -57,7 +81,11 @@ def _raised(side: Side, by: float, spot: Spot) -> Side:
         value = evaluate(side, values)
         return value + trailing(by * nearness(spot, values), value.ndim - 1)
 
-    names = dict.fromkeys((*parameters(side), *spot))
-    asked = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
-    raised.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
-    return raised
+    return _asking(raised, (*parameters(side), *spot))
+
+
+def _asking(side: Side, names: Iterable[str]) -> Side:
+    """The side that takes these parts of an instance."""
+    asked = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in dict.fromkeys(names)]
+    side.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+    return side

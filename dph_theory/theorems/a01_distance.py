@@ -7,7 +7,7 @@ from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import variation_by_excess
 
@@ -52,6 +52,6 @@ THEOREM = Theorem(
             "p not fully valid",
             rhs=lambda policy, other: TOTAL_VARIATION(policy, other),
         ),
-        near(-0.01, policy=(0.23, 0.0004)),
+        masses_clamped("policy", 5e-10),
     ),
 )

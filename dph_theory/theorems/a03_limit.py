@@ -8,7 +8,7 @@ from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -50,6 +50,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a constant 2% smaller", rhs=scaled(exponential, 0.98)),
         neighbour("the limit is uniform on Y1", lhs=distance_to_uniform),
-        near(-0.01, time=(30, 0.005)),
+        masses_clamped("base", 1e-8),
     ),
 )

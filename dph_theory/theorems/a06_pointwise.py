@@ -10,7 +10,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import GAIN, LOG_ODDS, SHARE, base_of, tilted_odds
@@ -81,6 +81,6 @@ THEOREM = Theorem(
         neighbour(
             "a rate of e^(-1.02/beta)", rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02)
         ),
-        near(-0.01, base=(0.23, 0.0004)),
+        masses_clamped("base", 2e-6),
     ),
 )

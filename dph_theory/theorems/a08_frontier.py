@@ -10,7 +10,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_first
 
@@ -70,6 +70,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a frontier 2% higher", lhs=scaled(least_cost, 1.02)),
         neighbour("kl with its arguments exchanged", lhs=exchanged),
-        near(-0.01, base=(0.14, 0.0004)),
+        masses_clamped("policy", 5e-6),
     ),
 )

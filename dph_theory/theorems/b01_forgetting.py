@@ -5,7 +5,7 @@ import numpy as np
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import EDGED_PAIR, PAIRS
 
@@ -39,7 +39,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("forward KL as well", lhs=lambda pi, ref: FORWARD_KL(pi, ref)),
         neighbour("the bound of the divergence itself, half of it", rhs=half_the_bound),
-        near(-1, pi=(0.36, 0.002)),
+        masses_clamped("pi", 1e-8),
     ),
     note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"
     " of the reference is lost.",

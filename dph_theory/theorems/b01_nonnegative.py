@@ -5,7 +5,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values, highest
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import EVERY, convexity
 
@@ -57,6 +57,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
         neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),
-        near(-0.1, pi=(0.36, 0.001)),
+        masses_clamped("pi", 2e-6, "lhs"),
     ),
 )

@@ -12,7 +12,7 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import RatioLoss
 
@@ -121,6 +121,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the gauge ignored", rhs=gauge_ignored),
         neighbour("p_* whatever the loss and the gauge", rhs=always_the_filtered_model),
-        near(-1, c=(0.69, 0.01)),
+        masses_clamped("base", 1e-6),
     ),
 )

@@ -12,7 +12,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
 
 HALF = alpha_divergence(0.5)
@@ -109,6 +109,6 @@ THEOREM = Theorem(
         neighbour("u log u targets the base's own pass rate", rhs=with_one_changed(2, lambda A1: A1)),
         neighbour("Jensen-Shannon targets p_*", rhs=with_one_changed(3, whole)),
         neighbour("alpha targets p_*", rhs=with_one_changed(4, whole)),
-        near(-0.1, pi=(0.23, 0.0006)),
+        masses_clamped("base", 1e-7),
     ),
 )

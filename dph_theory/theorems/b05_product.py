@@ -6,7 +6,7 @@ import sympy
 
 from ..divergences import alpha_divergence
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import independent_divergences, summed_divergences
 from ._tokens import INDEPENDENT, INDEPENDENT_PAIR, JS_AND_ALPHAS
@@ -49,6 +49,6 @@ THEOREM = Theorem(
             lhs=partial(independent_divergences, SQUARED),
             rhs=partial(summed_divergences, SQUARED),
         ),
-        near(-0.01, pi_first=(0.35, 0.0004)),
+        masses_clamped("ref_first", 1e-5, "lhs"),
     ),
 )

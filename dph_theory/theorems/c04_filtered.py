@@ -12,7 +12,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 
@@ -75,7 +75,7 @@ THEOREM = Theorem(
         neighbour("a guarantee 2% higher", lhs=scaled(guarantee, 1.02)),
         neighbour("the reverse KL to the base", lhs=from_reverse),
         neighbour("rehearsing all samples of the base", lhs=from_base),
-        near(-0.01, pi=(0.14, 0.0006)),
+        masses_clamped("pi", 1e-8),
     ),
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",

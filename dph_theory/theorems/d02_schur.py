@@ -11,7 +11,7 @@ from ..numeric.balls import Values, only
 from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
@@ -84,6 +84,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),
         neighbour("moving mass from the rarer to the likelier", rhs=averaged_apart),
-        near(-0.01, share=(0.61, 0.0006)),
+        masses_clamped("q", 1e-6),
     ),
 )

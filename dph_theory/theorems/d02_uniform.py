@@ -11,7 +11,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import SHARE
@@ -96,6 +96,6 @@ THEOREM = Theorem(
             lhs=distinct,
             rhs=lambda q, k: distinct(0 * q + 1 / q.shape[-1], k),
         ),
-        near(-0.01, q=(0.24, 0.0007)),
+        masses_clamped("q", 2e-3),
     ),
 )

@@ -3,7 +3,7 @@
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
 from ..strategies import mean_pass_at_k, pass_rates, strategy_rewards, trained
 from ._lemmas import hits_rise, reward_rises
@@ -55,6 +55,6 @@ THEOREM = Theorem(
     tight=True,
     false_neighbours=(
         neighbour("trained on the mean reward over types", rhs=after_on_mean_reward),
-        near(-0.01, gain=(2.7, 0.02)),
+        masses_clamped("q", 5e-6),
     ),
 )

@@ -5,7 +5,7 @@ import numpy as np
 from ..numeric.balls import Values, highest, lowest, minimisers
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import strategy_rewards, trained_pass_at_k
 from ._lemmas import solving
@@ -66,6 +66,6 @@ THEOREM = Theorem(
     tight=True,
     false_neighbours=(
         neighbour("the upper bound of a single draw for every k", rhs=without_draws),
-        near(-0.01, q=(0.35, 0.0003)),
+        masses_clamped("q", 5e-3),
     ),
 )

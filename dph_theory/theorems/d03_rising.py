@@ -3,7 +3,7 @@
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import pass_rates, strategy_rewards, trained
 from ._lemmas import reward_rises
@@ -51,6 +51,6 @@ THEOREM = Theorem(
             lhs=rarest_type,
             rhs=lambda q, rho, success, gain, more: rarest_type(q, rho, success, gain + more),
         ),
-        near(-0.01, gain=(2.4, 0.05)),
+        masses_clamped("q", 1e-7),
     ),
 )

@@ -9,7 +9,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import Law, chance, merging
 
@@ -58,7 +58,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("2% more", lhs=lambda q, base, valid: _merged(q, base, valid, 1.02)),
         neighbour("the arguments exchanged on the left", lhs=lambda q, base, valid: _merged(base, q, valid)),
-        near(-0.01, q=(0.23, 0.0008)),
+        masses_clamped("base", 5e-6, "lhs"),
     ),
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
     " mu alone (E1.dial).",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL
 
-from dph_theory.statement.charts import as_balls, example
-from dph_theory.statement.neighbours import near, nearness
+from dph_theory.statement.charts import as_balls, chart, example, simplex
+from dph_theory.statement.neighbours import masses_clamped, near, nearness
 from dph_theory.statement.theorem import Verdict
 from dph_theory.verification.checks.adversarial import adversarial
 from dph_theory.verification.checks.certified import certify
@@ -42,3 +42,33 @@ def test_other_changes_come_first():
     statement = BINOMIAL.changed(changed)
     at = {"x": np.array([0.5, 0.9]), "y": np.array([0.1, 0.1])}
     assert statement.violation(at) == pytest.approx([0.01 / 0.51, 0], abs=1e-15)
+
+
+LEAST = replace(
+    BINOMIAL,
+    instances=chart(law=simplex(2)).deriving(lambda law: {"least": law.min(axis=-1)}),
+    examples=(),
+    lhs=lambda law: law.min(axis=-1),
+    rhs=lambda least: least,
+    floor=1e-12,
+)
+"""The smaller mass of a law, from the law and as a part derived from it."""
+
+
+@pytest.mark.parametrize(("side", "where"), [("lhs", "left"), ("rhs", "right")])
+def test_clamped_masses_are_normalised_and_what_derives_from_them_follows(side, where):
+    law = {"law": np.array([[0.25, 0.75], [0.0, 1.0]])}
+    false = masses_clamped("law", 0.01, side)
+    assert false.name == f"masses of law clamped at 0.01 on the {where}"
+    statement = LEAST.changed(false)
+    assert statement.sides(law)[side == "rhs"] == pytest.approx([0.25, 0.01 / 1.01])
+    assert statement.violation(law) == pytest.approx([0, 1])
+    assert statement.expected is Verdict.REFUTED
+    assert LEAST.violation(law).max() == 0
+
+
+def test_clamped_masses_in_balls():
+    first = replace(LEAST, rhs=lambda law: law[..., 0], lhs=lambda law: law[..., 0])
+    raised = first.changed(masses_clamped("law", 0.5))
+    lhs, rhs = raised.sides(as_balls(example(law=".25 .75")))
+    assert (float(lhs[0]), float(rhs[0])) == pytest.approx((0.25, 0.4))
