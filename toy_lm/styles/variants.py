@@ -71,17 +71,14 @@ class Variant:
     def method(self, base_rates: Scalars) -> Method:
         """The method with its coefficients set; KL control's beta from mu and the base rates (theory A9)."""
         method, strength = TRAINABLE[self.name], self.strength
-        if self.mu is not None and method.penalty is not None:
-            beta = float(beta_for_mean_validity(base_rates, self.mu))
-            return replace(method, penalty=replace(method.penalty, coefficient=beta))
+        if self.mu is not None:
+            strength = float(beta_for_mean_validity(base_rates, self.mu))
         if strength is None:
             return method
         if method.rehearsal is not None:
             eta = strength / method.rehearsal.divergence.curvature
             return replace(method, rehearsal=replace(method.rehearsal, eta=eta))
-        if method.penalty is not None:
-            return replace(method, penalty=replace(method.penalty, coefficient=strength))
-        return method
+        return replace(method, penalty=method.penalty and replace(method.penalty, coefficient=strength))
 
 
 def coefficient(method: Method) -> float | None:
