@@ -1,9 +1,9 @@
 """False neighbours that nearly every instance obeys: only a check that looks everywhere refutes them."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..numeric.balls import Values, normalised, trailing
 from .theorem import FalseNeighbour, Side, Theorem, evaluate, parameters
 
 Centre = float | tuple[float, ...]
+SideName: TypeAlias = Literal["lhs", "rhs"]
 Spot = Mapping[str, tuple[Centre, float]]
 """Where the first numbers of some parts are near given ones: part -> (one or several numbers, width)."""
 
@@ -28,28 +29,40 @@ def near(by: float, changes: Mapping[str, Any] | None = None, **spot: tuple[Cent
     return FalseNeighbour(f"off by {by:g} near {centres}", changes or {}, alter)
 
 
-def masses_clamped(part: str, least: float, side: Literal["lhs", "rhs"] = "rhs") -> FalseNeighbour:
+def masses_clamped(part: str, least: float, side: SideName = "rhs") -> FalseNeighbour:
     """The neighbour one side of which takes laws with no mass below `least`, as code that clamps them would.
 
     The laws are normalised again.
     """
+    return _clamped("masses", part, least, side, lambda law: normalised(_at_least(law, least)))
 
-    def raised(law: Values) -> Values:
-        return normalised(np.where(law < least, 0 * law + least, law))
 
+def rates_clamped(part: str, least: float, side: SideName = "rhs") -> FalseNeighbour:
+    """The neighbour one side of which takes rates from `least` to 1 - `least`, which keeps logits finite."""
+    return _clamped("rates", part, least, side, lambda p: 1 - _at_least(1 - _at_least(p, least), least))
+
+
+def _at_least(values: Values, least: float) -> Values:
+    return np.where(values < least, 0 * values + least, values)
+
+
+def _clamped(
+    what: str, part: str, least: float, side: SideName, clamp: Callable[[Values], Values]
+) -> FalseNeighbour:
     def alter(theorem: Theorem) -> Theorem:
         chart, function = theorem.instances, theorem.lhs if side == "lhs" else theorem.rhs
 
-        def on_raised(**values: Any) -> np.ndarray:
+        def on_clamped(**values: Any) -> np.ndarray:
             instance = {name: values[name] for name in chart.parts}
-            completed = chart.completed({**instance, part: raised(instance[part])})
-            return evaluate(function, {**values, **completed})
+            return evaluate(
+                function, {**values, **chart.completed({**instance, part: clamp(instance[part])})}
+            )
 
-        changed = _asking(on_raised, (*chart.parts, *parameters(function)))
+        changed = _asking(on_clamped, (*chart.parts, *parameters(function)))
         return replace(theorem, lhs=changed) if side == "lhs" else replace(theorem, rhs=changed)
 
     where = {"lhs": "left", "rhs": "right"}[side]
-    return FalseNeighbour(f"masses of {part} clamped at {least:g} on the {where}", {}, alter)
+    return FalseNeighbour(f"{what} of {part} clamped at {least:g} on the {where}", {}, alter)
 
 
 def nearness(spot: Spot, values: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds
@@ -93,6 +93,6 @@ THEOREM = Theorem(
             rhs=scaled(vanishing, 0.98),
         ),
         neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),
-        near(-1, beta=(6, 0.01)),
+        rates_clamped("base_rates", 1e-8),
     ),
 )

@@ -9,7 +9,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.boxes import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds
@@ -82,6 +82,6 @@ THEOREM = Theorem(
             lhs=mean_of_ends,
             rhs=lambda base_rates, beta, rise: mean_validity(base_rates, beta / (1 + rise / 2)),
         ),
-        near(-0.01, rise=(1.1, 0.007)),
+        rates_clamped("base_rates", 1e-11, "lhs"),
     ),
 )

@@ -6,7 +6,7 @@ from ..binary_reward import bernoulli_kl, beta_for_mean_validity, mu_from_beta
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 
@@ -51,6 +51,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a cost 2% higher", lhs=scaled(cost_of_one_beta, 1.02)),
         neighbour("the same target for every prompt is cheapest", lhs=cost_of_equal_targets),
-        near(-1, base_rates=(0.55, 0.002)),
+        rates_clamped("base_rates", 0.01, "lhs"),
     ),
 )

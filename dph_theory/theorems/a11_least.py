@@ -10,7 +10,7 @@ from ..numeric.balls import Values, logit
 from ..numeric.boxes import Scalar, linear, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import LOG_ODDS, base_of
@@ -93,6 +93,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a rise larger by .02", lhs=lambda base_rate, beta: least_rise(base_rate, beta) + 0.02),
         neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),
-        near(-0.01, base_rate=(0.54, 0.0006)),
+        rates_clamped("base_rate", 5e-12, "lhs"),
     ),
 )

@@ -12,7 +12,7 @@ from ..divergences import FORWARD_KL
 from ..estimators import k3_of_ratio, mean_on_filtered
 from ..numeric.balls import Values, is_ball
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import RatioLoss, filtered_token_loss
 from ._tokens import SAMPLED, SAMPLED_PAIR
@@ -76,6 +76,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("k3 on the same samples", lhs=partial(both, k3_of_ratio)),
         neighbour("forward KL to the base", rhs=to_the_base),
-        near(0.01, pi_first=(0.54, 0.0005)),
+        masses_clamped("base_second", 1e-9),
     ),
 )

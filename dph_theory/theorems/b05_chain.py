@@ -7,7 +7,7 @@ import sympy
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..references import Source
 from ..statement.charts import example
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
 from ._tokens import STRINGS
@@ -54,6 +54,6 @@ THEOREM = Theorem(
             lhs=partial(token_divergence, REVERSE_KL),
             rhs=partial(sequence_divergence, REVERSE_KL),
         ),
-        near(0.01, pi_first=(0.35, 0.0001)),
+        masses_clamped("ref_third", 1e-9),
     ),
 )

@@ -12,7 +12,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
@@ -70,6 +70,6 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),
-        near(0.01, p=(0.54, 0.0003)),
+        rates_clamped("p", 5e-12),
     ),
 )

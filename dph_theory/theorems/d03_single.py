@@ -5,7 +5,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import Chart, chart, example, integers, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import shared_pass_at_k
 from ._lemmas import hits_rise
@@ -53,6 +53,6 @@ THEOREM = Theorem(
     tight=True,
     false_neighbours=(
         neighbour("with two types of prompts", instances=instances(types=2), examples=()),
-        near(-0.01, q=(0.35, 0.0003)),
+        rates_clamped("success", 0.01),
     ),
 )

@@ -5,7 +5,7 @@ import pytest
 from support.small_theorems import BINOMIAL
 
 from dph_theory.statement.charts import as_balls, chart, example, simplex
-from dph_theory.statement.neighbours import masses_clamped, near, nearness
+from dph_theory.statement.neighbours import masses_clamped, near, nearness, rates_clamped
 from dph_theory.statement.theorem import Verdict
 from dph_theory.verification.checks.adversarial import adversarial
 from dph_theory.verification.checks.certified import certify
@@ -72,3 +72,12 @@ def test_clamped_masses_in_balls():
     raised = first.changed(masses_clamped("law", 0.5))
     lhs, rhs = raised.sides(as_balls(example(law=".25 .75")))
     assert (float(lhs[0]), float(rhs[0])) == pytest.approx((0.25, 0.4))
+
+
+def test_clamped_rates_keep_away_from_both_ends():
+    same = replace(BINOMIAL, lhs=lambda x: x, rhs=lambda x: x)
+    at = {"x": np.array([0.001, 0.3, 0.999]), "y": np.zeros(3)}
+    false = rates_clamped("x", 0.01)
+    assert false.name == "rates of x clamped at 0.01 on the right"
+    lhs, rhs = same.changed(false).sides(at)
+    assert (lhs.tolist(), rhs.tolist()) == (at["x"].tolist(), pytest.approx([0.01, 0.3, 0.99]))
