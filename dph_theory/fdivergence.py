@@ -86,7 +86,7 @@ class FDivergence:
     @cached_property
     def _pull_at_zero(self) -> sympy.Expr:
         """The limit of u f'(u) at 0: ref times it is what pi f'(pi/ref) tends to as pi vanishes."""
-        return sympy.limit(u * self.derivative, u, 0, "+")
+        return sympy.limit(u * sympy.diff(self.expression, u), u, 0, "+")
 
     @cached_property
     def at_infinity(self) -> sympy.Expr:

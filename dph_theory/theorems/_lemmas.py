@@ -108,7 +108,7 @@ def gilardoni(name: str, f: sympy.Expr, where: tuple[sympy.Rel, ...] = ()) -> Cl
     4 TV^2 = E_ref[|u-1|]^2 <= E_ref[w] E_ref[(u-1)^2/w] <= 2 D_f/f''(1).
     """
     curvature = sympy.diff(f, u, 2).subs(u, 1)
-    b = sympy.simplify(-sympy.diff(f, u, 3).subs(u, 1) / (3 * curvature))
+    b = sympy.cancel(-sympy.diff(f, u, 3).subs(u, 1) / (3 * curvature))
     g = f - sympy.diff(f, u).subs(u, 1) * (u - 1)
     room = g * (1 + b * (u - 1)) - curvature * (u - 1) ** 2 / 2
     third = sympy.Subs(sympy.Derivative(f, (u, 3)), u, 1)

@@ -44,8 +44,8 @@ def derivation() -> Claims:
     mu, A1 = 1 / (1 + m), 1 / (1 + k)
     odds = k / m
     Z = (1 - A1) + A1 * odds
-    yield Claim("the tilt on Y1", sympy.simplify(odds / Z - mu / A1))
-    yield Claim("the tilt on Y0", sympy.simplify(1 / Z - (1 - mu) / (1 - A1)))
+    yield Claim("the tilt on Y1", odds / Z - mu / A1)
+    yield Claim("the tilt on Y0", 1 / Z - (1 - mu) / (1 - A1))
     yield Claim("one outcome's term", sympy.log(q / a) - sympy.log(q / (a * r)) - sympy.log(r))
 
 
