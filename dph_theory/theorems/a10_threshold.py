@@ -8,8 +8,7 @@ from ..divergences import alpha_divergence
 from ..numeric.balls import Values, highest, normalised
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform
-from ..statement.neighbours import near
-from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import TWO_OF_FOUR, law_to_filtered
 
 ALPHAS = (0.125, 0.5, 0.875)
@@ -74,6 +73,6 @@ THEOREM = Theorem(
             lhs=lambda q, base: (scaled_lead(q, base, 0.125) + scaled_lead(q, base, 0.875)) / 2,
             rhs=lambda q, base: scaled_lead(q, base, 0.5),
         ),
-        near(-0.1, q=(0.07, 0.0003)),
+        neighbour("a left side 5% larger", lhs=scaled(at_smaller_alpha, 1.05)),
     ),
 )

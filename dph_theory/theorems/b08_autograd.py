@@ -10,7 +10,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -51,6 +51,6 @@ THEOREM = Theorem(
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     false_neighbours=(
         neighbour("on policy samples too", lhs=on_policy_samples),
-        near(0.01, pi=(0.35, 0.0001)),
+        masses_clamped("pi", 2e-4, "lhs"),
     ),
 )
