@@ -36,6 +36,8 @@ _PLACES = re.compile(rb'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(rb"-?\d+\.\d{3,}")
 _BETWEEN = re.compile(rb">\s+<(?!g id)")
 """Where an SVG has coordinates, those with more decimals than can be seen, and space between its tags."""
+_CLIP = re.compile(rb'(?<=["#])p[0-9a-f]{10}(?=[")])')
+"""The names of an SVG's clips, made of all digits of their place: the layout does not settle the last one."""
 
 
 _GROUP, _MATHDEFAULT = b"\\begingroup%\n", b"\\providecommand{\\mathdefault}[1]{#1}%\n"
@@ -69,7 +71,14 @@ def rendered(drawing: "Drawing", form: str, subject: str | None = None) -> bytes
     made = buffer.getvalue()
     if form == "pgf":
         return for_any_document(made)
-    return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, made)) if form == "svg" else made
+    return _settled(made) if form == "svg" else made
+
+
+def _settled(svg: bytes) -> bytes:
+    """An SVG without what cannot be seen: further decimals, space between tags, a place in names."""
+    clips: dict[bytes, bytes] = {}
+    named = _CLIP.sub(lambda clip: clips.setdefault(clip.group(), b"clip%d" % len(clips)), svg)
+    return _BETWEEN.sub(b"><", _PLACES.sub(_shorter, named))
 
 
 def for_any_document(pgf: bytes) -> bytes:

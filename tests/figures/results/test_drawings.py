@@ -4,8 +4,10 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
 from figures.catalogue import figure
+from figures.look.theme import look
 from figures.results import drawings, experiments, store
 from figures.results.records import Records
 
@@ -30,6 +32,17 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path, record):
     assert starts == [b"%PDF-", b"\x89PNG\r", b"<?xml"]
     # Fonts are embedded as TrueType, which editors and printers take.
     assert b"/FontFile2" in first[0].read_bytes()
+
+
+def test_the_last_digit_of_the_layout_is_not_in_an_svg():
+    def drawn(left):
+        with look():
+            drawing = Figure(layout="none")
+            drawing.add_axes((left, 0.1, 0.8, 0.8)).plot([0, 1], [0, 1])
+            return drawings.rendered(drawing, "svg")
+
+    assert drawn(0.1) == drawn(0.1 + 1e-15)
+    assert b'clip-path="url(#clip0)"' in drawn(0.1)
 
 
 def test_an_svg_is_as_short_as_it_can_be(record):
