@@ -4,7 +4,7 @@ Derivatives come from power series, not from sympy's rules of differentiation.
 """
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cache, reduce
 from math import factorial
 from operator import add, mul
 
@@ -121,11 +121,15 @@ def _derivative(point: Place, of: sympy.Expr, *variables: sympy.Tuple) -> acb:
     return _series(of, variables[0][0], point, times + 1)[times] * factorial(times)
 
 
+_symbols = cache(lambda expression: expression.free_symbols)
+"""The symbols that an expression has, counted once."""
+
+
 def _series(expression: sympy.Expr, symbol: sympy.Symbol, point: Place, length: int) -> acb_series:
     """The power series of the expression in the symbol, about its value at the point."""
     if expression == symbol:
         return acb_series([acb(point[symbol]), 1], length)
-    if symbol not in expression.free_symbols:
+    if symbol not in _symbols(expression):
         return acb_series([_value(expression, point)], length)
     if isinstance(expression, AppliedUndef):
         return _series(undetermined(expression), symbol, point, length)
