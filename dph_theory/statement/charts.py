@@ -160,9 +160,10 @@ def _round_laws(laws: np.ndarray, digits: int) -> np.ndarray:
 
 
 def _centred(cube: np.ndarray, power: int) -> np.ndarray:
-    """(2z-1)^power, power 3 or 5: odd, flat in the middle, so that the extremes are there but do not dominate."""
+    """(2z-1)^power, odd: flat in the middle, so that the extremes are there but do not dominate."""
     centred = 2 * cube - 1
-    return centred * np.square(centred) ** (power // 2)  # Squares are products, other powers take logarithms.
+    # A square is a product; other powers take logarithms.
+    return centred * np.square(centred) ** (power // 2)
 
 
 def simplex(outcomes: int, *leading: int, spread: float = 12.0, zeros: bool = False) -> Part:
