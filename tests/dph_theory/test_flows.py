@@ -48,3 +48,15 @@ def test_the_flow_itself_comes_near_the_limit():
     # The rest falls only like t^(-1/2): .0032 of it is left.
     assert policy[0] > 0.996
     assert policy[3] < 1e-6
+
+
+@pytest.mark.parametrize("left", [1e-12, 1e-3, 0.7])
+def test_the_orbit_conserves_the_sum_of_the_logits(left):
+    rng = np.random.default_rng(0)
+    base = rng.dirichlet(np.full(6, 0.3), size=50)
+    valid = np.arange(6) < 3
+    moved = np.log(flows.orbit(base, valid, np.full(50, left)) / base)
+    # Up to a shift of all logits, which the likeliest valid outcome gives: its own moved by -log(left).
+    top = np.argmax(base * valid, axis=-1)[:, None]
+    shift = np.take_along_axis(moved, top, axis=-1) + np.log(left)
+    np.testing.assert_allclose((moved - shift).sum(axis=-1), 0, atol=1e-9)

@@ -93,3 +93,16 @@ def test_whole_numbers_come_as_integers():
 def test_errors_name_the_argument_its_value_and_what_is_allowed(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        (np.array([1.2, -0.2]), r"pi=-0\.2 .*not negative"),
+        (np.array([[0.5, 0.5], [0.5, 0.5 + 2e-8]]), r"pi sums to 1\.0000000\d+ at batch index \(1,\)"),
+        (np.array([0.5, np.nan]), r"pi=nan .*no nan"),
+    ],
+)
+def test_arrays_are_held_to_the_same_as_lists(law, message):
+    with pytest.raises(ValueError, match=message):
+        distribution("pi", law)

@@ -7,6 +7,15 @@ from dph_theory.verification.proofs.by_z3 import decide
 p, q, s = sympy.symbols("p q s", positive=True)
 x = sympy.Symbol("x", real=True)
 m = sympy.Symbol("m", integer=True)
+below, not_above, not_below, nowhere = (
+    sympy.Symbol(name, real=True, **{assumption: value})
+    for name, assumption, value in (
+        ("below", "negative", True),
+        ("not_above", "nonpositive", True),
+        ("not_below", "nonnegative", True),
+        ("nowhere", "zero", False),
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +36,11 @@ m = sympy.Symbol("m", integer=True)
         (Claim("whole numbers are read as real ones", m**2 - m, ">=0"), None),
         (Claim("nothing was left to decide", sympy.Integer(0)), None),
         (Claim("a number's sign", sympy.Integer(1), ">0"), True),
+        (Claim("a negative symbol", -(below**3), ">0"), True),
+        (Claim("one that is not positive", -(not_above**3), ">=0"), True),
+        (Claim("one that is not positive may be zero", -(not_above**3), ">0"), False),
+        (Claim("one that is not negative", not_below**3, ">=0"), True),
+        (Claim("one that is not zero", nowhere**2, ">0"), True),
         (Claim("an absolute value", sympy.Max(p * x, p * q) - p * sympy.Max(x, q)), True),
     ],
     ids=lambda claim: claim.text if isinstance(claim, Claim) else "",

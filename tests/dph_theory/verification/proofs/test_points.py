@@ -61,3 +61,9 @@ def test_a_domain_that_chance_does_not_reach_leaves_nothing_known():
 )
 def test_what_obeys_a_sign(ball, sign, holds):
     assert obeys(ball, sign) is holds
+
+
+def test_what_cancels_beyond_the_first_precision_is_known_all_the_same():
+    x = sympy.Symbol("x", positive=True)
+    claim = Claim("cosh^2 - sinh^2", sympy.cosh(40 * x) ** 2, equals=1 + sympy.sinh(40 * x) ** 2)
+    assert trial(claim).known == POINTS
