@@ -1,5 +1,6 @@
 """Jobs that a spawned process can import: they divide, sleep, or tell something about their process."""
 
+import ctypes
 import os
 import sys
 import time
@@ -33,6 +34,22 @@ def torch_threads(job: None) -> int:
     import torch
 
     return torch.get_num_threads()
+
+
+def new_pages(rounds: int) -> int:
+    """How many pages the system has to bring for blocks of 8 MB, eight at once, which are freed each round."""
+    from resource import RUSAGE_SELF, getrusage
+
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    before = getrusage(RUSAGE_SELF).ru_minflt
+    for _ in range(rounds):
+        blocks = [ctypes.c_void_p(library.malloc(ctypes.c_size_t(2**23))) for _ in range(8)]
+        for block in blocks:
+            ctypes.memset(block, 1, 2**23)
+        for block in blocks:
+            library.free(block)
+    return getrusage(RUSAGE_SELF).ru_minflt - before
 
 
 def has_loaded(module: str) -> bool:

@@ -86,6 +86,12 @@ class Law(NamedTuple):
         )
         return torch.stack(terms, dim=1)
 
+    def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "Law":
+        """The law with its prompts in these places among so many; nan in the others."""
+        return Law(
+            *(part.new_full((count, *part.shape[1:]), torch.nan).index_copy(0, prompts, part) for part in self)
+        )
+
 
 def token_log_probs(
     model: Transformer, prompts: Int[Tensor, "batch 2"], responses: Int[Tensor, "batch 3"]

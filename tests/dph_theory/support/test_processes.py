@@ -1,3 +1,4 @@
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -9,7 +10,7 @@ from functools import partial
 import pytest
 
 from dph_theory.support.processes import run_jobs
-from tests.support.process_jobs import divide, leave_mark, torch_threads
+from tests.support.process_jobs import divide, leave_mark, new_pages, torch_threads
 
 
 def test_every_job_comes_with_its_result():
@@ -84,6 +85,12 @@ def test_workers_of_a_prepared_context_have_loaded_its_modules(tmp_path):
 def test_torch_has_one_thread_on_request(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert [n for _, n in run_jobs(torch_threads, [None], one_torch_thread=True)] == [1]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="another C library than glibc")
+def test_freed_memory_is_used_again():
+    pages = dict(run_jobs(new_pages, [1, 20], workers=1))
+    assert pages[20] < 2 * pages[1]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])

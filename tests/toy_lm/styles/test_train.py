@@ -8,7 +8,7 @@ from support.tiny_styles_base import SETTINGS, base, rehearsed
 from dph_theory.losses import METHODS, alpha_dpg_rewards, group_advantages
 from toy_lm.styles import train as training
 from toy_lm.styles.samples import draw, stream
-from toy_lm.styles.train import Settings, descend, judge, objective, pretrain, train
+from toy_lm.styles.train import Settings, descend, judge, law_where_trained, objective, pretrain, train
 from toy_lm.styles.transformer import exact_law, pass_rates, token_log_probs
 from toy_lm.styles.variants import Variant
 
@@ -45,6 +45,16 @@ def by_hand(policy, samples, advantages, kept):
     ratio = (log_pi - samples.log_old).exp()
     gain = torch.minimum(ratio * advantages[:, None], ratio.clamp(0.8, 1.28) * advantages[:, None])
     return -gain[kept].mean(), log_pi
+
+
+def test_the_law_is_of_the_prompts_trained_on_and_at_the_end_of_all():
+    task, model, law = base()
+    joint = law_where_trained(model, task).joint()
+    assert torch.equal(joint[task.train], law.joint()[task.train])
+    assert joint[task.held_out].isnan().all()
+    *before, end = train(model, task, Variant("DAPO"), SETTINGS, updates=8, seed=0)
+    assert all(snapshot.law.joint()[task.held_out].isnan().all() for snapshot in before)
+    assert end.law.joint().isfinite().all()
 
 
 def test_the_objective_without_an_anchor_is_the_clipped_surrogate():
@@ -115,7 +125,7 @@ def test_the_base_is_left_alone_and_the_first_snapshot_is_its_law():
     before = copy.deepcopy(model.state_dict())
     first, *_ = train(model, task, Variant("DAPO"), SETTINGS, updates=4, seed=0)
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-    assert torch.equal(first.law.joint(), law.joint())
+    assert torch.equal(first.law.joint()[task.train], law.joint()[task.train])
 
 
 def test_rewards_of_kl_control_are_verdicts_minus_beta_times_the_log_ratio():
