@@ -37,7 +37,7 @@ def torch_threads(job: None) -> int:
 
 
 def new_pages(rounds: int) -> int:
-    """How many pages the system has to bring for blocks of 8 MB, eight at once, which are freed each round."""
+    """How many pages the system brings for blocks of 8 MB, eight at once, which are freed each round."""
     from resource import RUSAGE_SELF, getrusage
 
     library = ctypes.CDLL(None)

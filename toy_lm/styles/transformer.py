@@ -88,9 +88,8 @@ class Law(NamedTuple):
 
     def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "Law":
         """The law with its prompts in these places among so many; nan in the others."""
-        return Law(
-            *(part.new_full((count, *part.shape[1:]), torch.nan).index_copy(0, prompts, part) for part in self)
-        )
+        nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
+        return Law(*(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True)))
 
 
 def token_log_probs(
