@@ -56,7 +56,9 @@ def verify(
     try:
         with interrupts.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
-            context = None if names or listing else processes.prepared(*_LOADED_BY_WORKERS)
+            # A single theorem, such as A5.validity, is checked here.
+            single = len(names) == 1 and "." in names[0]
+            context = None if single or listing else processes.prepared(*_LOADED_BY_WORKERS)
             from . import run, tables
         theorems = _allowed(lambda: run.select(names))
         if listing:
