@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..divergences import JENSEN_SHANNON, alpha_divergence
+from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..numeric.balls import Values
 from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
 from ..statement.theorem import Claim, Claims
@@ -195,3 +195,28 @@ REWARDED_PAIR = example(
     reward="1 .25 0 .75",
 )
 """Both policies likely to earn the first sequence's full reward."""
+
+FIRST_AND_SECOND = chart(
+    first=simplex(3, spread=6.0),
+    second=simplex(3, 3, spread=6.0),
+    ref_first=simplex(3, spread=6.0),
+    ref_second=simplex(3, 3, spread=6.0),
+)
+"""Policy and reference over two tokens, all with mass."""
+FIRST_DIFFERS = example(
+    first=".6 .4", second=[".5 .5", ".7 .3"], ref_first=".3 .7", ref_second=[".2 .8", ".6 .4"]
+)
+
+
+def first_token_gradient(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    """The gradient of KL(pi || ref) of whole answers in the first token's logits."""
+    pairs = (first, second), (ref_first, ref_second)
+    answers, ref = ((a[..., None] * b).reshape(len(a), -1) for a, b in pairs)
+    # A first logit moves all answers that begin with it alike.
+    return REVERSE_KL.gradient(answers, ref).reshape(second.shape).sum(axis=-1)
+
+
+def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float = 1) -> Values:
+    """The KL K_x after each first token, times `factor`, as a reward in its gradient: pi(x) (K_x - E K)."""
+    later = factor * REVERSE_KL(second, ref_second)
+    return first * (later - (first * later).sum(axis=-1, keepdims=True))

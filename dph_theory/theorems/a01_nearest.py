@@ -29,8 +29,8 @@ def distance_to_filtered(policy: Values, other: Values, valid: Values) -> Values
 
 
 def derivation() -> Claims:
-    # TV is the sum of max(q - p, 0). On Y1, p = q + q(Y0) w >= q gives no term; on Y0, p = 0 gives q. At
-    # q(Y0) = 0 the completion is q itself: every q on Y1 has the maximal value 1, whatever w.
+    # TV is the sum of max(q - p, 0). On Y1, p = q + q(Y0) w >= q gives no term; on Y0, p = 0 gives q. No p on
+    # Y1 is nearer (A1.distance). At q(Y0) = 0 the completion is q itself: every q on Y1 has the value 1.
     yield from variation_by_excess()
     q, p, invalid, share = sympy.symbols("q p invalid share", nonnegative=True)
     completed = q + invalid * share
@@ -51,15 +51,13 @@ THEOREM = Theorem(
     rhs=distance_to_completed,
     instances=chart(policy=simplex(4, zeros=True), other=simplex(4), valid=masks(4)),
     expected=Verdict.PROVED,
+    given=("A1.distance",),
     # The policy is fully valid and is not the filtered model: value 1, at distance zero from the face.
     examples=(example(policy=".7 .3 0", other=".2 .3 .5", valid=[True, True, False]),),
     symbolic=derivation,
     false_neighbours=(
         neighbour("a distinguished maximiser: p_* is the nearest", rhs=distance_to_filtered),
-        neighbour(
-            "the L1 distance in place of half of it",
-            rhs=scaled(distance_to_completed, 2),
-        ),
+        neighbour("the L1 distance in place of half of it", rhs=scaled(distance_to_completed, 2)),
         near(0.01, policy=(0.23, 0.0002)),
     ),
 )

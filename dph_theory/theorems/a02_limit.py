@@ -38,14 +38,14 @@ def derivation() -> Claims:
     valid = 1 / (1 / a - s)
     domain = (s * top < 1,)
     yield Claim("the valid weights are finite up to there", valid, ">0", where=domain)
-    invalid_room = a - a / (1 + s * a)
-    yield Claim("an invalid weight, a/(1 + s0 a), never exceeds a", invalid_room, ">0")
     # At the end the weight of the richest, 1/(1/a_top - s1) = a_top/left, is unbounded.
     ratio = (valid * (1 / top - s)).subs(s, (1 - left) / top)
     room = left * a / more - ratio
     yield Claim("poorer over richest valid weight is at most left a/more", room, ">=0", where=(left < 1,))
-    over = a / (top / left)
-    yield Claim("invalid over richest weight is at most left", left - over, ">=0", where=(left < 1,))
+    # An invalid outcome may be likelier than the richest valid one: f for a, whatever it is.
+    f, s0 = sympy.symbols("f s0", positive=True)
+    over = f / (1 + s0 * f) / (top / left)
+    yield Claim("invalid over richest weight is at most left f/top", left * f / top - over, ">=0")
     # The richest share one a, hence one weight: the limit left -> 0 is uniform on them.
 
 
@@ -61,11 +61,7 @@ THEOREM = Theorem(
     # Whole weights, so that there are ties but no near-ties, whose limits come arbitrarily late.
     instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
     expected=Verdict.PROVED,
-    given=(
-        "A2.orbit",
-        "L1.least",
-        "L1.rising",
-    ),
+    given=("A2.orbit", "L1.least", "L1.rising"),
     # In the second example a is constant on Y1: only then is the limit p_*.
     examples=(
         example(weights="3 2 1 4", valid=[True, True, True, False]),

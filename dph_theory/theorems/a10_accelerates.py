@@ -60,6 +60,9 @@ def derivation() -> Claims:
     )
     speed = (1 - m**2) / 2 * (m * L - (zero - one))
     yield Claim("the reverse KL's gradient", -terms, equals=speed, where=within)
+    # So a small lean to one mode grows if and only if L > 2.
+    slope = sympy.Subs(sympy.Derivative(speed, m), m, 0)
+    yield Claim("its slope in the lean at m = 0", slope, equals=L / 2 - 1)
     mean_score = half**2 * (1 - m) - 2 * half * rest * m - rest**2 * (1 + m)
     yield Claim("the scores' mean", mean_score)
     e = sympy.Symbol("e", positive=True)

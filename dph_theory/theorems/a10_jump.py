@@ -47,7 +47,8 @@ THEOREM = Theorem(
     source=Source("ours", "indifference of two members"),
     statement=r"\Pi = \{\delta_y\} \cup \{q_1, \ldots, q_n\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
     r" \text{ for } \beta < \beta_j,\; \text{the rival for } \beta > \beta_j \text{ near it},\quad"
-    r" \beta_j = \min_{\pi} \frac{1 - \pi(Y_1)}{-\log\max_{Y_1} a - \mathrm{KL}(\pi\|a)}",
+    r" \beta_j = \min_{\mathrm{KL}(\pi\|a) < K} \frac{1 - \pi(Y_1)}{K - \mathrm{KL}(\pi\|a)},"
+    r"\quad K = -\log\max_{Y_1} a",
     relation=Relation.EQUAL,
     lhs=before_and_after,
     rhs=dirac_then_rival,

@@ -23,10 +23,6 @@ def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, f
     return found + only(1 + 0 * found, trailing(stays, 1))
 
 
-def exchanged(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return validity_and_kl(family, base, valid, beta)[..., ::-1]
-
-
 def derivation() -> Claims:
     # The member of b is no worse at b, and that of b' < b no worse at b': with V, K and V', K' and slacks
     # x, y >= 0, K' - V'/b' + x = K - V/b' and K - V/b + y = K' - V'/b. Their sum is the first claim.

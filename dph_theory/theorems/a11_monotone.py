@@ -45,16 +45,16 @@ def short_of_it(base_rate: Values, rise: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L > 0 and lies above its start: by induction L_n <
+    # F(L) = logit p_ref + 2 cosh(L/2)/b rises on L >= 0 and lies above its start: by induction L_n <
     # L_{n+1}, and L_n < L* gives L_{n+1} < F(L*) = L*. A bounded rising sequence converges, and its limit
     # is a fixed point, hence the first (L1.limit).
-    L, more, beta = sympy.symbols("L more beta", positive=True)
-    c = sympy.Symbol("c", nonnegative=True)
+    more, beta = sympy.symbols("more beta", positive=True)
+    c, L = sympy.symbols("c L", nonnegative=True)
 
     def image(of: sympy.Expr) -> sympy.Expr:
         return c + 2 * sympy.cosh(of / 2) / beta
 
-    yield Claim("F rises on L > 0", image(L + more) - image(L), ">0")
+    yield Claim("F rises on L >= 0", image(L + more) - image(L), ">0")
     yield Claim("F(c) > c", image(c) - c, ">0")
 
 

@@ -49,8 +49,8 @@ def derivation() -> Claims:
     # With e = 1 - alpha and x = log u, alpha D_alpha = E_ref[(1 - u^e)/e], so that
     # KL(ref||pi) - alpha D_alpha = E_ref[(e^{ex} - 1 - ex)/e]. Pointwise 0 <= e^y - 1 - y and
     # e^y - 1 - y <= max(1, e^y) y^2/2, which at y = ex gives at most (e/2) E_ref[max(1, u) x^2], that is
-    # (e/2) sum max(ref, pi) x^2. Exchanging pi and ref sends alpha to 1 - alpha and leaves the sum as it is:
-    # the other half.
+    # (e/2) sum max(ref, pi) x^2. Exchanging pi and ref sends alpha to 1 - alpha (B1.reversal) and leaves the
+    # sum as it is: the other half.
     e, p, q = sympy.symbols("e p q", positive=True)
     s = sympy.Symbol("s", nonnegative=True)
     power = (p / q) ** e
@@ -80,7 +80,7 @@ THEOREM = Theorem(
     rhs=rates,
     instances=chart(pi=simplex(3), ref=simplex(3)),
     expected=Verdict.PROVED,
-    given=("L1.rising",),
+    given=("B1.reversal", "L1.rising"),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
     tight=True,

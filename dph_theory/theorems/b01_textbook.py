@@ -79,8 +79,8 @@ def derivation() -> Claims:
         REVERSE_KL: p * sympy.log(p / q),
         JENSEN_SHANNON: p * sympy.log(p / m) + q * sympy.log(q / m),
         HELLINGER: (sympy.sqrt(p) - sympy.sqrt(q)) ** 2,
-        CHI_SQUARED: np.square(p - q) / q,
-        NEYMAN_CHI_SQUARED: np.square(p - q) / p,
+        CHI_SQUARED: (p - q) ** 2 / q,
+        NEYMAN_CHI_SQUARED: (p - q) ** 2 / p,
         TOTAL_VARIATION: sympy.Abs(p - q) / 2,
     }
     for divergence, term in terms.items():

@@ -66,9 +66,8 @@ def whole(base_rate: Values) -> Values:
 
 def derivation() -> Claims:
     # Special cases of B3.minimiser: convex losses, stationary at m/A1, or falling up to the cap m = 1.
-    k3_of_ratio = u - 1 - sympy.log(u)
     rows = (
-        ("k3", k3_of_ratio, 1),
+        ("k3", u - 1 - sympy.log(u), 1),
         ("u log u", REVERSE_KL.expression, sympy.exp(-1)),
         ("Jensen-Shannon", JENSEN_SHANNON.expression, 1),
         ("alpha", HALF.expression, 1),

@@ -38,8 +38,8 @@ def definition_variance(pi: Values, ref: Values) -> Values:
 
 
 def derivation() -> Claims:
-    # Both forms have the mean D_f, so the variances differ as the second moments: E_ref[f^2] against
-    # E_pi[(f/u)^2], where pi = u ref.
+    # Both forms have the mean D_f (B8.mean), so the variances differ as the second moments: E_ref[f^2]
+    # against E_pi[(f/u)^2], where pi = u ref.
     ref, u = sympy.symbols("ref u", positive=True)
     f = sympy.Symbol("f", real=True)
     yield Claim("termwise", ref * f**2 - (u * ref) * (f / u) ** 2, equals=ref * (1 - 1 / u) * f**2)
@@ -56,6 +56,7 @@ THEOREM = Theorem(
     rhs=definition_side,
     instances=chart(pi=simplex(3), ref=simplex(3)),
     expected=Verdict.PROVED,
+    given=("B8.mean",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     symbolic=derivation,
     false_neighbours=(

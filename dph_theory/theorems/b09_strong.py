@@ -1,12 +1,10 @@
 """B9: with a large KL coefficient the direction of the KL hardly matters, at equal curvature."""
 
-import sympy
-
 from ..binary_reward import mu_by_forward_kl, mu_from_beta
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 
 
 def scaled_gap(base_rate: Values, eta: Values) -> Values:
@@ -19,17 +17,6 @@ def gap(base_rate: Values, eta: Values) -> Values:
 
 def spread(base_rate: Values) -> Values:
     return base_rate * (1 - base_rate)
-
-
-def derivation() -> Claims:
-    # Only the masses of the two classes matter: inside a class both optima keep the base's ratios. The
-    # forward objective mu + eta (A1 log mu + A0 log(1-mu)) is strictly concave in mu.
-    mu, a, eta = sympy.symbols("mu A1 eta", positive=True)
-    slope = sympy.diff(mu + eta * (a * sympy.log(mu) + (1 - a) * sympy.log(1 - mu)), mu)
-    yield Claim(
-        "stationary where mu^2 + (eta-1) mu - eta A1 = 0",
-        slope * mu * (1 - mu) + mu**2 + (eta - 1) * mu - eta * a,
-    )
 
 
 THEOREM = Theorem(

@@ -22,9 +22,14 @@ def derivation() -> Claims:
     # it with probability TV a step: V0 = h + g ((1-TV) V0 + TV V1) and V1 = -h + g V1.
     g, tv, eps = sympy.symbols("gamma TV eps", positive=True)
     h = 2 * tv * eps
+    domain = (g < 1, tv <= sympy.Rational(1, 2))
+    # The old policy (TV, 1 - TV, 0) earns nothing, so that its values are zero and rewards are advantages.
+    worst, middle, best = -eps, eps * tv / (1 - tv), eps
+    yield Claim("the old policy's gain", tv * worst + (1 - tv) * middle, where=domain)
+    yield Claim("that of the new one, (0, 1 - TV, TV)", (1 - tv) * middle + tv * best, equals=h, where=domain)
+    yield Claim("no advantage exceeds eps", eps - middle, ">=0", where=domain)
     v1 = -h / (1 - g)
     v0 = (h + g * tv * v1) / (1 - g * (1 - tv))
-    domain = (g < 1, tv <= sympy.Rational(1, 2))
     yield Claim("the new policy's values", h + g * ((1 - tv) * v0 + tv * v1), equals=v0, where=domain)
     surrogate_gain = h / (1 - g)
     lost = 4 * eps * g * tv**2 / ((1 - g) * (1 - g + g * tv))

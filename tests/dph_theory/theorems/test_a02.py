@@ -34,3 +34,12 @@ def test_log_ratios_at_time_ten():
         assert started[richer, poorer] == pytest.approx(np.log(BASE[0, richer] / BASE[0, poorer]), rel=1e-14)
         assert ended[richer, poorer] == pytest.approx(np.log(AT_TEN[richer] / AT_TEN[poorer]), abs=1e-6)
         assert ended[richer, poorer] > started[richer, poorer]
+
+
+def test_a_likelier_invalid_output_keeps_more_than_its_share_of_the_way():
+    # .4 against the richest valid .3: over it, up to left .4/.3, and early on above left itself.
+    left = np.array([0.9, 1e-3, 1e-6])
+    policy = flows.orbit(np.repeat(BASE, 3, axis=0), np.repeat(VALID, 3, axis=0), left)
+    ratio = policy[:, 3] / policy[:, 0]
+    assert (ratio < left * 4 / 3).all()
+    assert ratio[0] > left[0]
