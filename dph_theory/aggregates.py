@@ -11,7 +11,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from .intervals import Interval
-from .numeric.arrays import Array, numbers, rate
+from .numeric.arrays import Array, finite, numbers, rate
 from .support.errors import argument_error
 
 Aggregate = Callable[..., float]
@@ -67,7 +67,7 @@ def _drawn(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _table(name: str, value: Array) -> np.ndarray:
-    found = numbers(name, value)
+    found = finite(name, value)
     if found.ndim != 2 or found.size == 0:
         raise argument_error(f"{name}.shape", found.shape, "(seeds, tasks), at least one of each")
     return found

@@ -94,6 +94,7 @@ def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of validity mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
     mu = trailing(probability("mu", mu), 1)
+    together(mu=mu, base=base, valid=valid)
     return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
 
@@ -171,16 +172,21 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
 
     Returns (total, validity, valid, invalid), each (...); `.excess` is the sum of the last two, the
     diversity lost beyond what the validity had to cost. Each part is computed on its own.
+    Raises ValueError where the policy has mass on valid (or on invalid) outcomes and the base has none.
     Source: ours (chain rule), theory A8.
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
     together(policy=policy, base=base, valid=valid)
     # Both masses are summed on their own: 1 - mu would lose the digits of a small invalid mass.
-    split = [np.stack([valid_mass(q, valid), valid_mass(q, ~valid)], axis=-1) for q in (policy, base)]
+    masses, base_masses = (
+        np.stack([valid_mass(q, valid), valid_mass(q, ~valid)], axis=-1) for q in (policy, base)
+    )
+    if np.any((base_masses == 0) & (masses > 0)):
+        raise argument_error("base", base, "needs valid (and invalid) mass where the policy has some")
     return ExcessKL(
         REVERSE_KL(policy, base),
-        REVERSE_KL(*split),
+        REVERSE_KL(masses, base_masses),
         _within(policy, base, valid),
         _within(policy, base, ~valid),
     )
@@ -190,10 +196,11 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
     """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = only(policy, part).sum(axis=-1)
-    empty = np.asarray(mass == 0).astype(bool)
-    # Where the part is empty any policy does, since its weight is zero.
-    inside = filtered(np.where(trailing(empty, 1), base, policy), part)
-    return mass * REVERSE_KL(inside, filtered(base, part))
+    # Where the policy does not visit the part any law on it does for both, since its weight is zero.
+    empty = trailing(np.asarray(mass == 0).astype(bool), 1)
+    anything = normalised(only(1 + 0 * base, part))
+    inside, target = (filtered(np.where(empty, anything, law), part) for law in (policy, base))
+    return mass * REVERSE_KL(inside, target)
 
 
 def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:

@@ -149,18 +149,19 @@ class Moments(NamedTuple):
 def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
     """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
     pi, ref = _positive_pair(pi, ref)
-    ratio = pi / ref
-    value = divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
-    return _moments(ref, value)
+    return _moments(ref, _normalised(divergence, pi / ref))
 
 
 @in_own_precision
 def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
     """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online (theory B8)."""
     pi, ref = _positive_pair(pi, ref)
-    ratio = pi / ref
-    value = divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
-    return _moments(pi, value / ratio)
+    return _moments(pi, _normalised(divergence, pi / ref) / (pi / ref))
+
+
+def _normalised(divergence: FDivergence, ratio: Values) -> Values:
+    """f(u) - f'(1)(u-1)."""
+    return divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
 
 
 def _moments(law: Values, value: Values) -> Moments:
@@ -177,6 +178,7 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
     """
     pi, base = distribution("pi", pi), distribution("base", base)
     valid, alpha = mask("valid", valid, base), trailing(positive("alpha", alpha), 1)
+    together(pi=pi, base=base, valid=valid, alpha=alpha)
     target = filtered(base, valid)
     if np.asarray((pi == 0) & (target > 0)).astype(bool).any():
         raise argument_error(

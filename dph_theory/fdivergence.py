@@ -7,6 +7,7 @@ g is non-negative term by term, so summing it never yields a negative divergence
 the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
 """
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -99,13 +100,7 @@ class FDivergence:
 
         Raises ValueError for arguments that are no distributions or do not broadcast.
         """
-        pi, ref = distribution("pi", pi), distribution("ref", ref)
-        together(pi=pi, ref=ref)
-        if pi.shape[-1] != ref.shape[-1]:
-            raise argument_error(
-                "ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes"
-            )
-        return self.unchecked(pi, ref)
+        return self.unchecked(*_pair(pi, ref))
 
     def unchecked(self, pi: Values, ref: Values) -> Values:
         """The same for arrays already known to be distributions of fitting shapes, as in an inner loop."""
@@ -156,21 +151,18 @@ class FDivergence:
         """
         xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
         x = x if xp is not np else np.asarray(x, dtype=np.result_type(x, np.float16))
-        if gauge != "normalised" and not isinstance(gauge, int | float) and gauge != "printed":
-            raise argument_error("gauge", gauge, 'one of "printed", "normalised", or a number')
-        offset = self._offset(gauge)
+        if gauge not in ("printed", "normalised") and not (
+            isinstance(gauge, int | float) and math.isfinite(gauge)
+        ):
+            raise argument_error("gauge", gauge, 'one of "printed", "normalised", or a finite number')
+        # The gauge is g + c(u-1), g the normalised generator and c the offset.
+        offset = 0.0 if gauge == "normalised" else self.gauge + (0.0 if isinstance(gauge, str) else gauge)
         with np.errstate(over="ignore", invalid="ignore"):
             if self.printed is not None and offset == self.gauge:
                 value, slope = self.printed(xp, x)
             else:
                 value, slope = self._both_sides(xp, x, offset)
         return OnLogRatio(value, slope)
-
-    def _offset(self, gauge: str | float) -> float:
-        """The c for which a gauge is g + c(u-1), g the normalised generator."""
-        if gauge == "normalised":
-            return 0.0
-        return self.gauge + (gauge if not isinstance(gauge, str) else 0.0)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
         """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
@@ -196,10 +188,10 @@ class FDivergence:
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 
-        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shapes (..., outcomes) give (..., outcomes).
+        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shapes (..., outcomes) give (..., outcomes). Raises
+        ValueError as the divergence itself.
         """
-        pi, ref = distribution("pi", pi), distribution("ref", ref)
-        pi, ref = np.broadcast_arrays(pi, ref)
+        pi, ref = np.broadcast_arrays(*_pair(pi, ref))
         pull = self._ball_pull(pi, ref) if is_ball(pi, ref) else self._float_pull(pi, ref)
         return pull - pi * pull.sum(axis=-1, keepdims=True)
 
@@ -218,6 +210,15 @@ class FDivergence:
         pull = np.where(inside, pi * self.generator_derivative(ratio), _outside(pi, ref))
         pull = np.where((pi == 0) & (ref > 0), _cost(ref, self._pull_at_zero), pull)
         return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
+
+
+def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
+    """Two laws over the same outcomes."""
+    pi, ref = distribution("pi", pi), distribution("ref", ref)
+    together(pi=pi, ref=ref)
+    if pi.shape[-1] != ref.shape[-1]:
+        raise argument_error("ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes")
+    return pi, ref
 
 
 def _grown(xp: Any, root: Any, value: Any) -> Any:

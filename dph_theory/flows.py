@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .numeric.arrays import mask
 from .numeric.balls import Values, normalised, only, trailing
 from .numeric.roots import newton_root
 
@@ -56,7 +57,10 @@ def orbit(base: Values, valid: Values, left: Values) -> Values:
 
     With `left` in (0, 1], shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
     and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the sum.
+    Raises ValueError where all outcomes are valid, or none is.
     """
+    base = np.asarray(base)
+    valid = mask("valid", valid, base, both=True)
     top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
     left = np.asarray(left)[..., None]
     # 1 - s1 a_y with s1 = (1 - left)/top, without cancellation at y = top.

@@ -9,10 +9,10 @@ import numpy as np
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
-from .numeric.arrays import Array, Scalars, probability, real
+from .numeric.arrays import Array, Scalars, probability, real, together
 from .numeric.balls import Values, exp_remainder, highest, is_ball, lowest
 from .numeric.roots import newton_root
-from .support.errors import argument_error
+from .support.errors import argument_error, choice
 
 
 def pinsker_constant(divergence: FDivergence) -> float:
@@ -82,8 +82,7 @@ def stated_bound(
     reading: whose advantage delta bounds, that of pi_old ("old") or of pi ("new").
     Source: li2025choice Theorem 1, kang2018pofd.
     """
-    if reading not in ("old", "new"):
-        raise argument_error("reading", reading, '"old" or "new"')
+    choice("reading", reading, ("old", "new"))
     gamma = mdp.gamma
     delta = anchor_gain(mdp, pi_old if reading == "old" else pi, pi_pef)
     near_old = weighted(2 * worst_advantage(mdp, pi_old), highest(REVERSE_KL(pi, pi_old)))
@@ -130,6 +129,7 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     shapes broadcast. With J_ref = 1 (correct samples, pi_pef = p_*) it is exp(-kl). Source: ours, theory C4.
     """
     kl, reference = real("kl", kl, at_least=0), probability("reference_return", reference_return)
+    together(kl=kl, reference_return=reference)
     kl, reference = np.broadcast_arrays(kl, reference)
     if is_ball(kl, reference):
         if not all(entry == 1 for entry in reference.ravel()):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit, logit
 
-from .numeric.arrays import Array, numbers, probability, rate
+from .numeric.arrays import Array, finite, probability, rate
 from .numeric.balls import Values
 from .support.errors import argument_error
 
@@ -24,9 +24,9 @@ def mean_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> 
 
     values has its n seeds along `axis`, which the result loses. Unequal values are taken as independent and
     normal. A single seed says nothing of the spread: its interval is (-inf, inf).
-    Raises ValueError for nan, no seeds, or a confidence outside (0, 1).
+    Raises ValueError for nan or infinite values, no seeds, or a confidence outside (0, 1).
     """
-    mean, half = _mean_and_half(numbers("values", values), confidence, axis)
+    mean, half = _mean_and_half(finite("values", values), confidence, axis)
     return Interval(mean, mean - half, mean + half)
 
 

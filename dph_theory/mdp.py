@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .numeric.arrays import Array, distribution, numbers, real, together
+from .numeric.arrays import Array, distribution, finite, real, together
 from .numeric.balls import Values, is_ball, solve, trailing
 from .support.errors import argument_error
 
@@ -25,7 +25,7 @@ class TabularMDP:
 
     def __post_init__(self) -> None:
         P, rho0 = distribution("P", self.P), distribution("rho0", self.rho0)
-        r, gamma = numbers("r", self.r), real("gamma", self.gamma, at_least=0, below=1)
+        r, gamma = finite("r", self.r), real("gamma", self.gamma, at_least=0, below=1)
         if P.ndim < 3 or P.shape[-3] != P.shape[-1]:
             raise argument_error("P.shape", P.shape, "(..., states, actions, states)")
         if r.shape[-2:] != P.shape[-3:-1]:
@@ -60,8 +60,9 @@ class TabularMDP:
 
     def advantage(self, pi: Array) -> Values:
         """A(s, a) = Q(s, a) - V(s); shape (..., states, actions), E_pi A = 0 in every state."""
+        pi = self.policy("pi", pi)
         q = self.action_value(pi)
-        return q - (np.asarray(pi) * q).sum(axis=-1, keepdims=True)
+        return q - (pi * q).sum(axis=-1, keepdims=True)
 
     def visitation(self, pi: Array) -> Values:
         """d(s) = (1-gamma) sum_t gamma^t P(s_t = s), normalised to sum one; shape (..., states)."""

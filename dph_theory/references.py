@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from .support.errors import choice
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -22,8 +24,7 @@ class Source:
     place: str = ""
 
     def __post_init__(self) -> None:
-        if self.key not in REFERENCES:
-            raise ValueError(f"key={self.key!r} is not allowed: one of {', '.join(REFERENCES)}")
+        choice("key", self.key, REFERENCES)
 
     def __str__(self) -> str:
         return f"{self.key}, {self.place}" if self.place else self.key

@@ -62,7 +62,9 @@ def audit_command(
     (batch, tokens), that returns a scalar. Exits 0 if it could be audited, 1 if it could be evaluated on no
     problem, 2 for wrong usage.
     """
-    _check_usage(target, samples, catalogue, page_path)
+    _check_usage(target, catalogue, page_path)
+    if samples is not None and (catalogue or advantage or metric):
+        raise click.UsageError("--samples goes with a loss of yours alone")
     if (group_size is not None and not advantage) or (metric and (catalogue or advantage)):
         raise click.UsageError("--group-size goes with --advantage, --metric with a function of yours alone")
     try:
@@ -78,11 +80,9 @@ def audit_command(
         sys.exit(terminal.INTERRUPTED)
 
 
-def _check_usage(target: str | None, samples: str | None, catalogue: bool, page_path: Path | None) -> None:
+def _check_usage(target: str | None, catalogue: bool, page_path: Path | None) -> None:
     if catalogue == (target is not None):
         raise click.UsageError(f"give either a loss to audit, as {_FORM}, or --catalogue")
-    if catalogue and samples is not None:
-        raise click.UsageError("--samples goes with a loss of yours: the catalogue says them for each form")
     if page_path is not None and not catalogue:
         raise click.UsageError("--page goes with --catalogue: the page is about the published forms")
 

@@ -37,7 +37,7 @@ class Gain:
 
 
 def gain(pairs: Pairs) -> Gain:
-    """The gain in log odds; ValueError if no prompt has both correct and incorrect answers."""
+    """The gain in log odds; not known where no prompt has both correct and incorrect answers."""
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):

@@ -39,10 +39,12 @@ def needed(pairs: Pairs, difference: float, k: int, critical: float = NORMAL) ->
     The variance of a prompt's estimated difference is that of the true differences over prompts, which more
     answers do not lessen, and that of the estimates, which is exact given the spread of the rates (`mixing`):
     prompts needed = ((z + z_.8)/difference)^2 variance + z^2/2, z = z_.975 or the band's `critical` value.
-    Raises ValueError for a difference outside (0, 1], or k above the least n.
+    Raises ValueError for a difference outside (0, 1], a single prompt, or k above the least n.
     """
     if not 0 < difference <= 1:
         raise argument_error("difference", difference, "above 0, at most 1")
+    if len(pairs) < 2:
+        raise argument_error("prompts", len(pairs), "at least two")
     if not 1 <= k <= pairs.least:
         raise argument_error("k", k, f"at most {pairs.least}: the fewest answers")
     asked = np.array([k])

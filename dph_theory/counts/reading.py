@@ -184,7 +184,8 @@ def _text(prompt: Any) -> str:
 
 def _reward(trainer: str, name: str | None, value: Mapping[str, Any]) -> float:
     """The reward of an answer in a log."""
-    numeric = {key: entry for key, entry in value.items() if isinstance(entry, bool | int | float)}
+    # A reward that is nan, as JSON lines may hold one, is none.
+    numeric = {k: x for k, x in value.items() if isinstance(x, bool | int | float) and not math.isnan(x)}
     if name is None and trainer == "verl":
         name = next((key for key in _VERL_OWN if key in numeric), "score")
     if name is None:

@@ -39,8 +39,8 @@ def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsi
 
     "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
     (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
-    adds 1e-4 to the deviation). Raises ValueError for a group below two, or a
-    scale that is not one of `SCALES`. Source: ours, theory E4.
+    adds 1e-4 to the deviation). Raises ValueError for a group below two, or a scale that is not one of
+    `SCALES`. Source: ours, theory E4.
     """
     gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
     return (_binomial(group_size - 1, validity) * gains).sum(axis=-1)

@@ -45,12 +45,13 @@ def normalised_validities(
     """
     rise = _rise(base_rate, beta, group_size, scale, divergence)
     grid = np.linspace(logit(np.asarray(base_rate)), _FARTHEST_LOGIT, _GRID)
-    signs = np.sign(rise(grid))
+    # A root may be a point of the grid: there the sign is zero, which counts as not rising.
+    rises = rise(grid) > 0
     roots = []
-    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+    for i in np.flatnonzero(rises[:-1] != rises[1:]):
         root = brentq(rise, grid[i], grid[i + 1], xtol=1e-14, rtol=1e-14)
-        roots.append(StationaryValidity(float(expit(np.asarray(root))), bool(signs[i] > 0)))
-    if signs[-1] > 0:
+        roots.append(StationaryValidity(float(expit(np.asarray(root))), bool(rises[i])))
+    if rises[-1]:
         roots.append(StationaryValidity(1.0, True))
     return tuple(roots)
 
@@ -112,9 +113,10 @@ def _rise(
 
     def rise(log_odds: Values) -> Values:
         mu = expit(np.asarray(log_odds))
-        # The log odds as they are: mu itself rounds to one beyond 36.
-        pull = log_odds - start if divergence == REVERSE_KL else None
-        pull = validity_pull(np.asarray(base_rate), mu, divergence) if pull is None else pull
+        if divergence == REVERSE_KL:
+            pull = log_odds - start  # The log odds as they are: mu itself rounds to one beyond 36.
+        else:
+            pull = validity_pull(np.asarray(base_rate), mu, divergence)
         return strength * group_weight(group_size, mu, scale) - pull
 
     return rise

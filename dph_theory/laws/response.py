@@ -14,7 +14,7 @@ from scipy.optimize import elementwise
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Distribution, Scalars, distribution, numbers, positive, together
+from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
 from ..numeric.balls import ZERO, Values, is_ball, trailing
 from ..numeric.roots import newton_root
 from ..support.errors import argument_error
@@ -43,9 +43,9 @@ def best_response(
     Outcomes without reference mass keep none. Raises ValueError for a generator with a kink, whose
     maximiser need not be unique. Source: ours, theory E2.
     """
-    reference, value = distribution("reference", reference), numbers("value", value)
+    reference, value = distribution("reference", reference), finite("value", value)
     beta = positive("beta", beta)
-    together(reference=reference, value=value)
+    together(reference=reference, value=value, beta=trailing(beta, 1))
     return respond(reference, value, beta, divergence).policy
 
 

@@ -1,7 +1,5 @@
 """The rehearsal loss: an f-divergence in generator form, on samples of a reference or its correct part."""
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -37,10 +35,6 @@ def generator_loss(
     """
     divergence = _declared(divergence)
     choice("level", level, LEVELS)
-    if isinstance(gauge, int | float) and math.isfinite(gauge):
-        gauge = float(gauge) if gauge != 0 else "printed"
-    elif gauge not in ("printed", "normalised"):
-        raise argument_error("gauge", gauge, 'one of "printed", "normalised", or a finite number')
     mask = token_batch(mask, log_ratio=log_ratio)
     dtype = working_dtype(log_ratio)
     form = generator(divergence, gauge)

@@ -79,6 +79,11 @@ def real(
     return array
 
 
+def finite(name: str, value: Any) -> np.ndarray:
+    """Finite numbers."""
+    return real(name, value, above=-np.inf, below=np.inf)
+
+
 def positive(name: str, value: Any) -> np.ndarray:
     """Finite numbers above zero."""
     return real(name, value, above=0, below=np.inf)

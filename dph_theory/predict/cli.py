@@ -30,7 +30,7 @@ NAMES = tuple(dict.fromkeys(form.name for form in FORMS))
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="JSON: a list of the base's pass rates, or an object of them by prompt.",
 )
-@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
 def predict_command(
     trainer: str,
     version: str | None,
@@ -68,7 +68,7 @@ def predict_command(
 def _read(path: Path) -> dict[str, float]:
     """The base rates by prompt; UsageError says what is wrong with the file."""
     try:
-        read = json.loads(path.read_text())
+        read = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise click.UsageError(f"--{_RATES} {path}: no JSON: {error}") from error
     rates = {f"prompt {i + 1}": rate for i, rate in enumerate(read)} if isinstance(read, list) else read

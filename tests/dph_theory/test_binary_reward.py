@@ -88,6 +88,11 @@ def test_decomposition_adds_up_and_has_no_negative_part(policy, base, valid):
     assert min(parts) >= 0
 
 
+def test_a_part_that_neither_visits_costs_nothing():
+    parts = excess_kl((0.5, 0.5, 0), (0.3, 0.7, 0), (1, 1, 0))
+    assert parts == (REVERSE_KL((0.5, 0.5), (0.3, 0.7)), 0, parts.total, 0)
+
+
 @given(policy=laws(), base=laws(), valid=verifiers())
 def test_pythagoras_on_the_valid_face(policy, base, valid):
     q, target = filtered(policy, valid), filtered(base, valid)
@@ -201,6 +206,8 @@ def test_filtered_model_is_no_reverse_kl_target():
         (lambda: filtered(BASE, (1, 0)), r"valid\.shape=\(2,\)"),
         (lambda: filtered(BASE, (2, 0, 0, 0)), r"valid=.*zeros and ones"),
         (lambda: excess_kl(POLICY, BASE, (1, 1, 1, 1)), r"at least one outcome must be invalid"),
+        (lambda: excess_kl((0.5, 0.5), (1, 0), (1, 0)), r"base=.*invalid\) mass where the policy has some"),
+        (lambda: with_validity([0.1, 0.2, 0.3], [BASE, BASE], VALID), r"mu \(3, 1\), base \(2, 4\)"),
         (lambda: beta_for_mean_validity(RATES, 0.3), r"mu=0\.3 .*\(0\.333333333333, 1\)"),
         (lambda: beta_for_mean_validity([0.0, 0.5], 0.6), r"mu=0\.6 .*\(0\.25, 0\.5\)"),
         (lambda: beta_for_mean_validity([], 0.6), r"base_rates=.*prompts"),

@@ -73,9 +73,10 @@ def test_gauges_differ_by_a_multiple_of_u_minus_one(divergence):
     )
 
 
-def test_unknown_gauge_is_named():
+@pytest.mark.parametrize("gauge", ["raw", np.nan])
+def test_unknown_gauge_is_named(gauge):
     with pytest.raises(ValueError, match=r'gauge=.*"printed", "normalised"'):
-        FORWARD_KL.on_log_ratio(np.zeros(2), gauge="raw")
+        FORWARD_KL.on_log_ratio(np.zeros(2), gauge=gauge)
 
 
 @every
@@ -207,6 +208,7 @@ def test_batches_broadcast_without_a_loop():
         ([1.0], [0.5, 0.5], r"ref\.shape=\(2,\)"),
     ],
 )
-def test_bad_distributions_are_named(pi, ref, message):
+@pytest.mark.parametrize("call", [FORWARD_KL, FORWARD_KL.gradient], ids=("value", "gradient"))
+def test_bad_distributions_are_named(call, pi, ref, message):
     with pytest.raises(ValueError, match=message):
-        FORWARD_KL(pi, ref)
+        call(pi, ref)

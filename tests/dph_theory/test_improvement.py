@@ -138,6 +138,7 @@ def test_rehearsal_guarantee_broadcasts_and_keeps_the_ends():
         (lambda: stated_bound(BANDIT, OLD, OLD, PEF, FORWARD_KL, "mine"), r"reading='mine'"),
         (lambda: rehearsal_guarantee(-1.0), r"kl=-1\.0"),
         (lambda: rehearsal_guarantee(1.0, 1.5), r"reference_return=1\.5"),
+        (lambda: rehearsal_guarantee([1, 2], [0.1, 0.2, 0.3]), r"kl \(2,\), reference_return \(3,\)"),
     ],
 )
 def test_bad_input_is_named(call, message):

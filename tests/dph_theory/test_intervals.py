@@ -34,7 +34,12 @@ def test_one_seed_says_nothing_of_the_spread():
 
 @pytest.mark.parametrize(
     ("values", "confidence", "message"),
-    [([], 0.95, "at least one seed"), ([1, np.nan], 0.95, "nan"), ([0, 1], 1.0, "confidence=1")],
+    [
+        ([], 0.95, "at least one seed"),
+        ([1, np.nan], 0.95, "nan"),
+        ([1, np.inf], 0.95, "values=inf"),
+        ([0, 1], 1.0, "confidence=1"),
+    ],
 )
 @pytest.mark.parametrize("interval", [mean_interval, probability_interval])
 def test_what_has_no_mean_is_refused(interval, values, confidence, message):

@@ -57,6 +57,13 @@ def test_one_state_closed_form_in_floats_and_balls():
     assert mdp.return_(np.array([[0.5, 0.5]])) == pytest.approx(5.0)
 
 
+def test_a_policy_in_float32_has_no_advantage_over_itself():
+    mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 2.0]]), 0.9, np.ones(1))
+    pi = np.array([[0.33333, 0.66668]], dtype=np.float32)
+    gain = mdp.action_value(pi) - mdp.value(pi)[..., None]
+    np.testing.assert_allclose(mdp.advantage(pi), gain, rtol=1e-13)
+
+
 def test_gamma_zero_is_a_bandit():
     mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.0, np.ones(1))
     assert mdp.value(np.array([[0.3, 0.7]])) == pytest.approx([0.3])
@@ -75,6 +82,7 @@ GOOD = {"P": np.full((2, 2, 2), 0.5), "r": np.zeros((2, 2)), "gamma": 0.5, "rho0
         ({"r": np.zeros((3, 2))}, r"r\.shape=\(3, 2\)"),
         ({"rho0": np.array([1.0])}, r"rho0\.shape"),
         ({"r": np.full((2, 2), np.nan)}, r"r=nan"),
+        ({"r": np.full((2, 2), np.inf)}, r"r=inf"),
     ],
 )
 def test_what_is_no_mdp_is_named(change, message):

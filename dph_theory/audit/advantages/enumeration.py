@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from ...numeric.arrays import Scalars, probability
+from ...numeric.arrays import Scalars, probability, rate
 from ...numeric.balls import Values
 from ...support.errors import argument_error
 
@@ -62,8 +62,8 @@ class Table:
         return found
 
     def variance(self, validity: Scalars) -> Values:
-        """G times the variance of the group's gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV."""
-        v = probability("validity", validity)[..., None]
+        """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
+        v = rate("validity", validity)[..., None]
         size, k = self.group_size, np.arange(self.group_size + 1)
         chances = _chances(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size

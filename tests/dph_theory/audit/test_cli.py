@@ -107,6 +107,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
         (("my_losses.py:k3", "--json", "missing/x.json"), "does not exist"),
         (("my_losses.py:k3", "--page", "x.md"), "--page goes with --catalogue"),
         (("--catalogue", "--samples", "policy"), "--samples goes with a loss of yours"),
+        (("my_losses.py:k3", "--metric", "--samples", "policy"), "--samples goes with a loss of yours"),
     ],
 )
 def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses, tmp_path, monkeypatch):

@@ -53,6 +53,11 @@ def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_th
     assert needed(pairs, 0.1, 1)[0].prompts == pytest.approx(needed(pairs, 0.05, 1)[0].prompts / 4, abs=3)
 
 
+def test_the_spread_over_a_single_prompt_is_not_known():
+    with pytest.raises(ValueError, match=r"prompts=1 .*at least two"):
+        needed(Pairs.of([4], [2], [4], [3]), 0.1, 2)
+
+
 @pytest.mark.parametrize(("difference", "k", "words"), [(0, 1, "above 0"), (0.1, 5, "at most 4: the fewest")])
 def test_wrong_questions_are_refused(difference, k, words):
     with pytest.raises(ValueError, match=words):

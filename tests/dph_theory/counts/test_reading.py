@@ -79,6 +79,9 @@ def test_a_log_of_verl_is_counted_by_prompt(tmp_path):
     assert counts(read_counts(tmp_path, "verl", reward="score", correct_from=0.5)) == {"1+1": (2, 1)}
     with pytest.raises(ValueError, match=r"11.jsonl:1: reward='hit'"):
         read_counts(tmp_path, "verl", reward="hit")
+    write_rows(tmp_path / "12.jsonl", answers("1+1", [1.0, math.nan]))
+    with pytest.raises(ValueError, match=r"12.jsonl:2: reward='score'"):
+        read_counts(tmp_path, "verl")
 
 
 def test_a_log_of_trl_is_counted_by_prompt(tmp_path):

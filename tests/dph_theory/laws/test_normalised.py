@@ -50,6 +50,13 @@ def test_below_some_base_rate_one_beta_has_several_laws(group_size, base_rate, b
     assert several_laws_below(3) == several_laws_below(8, "none") == 0
 
 
+def test_a_root_at_a_point_of_the_grid_is_found():
+    # From a base rate of one half on, the grid is 0, .009, .018, ...: 0.5/beta is its point 8.
+    (root,) = normalised_validities(0.5, 1 / 0.144, 2, "none")
+    assert root.validity == pytest.approx(mu_from_beta(0.5, 2 / 0.144), rel=1e-13)
+    assert root.stable
+
+
 def test_other_divergences_and_scales():
     for scale in ("none", "std", "mean"):
         mu = normalised_validity_at(0.2, 0.4, 5, scale, FORWARD_KL)

@@ -47,6 +47,7 @@ def test_a_list_of_rates_and_json(tmp_path):
         ('["a"]', (), "a list of numbers"),
         ("[2.0]", (), "base_rates=2.0"),
         ("[0.5]", ("--form", "reward"), "form='reward'"),
+        ("[0.5]", ("--json", "absent/found.json"), "does not exist"),
     ],
 )
 def test_bad_input_is_named(tmp_path, rates, options, message):

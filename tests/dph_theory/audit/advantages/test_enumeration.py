@@ -56,6 +56,8 @@ def test_what_fails_is_said():
         tabulate(forms.rank_bonus, 20)
     with pytest.raises(ValueError, match="group_size=1 is not allowed"):
         tabulate(forms.mean_of_all, 1)
+    with pytest.raises(ValueError, match=r"validity=0\.0 is not allowed"):
+        tabulate(forms.mean_of_all, 4).variance([0, 0.5])
 
 
 def test_arrays_are_taken_and_what_is_not_finite_is_listed():
