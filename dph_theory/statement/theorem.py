@@ -198,6 +198,16 @@ def parameters(side: Side) -> tuple[str, ...]:
     return tuple(inspect.signature(side).parameters)
 
 
+@cache
+def _required(side: Side) -> frozenset[str]:
+    """The parts without which a side cannot be computed."""
+    found = inspect.signature(side).parameters.values()
+    return frozenset(part.name for part in found if part.default is part.empty)
+
+
 def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
-    """The side on the parts it asks for."""
+    """The side on the parts it asks for; ValueError names those that the instances lack."""
+    if missing := _required(side) - values.keys():
+        name, asked = getattr(side, "__name__", "side"), ", ".join(sorted(missing))
+        raise argument_error(name, f"a function of {asked}", f"instances have {', '.join(values)}")
     return np.asarray(side(**{name: values[name] for name in parameters(side) if name in values}))

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.measure import Measurement
+from rich.measure import Measurement, measure_renderables
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -52,19 +52,36 @@ def fitted(
 ) -> Table:
     """A table as wide as the console: of the columns not to `keep` the last ones are left out until it fits.
 
-    A row of a single cell begins a section; options are Table's.
+    Lines are broken between words, in the first column not at all. A row of a single cell begins a section;
+    options are Table's.
     """
-    chosen = list(range(len(headers)))
+    chosen, wide = list(range(len(headers))), on.options.update(max_width=10_000)
     while True:
         table = Table(*(headers[column] for column in chosen), pad_edge=False, **options)
         for row in rows:
             if len(row) == 1:
                 table.add_section()
             table.add_row(*(row if len(row) == 1 else (row[column] for column in chosen)))
+        spans = [measure_renderables(on, wide, [c.header, *c.cells]) for c in table.columns]
+        widths = [spans[0].maximum, *(span.minimum for span in spans[1:])]
+        table.columns[0].min_width = widths[0]
+        room = on.width - Measurement.get(on, wide, table).minimum
         spare = [column for column in chosen if headers[column] not in keep]
-        if not spare or Measurement.get(on, on.options.update(max_width=10_000), table).minimum <= on.width:
+        if not spare or room >= 0:
+            for column, width in zip(table.columns, _widened(widths, spans, room), strict=True):
+                column.width = width
             return table
         chosen.remove(spare[-1])
+
+
+def _widened(widths: Sequence[int], spans: Sequence[Measurement], room: int) -> list[int]:
+    """The widths with the room shared out, each cell of it to the column that lacks most."""
+    found = list(widths)
+    for _ in range(room):
+        lacking = [span.maximum - width for span, width in zip(spans, found, strict=True)]
+        if max(lacking) > 0:
+            found[lacking.index(max(lacking))] += 1
+    return found
 
 
 class OutputFile(click.ParamType):

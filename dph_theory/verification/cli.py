@@ -52,6 +52,8 @@ def verify(
     tight was nearly attained, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
+    if listing and path is not None:
+        raise click.UsageError("--json writes what a run finds; --list runs nothing")
     settings = _settings(checks, instances, seed, quick)
     try:
         with interrupts.deferred():

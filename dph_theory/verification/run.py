@@ -28,6 +28,10 @@ QUICK: Mapping[str, Mapping[str, Any]] = {
     "symbolic": {"first_only": True},
 }
 """The short form's options of the checks of a theorem."""
+GIVEN_BY = {Verdict.PROVED: "symbolic", Verdict.ENCLOSED: "enclosed", Verdict.CERTIFIED: "certified"}
+"""The verdicts above HOLDS, strongest first, with the check that gives them."""
+_STRENGTH = tuple(Verdict)
+"""The members stand from strongest to weakest."""
 RESTARTS = 3
 """Searches begun anew for a false neighbour that the first one has missed, which about one in 500 is."""
 
@@ -60,21 +64,23 @@ def _selected_by(name: str) -> tuple[str, str, str]:
 
 
 def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
-    """The verdict to expect from a subset of the checks: they can establish no more than they look at."""
+    """The theorem's verdict if the check that gives it is asked for, else the strongest that others can give.
+
+    A theorem expected to be proved that has no derivation is thus not as expected.
+    """
     if theorem.expected is Verdict.REFUTED:
         return Verdict.REFUTED
-    available = [check for check in checks if applies(check, theorem)]
-    if theorem.expected is Verdict.PROVED and "symbolic" in available:
-        return Verdict.PROVED
-    if "enclosed" in available:
-        return Verdict.ENCLOSED
-    return Verdict.CERTIFIED if "certified" in available else Verdict.HOLDS
+    for verdict, check in GIVEN_BY.items():
+        weaker = _STRENGTH.index(verdict) - _STRENGTH.index(theorem.expected)
+        if check in checks and (weaker == 0 or (weaker > 0 and applies(check, theorem))):
+            return verdict
+    return Verdict.HOLDS
 
 
 def overall(results: Sequence[CheckResult]) -> Verdict:
     """REFUTED or UNDECIDED if any check says so, else the strongest verdict."""
     found = {result.verdict for result in results}
-    ranking = (Verdict.REFUTED, Verdict.UNDECIDED, *Verdict)  # The members stand from strongest to weakest.
+    ranking = (Verdict.REFUTED, Verdict.UNDECIDED, *_STRENGTH)
     return next(verdict for verdict in ranking if verdict in found)
 
 

@@ -64,7 +64,7 @@ def _table(console: Console, reports: list[Report]) -> Table:
     rows: list[tuple[str, ...]] = []
     for key, group in _by_paper(reports).items():
         rows += [(f"[bold]{key}[/]",), *map(_row, group)]
-    return terminal.fitted(console, headers, rows, keep=("theorem", "verdict"))
+    return terminal.fitted(console, headers, rows, keep=("theorem", "verdict", "neighbours"))
 
 
 def _row(report: Report) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _row(report: Report) -> tuple[str, ...]:
     worst = max((r.worst_violation for r in results if r.worst_violation is not None), default=None)
     tight = max((r.tightness for r in results if r.tightness is not None), default=None)
     fallen = sum(n.refuted for n in report.neighbours)
-    mark = "" if report.as_expected else f" [red](expected {report.expected})[/]"
+    mark = "" if report.verdict is report.expected else f" [red](expected {report.expected})[/]"
     return (
         f"  {report.theorem}",
         THEOREMS[report.theorem].source.place,
@@ -142,7 +142,8 @@ def _print_steps(console: Console, reports: list[Report], quick: bool) -> None:
         by = ", ".join(f"{number} by {names}" for names, number in steps.most_common())
         asked = " (each put to the first decider that reaches it)" if quick else ""
         alone = "" if find_spec("z3") else "; without z3-solver there is one decider"
-        console.print(f"{steps.total()} steps: {by}{asked}{alone}")
+        many = "step" if steps.total() == 1 else "steps"
+        console.print(f"{steps.total()} {many}: {by}{asked}{alone}")
 
 
 def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:

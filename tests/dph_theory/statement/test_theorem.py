@@ -59,3 +59,11 @@ def test_a_scaled_side_takes_the_same_parts_by_name():
     scaled_by = PINSKER.changed(neighbour("doubled", rhs=scaled(PINSKER.rhs, 2)))
     instance = PINSKER.instances(np.full((3, PINSKER.instances.dimension), 0.3))
     assert scaled_by.sides(instance)[1] == pytest.approx(2 * PINSKER.sides(instance)[1], rel=1e-15)
+
+
+def test_a_side_that_asks_for_a_part_that_instances_lack_is_named():
+    def side(z):
+        return z
+
+    with pytest.raises(ValueError, match="side='a function of z' is not allowed: instances have x, y"):
+        BINOMIAL.changed(neighbour("misspelt", lhs=side)).violation(at(x=1.0, y=1.0))

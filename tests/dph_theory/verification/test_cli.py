@@ -70,6 +70,7 @@ def test_reports_on_standard_output_stand_alone():
 def test_the_list_names_every_theorem():
     out = here("--list").stdout
     assert all(name in out for name in THEOREMS)
+    assert here("--list", "--json", "-").exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,12 @@ def test_fewer_checks_expect_less():
     assert expected_verdict(LIMIT, everything) is Verdict.HOLDS
 
 
+def test_what_is_to_be_proved_and_has_no_derivation_is_not_as_expected():
+    report = verify_one(replace(BINOMIAL, symbolic=None), SMALL)
+    assert (report.verdict, report.expected) == (Verdict.CERTIFIED, Verdict.PROVED)
+    assert not report.as_expected
+
+
 def test_random_points_alone_do_not_refute_a_neighbour(monkeypatch):
     # The search must succeed too: here it is replaced by one that never finds anything.
     blind = {**CHECKS, "adversarial": lambda theorem, **_: CheckResult("adversarial", Verdict.HOLDS, 0)}
