@@ -7,18 +7,10 @@ The two laws meet at s = 0.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
 from typing import Any, TypeAlias
 
-import sympy
-from flint import arb, arb_series
-from sympy.printing.lambdarepr import LambdaPrinter
-
-from ..divergences import JENSEN_SHANNON, SMOOTH
-from ..fdivergence import FDivergence, u
 from ..numeric.balls import ZERO
-from ..numeric.boxes import Range, Scalar, linear, logarithmic, nonnegative, rate, xlogx
+from ..numeric.boxes import Range, Scalar, linear, logarithmic, rate, xlogx
 from ..statement.reduction import Reduction
 from ._laws import gains
 
@@ -86,59 +78,21 @@ def mass(odds: Scalar) -> Sequence[Scalar]:
     return [chance(odds)]
 
 
-@dataclass(frozen=True)
-class Generator:
-    """A divergence's declared generator f(u) on scalars, and its derivative; written down when first used."""
-
-    divergence: FDivergence
-
-    @cached_property
-    def value(self) -> Callable[[Scalar], Scalar]:
-        """f, as declared."""
-        return _on_scalars(self.divergence.expression)
-
-    @cached_property
-    def slope(self) -> Callable[[Scalar], Scalar]:
-        """f', written so that its derivative keeps one sign."""
-        if self.divergence is JENSEN_SHANNON:
-            return _on_scalars(sympy.log(2) - sympy.log(1 + 1 / u))
-        return _on_scalars(sympy.expand(self.divergence.derivative))
-
-    def __call__(self, ratio: Scalar) -> Scalar:
-        """f(u); the series come by way of f', which gives tighter ones."""
-        if not isinstance(ratio, arb_series):
-            return self.value(ratio)
-        return (ratio.derivative() * self.slope(ratio)).integral() + self.value(ratio[0])
-
-    def excess(self, ratio: Scalar, step: Scalar) -> Scalar:
-        """f(u + step) - f(u) - f'(u) step."""
-        return self(ratio + step) - self(ratio) - self.slope(ratio) * step
-
-
-class _Exact(LambdaPrinter):
-    """Writes fractions as balls at the working precision."""
-
-    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802 - sympy's name
-        return f"ball({number.p}, {number.q})"
-
-
-def _on_scalars(expression: sympy.Expr) -> Callable[[Scalar], Scalar]:
-    functions = {
-        "log": lambda x: x.log() if hasattr(x, "log") else arb(x).log(),
-        "sqrt": lambda x: x.sqrt(),
-        "ball": lambda p, q: arb(p) / q,
-    }
-    printer = _Exact({"fully_qualified_modules": False, "inline": True})
-    return sympy.lambdify(u, expression, modules=[functions], printer=printer)
-
-
-GENERATORS = tuple(map(Generator, SMOOTH))
-"""Of the smooth divergences, on scalars."""
-
-
 def two_verdicts(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
     """A base of one valid and one invalid outcome, and beta."""
     return {"base": base_of(log_odds), "valid": [True, False], "beta": 1 / gain}
+
+
+def over_two_verdicts(
+    sides: Callable[[Scalar, Scalar], Sequence[tuple[Scalar, Scalar]]], text: str = "two outcomes, one valid"
+) -> tuple[Reduction]:
+    """The reduction of an identity to them, of `sides(log_odds, gain)`."""
+    return (Reduction(text, {"log_odds": LOG_ODDS, "gain": GAIN}, two_verdicts, sides=sides),)
+
+
+def solvable_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
+    """One prompt that the base solves sometimes, and beta."""
+    return {"base_rates": base_of(log_odds)[:1], "solvable": [True], "beta": 1 / gain}
 
 
 def base_of(log_odds: Scalar) -> Law:
@@ -158,12 +112,13 @@ def tilted_law(log_odds: Scalar, gain: Scalar) -> Law:
     return [valid / partition, invalid * less / partition]
 
 
-def _between(f: Generator) -> Callable[[Scalar, Scalar], list[Scalar]]:
-    return lambda odds, drop: [f(1 - drop) + f(1 + odds * drop) / odds]
+TILTED_ODDS = logarithmic("1e-12", "1e12")
+"""Of a tilted model's validity; those of the base rate are e^(-1/beta) times as large."""
 
 
-BETWEEN = tuple(map(_between, GENERATORS))
-"""D_f(second || first)/p of each smooth divergence."""
+def rate_before(tilted: Law, gain: Scalar) -> Scalar:
+    """The base rate whose tilted model is this law."""
+    return 1 / (1 + gain.exp() * tilted[1] / tilted[0])
 
 
 def apart(
@@ -184,85 +139,6 @@ def apart(
         *both_ways(text, {"odds": many, "drop": DROP}, instance, zero=("drop", 2), **stated),
         *both_ways(text, far, instance, **stated),
     )
-
-
-def merging(
-    text: str, instance: Callable[..., Mapping[str, Any]], factor: Callable[[Scalar, Scalar, Scalar], Scalar]
-) -> tuple[Reduction, ...]:
-    """What merging two outcomes of ratios u(1-s) and u(1+os) loses, p f(u(1-s)) + (1-p) f(u(1+os)) - f(u).
-
-    p and 1-p are the reference's shares, so that u, among the scalars as `ratio`, is their mean. A generator
-    that is a power or a logarithm, up to a line, gives a power of u times the divergence of the two laws;
-    Jensen-Shannon's is taken with u. `factor` is what the loss is to be multiplied by.
-    """
-    reductions: list[Reduction] = []
-    for index, divergence in enumerate(SMOOTH):
-        if divergence is JENSEN_SHANNON:
-            # Beyond that drop the second derivative's balls lose more digits than their radii have.
-            box = {"odds": ODDS, "drop": linear("0", "0.9999"), "ratio": RATIO}
-            stated: dict[str, Any] = {
-                "gap": jensen_shannon_merged,
-                "factor": lambda odds, ratio, share: [factor(odds, ratio, share) * ratio / (1 + ratio)],
-            }
-            free = {"share": RATE}
-        else:
-            box, free = {"odds": ODDS, "drop": DROP}, {"ratio": RATIO, "share": RATE}
-            stated = {"gap": BETWEEN[index], "factor": _scaled(factor, divergence)}
-        reductions += both_ways(
-            f"{text}; {divergence.name}",
-            box,
-            instance,
-            components=(index,),
-            zero=("drop", 2),
-            free=free,
-            **stated,
-        )
-    return tuple(reductions)
-
-
-def jensen_shannon_merged(odds: Scalar, drop: Scalar, ratio: Scalar) -> list[Scalar]:
-    """What merging loses of Jensen-Shannon, times (1+u)/u.
-
-    With w = u/(1+u) and k(t) = (1+t) log(1+t) - t it is g(-s) + g(os)/o, g(t) = (k(t) - k(wt)/w)/(1-w). The
-    series in s come by way of g'' = 1/((1+t)(1+wt)), whose factors are added as logarithms: the product of
-    two positive balls need not be positive.
-    """
-    w = chance(ratio)
-    if not isinstance(drop, arb_series):
-        falls, rises = (
-            (_over_tangent(t) - _over_tangent(w * t) / w) * (1 + ratio) for t in (-drop, odds * drop)
-        )
-        return [falls + rises / odds]
-
-    def slope(s: Scalar) -> Scalar:
-        rise = nonnegative(odds * s)
-        rising = (1 + rise).log() - (1 + nonnegative(w * rise)).log()
-        return (rising - (1 - s).log() + (1 - w * s).log()) * (1 + ratio)
-
-    rise = nonnegative(odds * drop)
-    falling = (-(1 - drop).log() - (1 - w * drop).log()).exp()
-    rising = (odds.log() - (1 + rise).log() - (1 + nonnegative(w * rise)).log()).exp()
-    slopes = slope(drop[0]) + (falling + rising).integral()
-    return [jensen_shannon_merged(odds, drop[0], ratio)[0] + slopes.integral()]
-
-
-def _over_tangent(t: Scalar) -> Scalar:
-    return xlogx(1 + t) - t
-
-
-def _scaled(
-    factor: Callable[[Scalar, Scalar, Scalar], Scalar], divergence: FDivergence
-) -> Callable[..., list[Scalar]]:
-    @cache
-    def power() -> arb:
-        # u^2 f'' is a power of u: its value at 4 is 4^power of that at 1.
-        curvature = sympy.lambdify(u, sympy.diff(divergence.expression, u, 2) * u**2)
-        return arb(round(4 * math.log(curvature(4.0) / curvature(1.0), 4))) / 4
-
-    def scaled(odds: Scalar, ratio: Scalar, share: Scalar) -> list[Scalar]:
-        return [factor(odds, ratio, share) * ratio ** power()]
-
-    return scaled
 
 
 def scalar_weight(size: int, validity: Scalar, scale: str = "std") -> Scalar:

@@ -11,10 +11,7 @@ from ..numeric.balls import Values
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 
 TREES = chart(
-    first=simplex(3, spread=2.0),
-    second=simplex(3, 3, spread=2.0),
-    valid=masks(9),
-    beta=log_uniform(0.1, 10),
+    first=simplex(3, spread=2.0), second=simplex(3, 3, spread=2.0), valid=masks(9), beta=log_uniform(0.1, 10)
 )
 """A base over two tokens of three symbols, a verifier of the nine answers, and a beta."""
 TWO_TOKENS = example(

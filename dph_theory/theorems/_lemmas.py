@@ -7,15 +7,8 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
-from ..divergences import (
-    ALPHAS,
-    SMOOTH,
-    TOTAL_VARIATION,
-    alpha_divergence,
-    alpha_generator,
-    each,
-)
-from ..estimators import Estimator, x
+from ..divergences import ALPHAS, COMPARED, SMOOTH, TOTAL_VARIATION, alpha_divergence, alpha_generator, each
+from ..estimators import Estimator, definition_form, generator_form, x
 from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values, normalised, only, trailing
 from ..restricted import distance_of_dirac
@@ -179,6 +172,16 @@ def same_gradient(weight: sympy.Expr, divergence: FDivergence, sampled: Callable
 def stepped(ref: Values, q: Values, step: Values) -> Values:
     """The policy (1-e) ref + e q, at the step e from the reference towards q."""
     return (1 - trailing(step, 1)) * ref + trailing(step, 1) * q
+
+
+def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
+    """Of one stored reference sample, f(u)."""
+    return each(lambda f: generator_form(f, pi, ref).variance, divergences)
+
+
+def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
+    """Of one fresh policy sample, f(u)/u."""
+    return each(lambda f: definition_form(f, pi, ref).variance, divergences)
 
 
 def concavity_of_hits() -> Claims:

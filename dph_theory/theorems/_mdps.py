@@ -164,13 +164,7 @@ SMALL_TRIPLES = triples(2, 2)
 
 
 COUNTEREXAMPLE = example(
-    P=[["1 ", "1 "]],
-    r=["1 0"],
-    gamma=".9",
-    rho0="1 ",
-    pi=[".5 .5"],
-    pi_old=[".5 .5"],
-    pi_pef=[".54 .46"],
+    P=[["1 ", "1 "]], r=["1 0"], gamma=".9", rho0="1 ", pi=[".5 .5"], pi_old=[".5 .5"], pi_pef=[".54 .46"]
 )
 """One state, two actions, nothing learnt yet, and a reference policy that is 0.04 better."""
 
@@ -204,13 +198,7 @@ TRIPLE = example(
 
 
 EVEN = example(
-    P=[["1 ", "1 "]],
-    r=["2 1"],
-    gamma=".5",
-    rho0="1 ",
-    pi=[".49 .51"],
-    pi_old=[".5 .5"],
-    pi_pef=[".5 .5"],
+    P=[["1 ", "1 "]], r=["2 1"], gamma=".5", rho0="1 ", pi=[".49 .51"], pi_old=[".5 .5"], pi_pef=[".5 .5"]
 )
 """One state, and a small step away from an even reference policy: the anchor bound is nearly attained."""
 

@@ -48,10 +48,7 @@ THEOREM = Theorem(
     tight=True,
     false_neighbours=(
         neighbour("a distance 2% larger", lhs=scaled(missing_reward, 1.02)),
-        neighbour(
-            "p not fully valid",
-            rhs=lambda policy, other: TOTAL_VARIATION(policy, other),
-        ),
+        neighbour("p not fully valid", rhs=lambda policy, other: TOTAL_VARIATION(policy, other)),
         masses_clamped("policy", 5e-10),
     ),
 )

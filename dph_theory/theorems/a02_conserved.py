@@ -91,9 +91,7 @@ THEOREM = Theorem(
         ),
         neighbour("differences of theta", lhs=log_ratios_later, rhs=log_ratios_at_the_start),
         neighbour(
-            "the sum of log q",
-            lhs=sum_of_log_policy_later,
-            rhs=lambda base: np.log(base).sum(axis=-1),
+            "the sum of log q", lhs=sum_of_log_policy_later, rhs=lambda base: np.log(base).sum(axis=-1)
         ),
         near(0.01, time=(0.61, 0.004)),
     ),

@@ -57,10 +57,7 @@ THEOREM = Theorem(
     rhs=limit_of_ratio,
     instances=chart(weights=integers(1, 9, 4), valid=masks(4)),
     expected=Verdict.PROVED,
-    given=(
-        "A2.orbit",
-        "A2.limit",
-    ),
+    given=("A2.orbit", "A2.limit"),
     examples=(example(weights="3 2 1 4", valid=[True, True, True, False]),),
     symbolic=derivation,
     # Ratios up to one are compared absolutely, at eps = 1e-8.

@@ -53,10 +53,7 @@ THEOREM = Theorem(
     rhs=later,
     instances=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     expected=Verdict.PROVED,
-    given=(
-        "A2.orbit",
-        "A2.limit",
-    ),
+    given=("A2.orbit", "A2.limit"),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
     symbolic=derivation,
     certified=False,

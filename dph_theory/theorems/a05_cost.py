@@ -9,9 +9,8 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds, two_verdicts
+from ._boxes import base_of, over_two_verdicts, tilted_law, tilted_odds
 
 
 def distance_to_base(base: Values, valid: Values, beta: Values) -> Values:
@@ -67,14 +66,7 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "two outcomes, one valid",
-            {"log_odds": LOG_ODDS, "gain": GAIN},
-            two_verdicts,
-            sides=costs,
-        ),
-    ),
+    reductions=over_two_verdicts(costs),
     false_neighbours=(
         neighbour("kl with its arguments exchanged", rhs=exchanged),
         neighbour(

@@ -1,7 +1,5 @@
 """A5, second claim: the tilted model is a mixture of the two conditionals of the base."""
 
-from typing import Any
-
 import sympy
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
@@ -10,9 +8,8 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds
+from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
 
 def mixture(base: Values, valid: Values, beta: Values) -> Values:
@@ -34,10 +31,6 @@ def derivation() -> Claims:
     yield Claim("an invalid outcome", (1 - mu) * a / A0, equals=a / Z)
 
 
-def one_valid(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
-    return {"base": list(base_of(log_odds)), "valid": [True, False], "beta": 1 / gain}
-
-
 def masses(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     # Outcomes of one verdict share its mass in the base's proportions, in both laws.
     (valid, invalid), failed = tilted_law(log_odds, gain), tilted_odds(log_odds, gain)
@@ -57,14 +50,7 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".5"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "the masses of both verdicts, which outcomes share alike in both laws",
-            {"log_odds": LOG_ODDS, "gain": GAIN},
-            one_valid,
-            sides=masses,
-        ),
-    ),
+    reductions=over_two_verdicts(masses, "the masses of both verdicts, which outcomes share alike"),
     false_neighbours=(
         neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),
         near(0.01, beta=(4.3, 0.02)),

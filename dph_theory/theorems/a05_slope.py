@@ -1,26 +1,23 @@
 """A5, fourth claim: kappa'(mu) = 1/beta, as the supporting lines of the convex frontier."""
 
+from functools import partial
 from typing import Any
 
 import sympy
 
 from ..binary_reward import kappa, mu_from_beta
 from ..numeric.balls import Values
-from ..numeric.boxes import Scalar, logarithmic
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import DROP, GAIN, Law, both_ways, kl_to_first, mass
+from ._boxes import DROP, GAIN, TILTED_ODDS, Law, both_ways, kl_to_first, mass, rate_before
 
 
-def supporting_line(base_rate: Values, beta: Values, mu: Values) -> Values:
+def supporting_line(base_rate: Values, beta: Values, mu: Values, steeper: float = 1) -> Values:
     """The line through (mu_b, kappa(mu_b)) with slope 1/beta, at mu."""
-    return _line(base_rate, beta, mu, 1 / beta)
-
-
-def _line(base_rate: Values, beta: Values, mu: Values, slope: Values) -> Values:
     contact = mu_from_beta(base_rate, beta)
-    return kappa(contact, base_rate) + (mu - contact) * slope
+    return kappa(contact, base_rate) + (mu - contact) * steeper / beta
 
 
 def derivation() -> Claims:
@@ -42,13 +39,8 @@ def derivation() -> Claims:
     yield Claim("kappa'(mu) = logit mu - logit A1", sympy.Derivative(kl, M), equals=slope, where=domain)
 
 
-CONTACT = logarithmic("1e-12", "1e12")
-"""The odds of mu_b; those of the base rate are e^(-1/beta) times as large."""
-
-
 def from_contact(contact: Law, mu: Law, gain: Scalar) -> dict[str, Any]:
-    base_rate = 1 / (1 + gain.exp() * contact[1] / contact[0])
-    return {"base_rate": base_rate, "beta": 1 / gain, "mu": mu[0]}
+    return {"base_rate": rate_before(contact, gain), "beta": 1 / gain, "mu": mu[0]}
 
 
 THEOREM = Theorem(
@@ -70,7 +62,7 @@ THEOREM = Theorem(
     digits=9,
     reductions=both_ways(
         "the gap is kl(mu || mu_b), whatever the gain",
-        {"odds": CONTACT, "drop": DROP},
+        {"odds": TILTED_ODDS, "drop": DROP},
         from_contact,
         gap=lambda odds, drop: [kl_to_first(odds, drop)],
         factor=mass,
@@ -78,13 +70,7 @@ THEOREM = Theorem(
         free={"gain": GAIN},
     ),
     false_neighbours=(
-        neighbour(
-            "a slope 2% larger",
-            lhs=lambda base_rate, beta, mu: _line(base_rate, beta, mu, 1.02 / beta),
-        ),
-        neighbour(
-            "a slope 2% smaller",
-            lhs=lambda base_rate, beta, mu: _line(base_rate, beta, mu, 0.98 / beta),
-        ),
+        neighbour("a slope 2% larger", lhs=partial(supporting_line, steeper=1.02)),
+        neighbour("a slope 2% smaller", lhs=partial(supporting_line, steeper=0.98)),
     ),
 )

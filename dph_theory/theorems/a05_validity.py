@@ -8,9 +8,8 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, tilted_law, tilted_odds, two_verdicts
+from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
 
 def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -46,14 +45,7 @@ THEOREM = Theorem(
     expected=Verdict.PROVED,
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "two outcomes, one valid",
-            {"log_odds": LOG_ODDS, "gain": GAIN},
-            two_verdicts,
-            sides=validities,
-        ),
-    ),
+    reductions=over_two_verdicts(validities),
     false_neighbours=(
         neighbour(
             "first-order gain, mu = A1 (1 + 1/beta)",

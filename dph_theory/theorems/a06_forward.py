@@ -10,9 +10,8 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds, two_verdicts
+from ._boxes import base_of, over_two_verdicts, tilted_odds
 
 
 def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -65,14 +64,7 @@ THEOREM = Theorem(
     given=("L1.logarithm",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "two outcomes, one valid",
-            {"log_odds": LOG_ODDS, "gain": GAIN},
-            two_verdicts,
-            sides=surprises,
-        ),
-    ),
+    reductions=over_two_verdicts(surprises),
     false_neighbours=(
         neighbour("to first order, 1 - mu", rhs=invalid_left),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),

@@ -9,9 +9,8 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
-from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import GAIN, LOG_ODDS, tilted_law, tilted_odds, two_verdicts
+from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
 
 def distance_to_filtered(base: Values, valid: Values, beta: Values) -> Values:
@@ -53,19 +52,9 @@ THEOREM = Theorem(
     given=("A5.mixture",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
     symbolic=derivation,
-    reductions=(
-        Reduction(
-            "two outcomes, one valid",
-            {"log_odds": LOG_ODDS, "gain": GAIN},
-            two_verdicts,
-            sides=variations,
-        ),
-    ),
+    reductions=over_two_verdicts(variations),
     false_neighbours=(
-        neighbour(
-            "the L1 distance in place of half of it",
-            lhs=scaled(distance_to_filtered, 2),
-        ),
+        neighbour("the L1 distance in place of half of it", lhs=scaled(distance_to_filtered, 2)),
         neighbour(
             "the gain in validity, mu - A1",
             rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),

@@ -50,10 +50,7 @@ THEOREM = Theorem(
     rhs=farther_than_least,
     instances=chart(policy=simplex(4), base=simplex(4)),
     expected=Verdict.PROVED,
-    given=(
-        "A7.pythagoras",
-        "B4.kl",
-    ),
+    given=("A7.pythagoras", "B4.kl"),
     examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),
     symbolic=derivation,
     tight=True,

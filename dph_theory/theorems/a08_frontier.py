@@ -52,10 +52,7 @@ THEOREM = Theorem(
     rhs=cost,
     instances=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     expected=Verdict.PROVED,
-    given=(
-        "A8.decomposition",
-        "L1.gibbs",
-    ),
+    given=("A8.decomposition", "L1.gibbs"),
     tight=True,
     symbolic=derivation,
     reductions=both_ways(

@@ -1,29 +1,22 @@
 """A9, fifth claim: the marginal KL cost of validity is 1/beta, the same for all prompts."""
 
+from functools import partial
 from typing import Any
 
 import sympy
 
 from ..binary_reward import bernoulli_kl, mu_from_beta
 from ..numeric.balls import Values, trailing
-from ..numeric.boxes import Scalar, logarithmic
+from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import DROP, GAIN, Law, both_ways, kl_to_first, mass
+from ._boxes import DROP, GAIN, TILTED_ODDS, Law, both_ways, kl_to_first, mass, rate_before
 
 
-def at_price(base_rates: Values, targets: Values, beta: Values, price: float) -> Values:
+def priced_cost(base_rates: Values, targets: Values, beta: Values, price: float = 1) -> Values:
     mu = mu_from_beta(base_rates, trailing(beta, 1))
     return bernoulli_kl(mu, base_rates).mean(axis=-1) + price * (targets - mu).mean(axis=-1) / beta
-
-
-def priced_cost(base_rates: Values, targets: Values, beta: Values) -> Values:
-    return at_price(base_rates, targets, beta, 1)
-
-
-def dearer(base_rates: Values, targets: Values, beta: Values) -> Values:
-    return at_price(base_rates, targets, beta, 1.02)
 
 
 def cost(base_rates: Values, targets: Values) -> Values:
@@ -46,13 +39,8 @@ def derivation() -> Claims:
     yield Claim("kl(m||A1) - kl(mu||A1) - (m-mu)/beta, e^{1/beta} = t, is kl(m||mu)", gap, equals=kl(m, mu))
 
 
-TILTED = logarithmic("1e-12", "1e12")
-"""The odds of mu_b; those of the base rate are e^(-1/beta) times as large."""
-
-
 def one_prompt(tilted: Law, targets: Law, gain: Scalar) -> dict[str, Any]:
-    base_rate = 1 / (1 + gain.exp() * tilted[1] / tilted[0])
-    return {"base_rates": [base_rate], "targets": targets[:1], "beta": 1 / gain}
+    return {"base_rates": [rate_before(tilted, gain)], "targets": targets[:1], "beta": 1 / gain}
 
 
 THEOREM = Theorem(
@@ -74,7 +62,7 @@ THEOREM = Theorem(
     digits=8,  # fewer would round rates near 1 to 1
     reductions=both_ways(
         "one prompt, of which the mean is taken: the gap is kl(m || mu), whatever the gain",
-        {"odds": TILTED, "drop": DROP},
+        {"odds": TILTED_ODDS, "drop": DROP},
         one_prompt,
         gap=lambda odds, drop: [kl_to_first(odds, drop)],
         factor=mass,
@@ -82,7 +70,7 @@ THEOREM = Theorem(
         free={"gain": GAIN},
     ),
     false_neighbours=(
-        neighbour("a price 2% higher", lhs=dearer),
+        neighbour("a price 2% higher", lhs=partial(priced_cost, price=1.02)),
         neighbour("kl with its arguments exchanged on the right", rhs=reversed_cost),
     ),
 )

@@ -1,7 +1,5 @@
 """A9, third claim: both ends of the range are approached, as beta -> inf and as beta -> 0."""
 
-from typing import Any
-
 import numpy as np
 import sympy
 
@@ -13,7 +11,7 @@ from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import GAIN, LOG_ODDS, base_of, tilted_odds
+from ._boxes import GAIN, LOG_ODDS, base_of, solvable_prompt, tilted_odds
 from ._lemmas import rates_of_base
 
 
@@ -41,10 +39,6 @@ def derivation() -> Claims:
     mu = odds * t / (1 + odds * t)
     yield Claim("mu - A1 <= s A1 A0", s * A1 * (1 - A1) - (mu - A1), ">=0")
     yield Claim("1 - mu <= A0/(A1 t)", 1 / (odds * t) - (1 - mu), ">=0")
-
-
-def one_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
-    return {"base_rates": base_of(log_odds)[:1], "solvable": [True], "beta": 1 / gain}
 
 
 def rooms(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
@@ -82,16 +76,13 @@ THEOREM = Theorem(
         Reduction(
             "one prompt, of which the mean is taken",
             {"log_odds": LOG_ODDS, "gain": GAIN},
-            one_prompt,
+            solvable_prompt,
             gap=rooms,
             factor=squares,
         ),
     ),
     false_neighbours=(
-        neighbour(
-            "bounds 2% lower",
-            rhs=scaled(vanishing, 0.98),
-        ),
+        neighbour("bounds 2% lower", rhs=scaled(vanishing, 0.98)),
         neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),
         rates_clamped("base_rates", 1e-8),
     ),

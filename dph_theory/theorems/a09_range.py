@@ -1,7 +1,5 @@
 """A9, second claim: the mean validity lies strictly between E A1 and the share of solvable prompts."""
 
-from typing import Any
-
 import numpy as np
 import sympy
 
@@ -13,7 +11,7 @@ from ..statement.charts import chart, example, log_uniform, masks, rates
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
-from ._boxes import GAIN, LOG_ODDS, base_of, tilted_law, tilted_odds
+from ._boxes import GAIN, LOG_ODDS, base_of, solvable_prompt, tilted_law, tilted_odds
 from ._lemmas import rates_of_base
 
 
@@ -40,10 +38,6 @@ def derivation() -> Claims:
     mu = odds * t / (1 + odds * t)
     yield Claim("mu > A1 at e^{1/beta} = 1 + s", mu - A1, ">0")
     yield Claim("mu < 1", 1 - mu, ">0")
-
-
-def one_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
-    return {"base_rates": base_of(log_odds)[:1], "solvable": [True], "beta": 1 / gain}
 
 
 def rooms(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
@@ -75,7 +69,7 @@ THEOREM = Theorem(
         Reduction(
             "one prompt, of which the mean is taken",
             {"log_odds": LOG_ODDS, "gain": GAIN},
-            one_prompt,
+            solvable_prompt,
             gap=rooms,
             factor=lambda log_odds, gain: [base_of(log_odds)[1], tilted_odds(log_odds, gain)],
         ),

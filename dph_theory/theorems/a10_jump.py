@@ -1,5 +1,7 @@
 """A10, fourth claim: the collapse is a jump at a finite beta, where the Dirac ties with its first rival."""
 
+from functools import partial
+
 import numpy as np
 
 from ..numeric.balls import Values, highest, minimisers, normalised
@@ -18,14 +20,10 @@ def minimiser(laws: Values, base: Values, valid: Values, beta: Values) -> Values
     return chosen_law(projection(family, base, valid, beta), family)
 
 
-def around(laws: Values, base: Values, valid: Values, factor: float) -> Values:
+def before_and_after(laws: Values, base: Values, valid: Values, factor: float = 1) -> Values:
     laws, base = normalised(laws), normalised(base)
     beta = jump(laws, base, valid) * factor
     return np.stack([minimiser(laws, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
-
-
-def before_and_after(laws: Values, base: Values, valid: Values) -> Values:
-    return around(laws, base, valid, 1)
 
 
 def dirac_then_rival(laws: Values, base: Values, valid: Values) -> Values:
@@ -59,7 +57,7 @@ THEOREM = Theorem(
         example(laws=[".3 .3 .2 .2", ".6 .2 .1 .1"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
     ),
     false_neighbours=(
-        neighbour("a jump 2% later", lhs=lambda laws, base, valid: around(laws, base, valid, 1.02)),
+        neighbour("a jump 2% later", lhs=partial(before_and_after, factor=1.02)),
         neighbour("no jump: the two laws mix continuously", rhs=half_way),
         near(0.01, base=(0.075, 0.0001)),
     ),

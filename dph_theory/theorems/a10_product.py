@@ -1,5 +1,7 @@
 """A10, eleventh claim: the limit over a continuous family, of tokens that cannot see each other."""
 
+from functools import partial
+
 import numpy as np
 
 from ..binary_reward import filtered
@@ -44,14 +46,6 @@ def likeliest_rectangle(
     return filtered(base, chosen)
 
 
-def limit(base: Values, valid: Values) -> Values:
-    return likeliest_rectangle(base, valid)
-
-
-def with_first_preferred(base: Values, valid: Values) -> Values:
-    return likeliest_rectangle(base, valid, more=1.01)
-
-
 def product_of_marginals(base: Values, valid: Values) -> Values:
     """The M-projection: the product of the filtered model's own token laws."""
     table = filtered(normalised(base), valid).reshape(-1, 2, 2)
@@ -76,7 +70,7 @@ THEOREM = Theorem(
     r"\text{ a Dirac if no two valid answers share a token}",
     relation=Relation.TENDS,
     lhs=best_product,
-    rhs=limit,
+    rhs=likeliest_rectangle,
     # No mass far below the others: a bit that hardly varies needs a far smaller beta.
     instances=chart(base=log_uniform(0.05, 1, 4), valid=masks(4)),
     expected=Verdict.HOLDS,
@@ -90,7 +84,10 @@ THEOREM = Theorem(
         neighbour("the filtered model", rhs=filtered_model),
         neighbour("the Dirac on the base's mode in Y1", rhs=mode),
         neighbour("the product of the filtered model's token laws", rhs=product_of_marginals),
-        neighbour("a fixed first token preferred until it is 1% less likely", rhs=with_first_preferred),
+        neighbour(
+            "a fixed first token preferred until it is 1% less likely",
+            rhs=partial(likeliest_rectangle, more=1.01),
+        ),
     ),
     note="The fully valid members are the laws on rectangles A x B of valid answers, for two bits a single"
     " answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must agree) only"

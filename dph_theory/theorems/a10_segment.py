@@ -1,5 +1,6 @@
 """A10, tenth claim: over a segment of laws the minimiser moves without a jump, by a first-order condition."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,27 +30,15 @@ def price(base: Values, far: Values, valid: Values, t: Values) -> Values:
     return slope / (valid_mass(far, valid) - valid_mass(base, valid))
 
 
-def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values) -> Values:
-    """KL(pi_t || a) - V(pi_t)/beta + V(a)/beta at the beta of t, of t itself."""
-    return cost_of(base, far, valid, t, t)
-
-
-def cost_of_other(base: Values, far: Values, valid: Values, t: Values, s: Values) -> Values:
-    return cost_of(base, far, valid, t, s)
-
-
 def cost_of(base: Values, far: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
+    """KL(pi_s || a) - V(pi_s)/beta + V(a)/beta at the beta of t."""
     law = member(base, far, s)
     gained = s * (valid_mass(far, valid) - valid_mass(base, valid))
     return REVERSE_KL(law, base) - factor * price(base, far, valid, t) * gained
 
 
-def dearer(base: Values, far: Values, valid: Values, t: Values, s: Values) -> Values:
-    return cost_of(base, far, valid, t, s, 1.003)
-
-
-def chosen_dearer(base: Values, far: Values, valid: Values, t: Values) -> Values:
-    return cost_of(base, far, valid, t, t, 1.003)
+def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: float = 1) -> Values:
+    return cost_of(base, far, valid, t, t, factor)
 
 
 def cost_of_end(base: Values, far: Values, valid: Values, t: Values) -> Values:
@@ -82,7 +71,7 @@ THEOREM = Theorem(
     r"\quad 1/\beta = K'(t)/V',\; K(\pi) = \mathrm{KL}(\pi\|a)",
     relation=Relation.AT_MOST,
     lhs=cost_of_chosen,
-    rhs=cost_of_other,
+    rhs=cost_of,
     instances=chart(
         base=simplex(4),
         other=simplex(4),
@@ -106,7 +95,11 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),
-        neighbour("chosen at a beta 0.3% smaller", lhs=chosen_dearer, rhs=dearer),
+        neighbour(
+            "chosen at a beta 0.3% smaller",
+            lhs=partial(cost_of_chosen, factor=1.003),
+            rhs=partial(cost_of, factor=1.003),
+        ),
     ),
     note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
     " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",

@@ -60,10 +60,7 @@ THEOREM = Theorem(
     rhs=at_larger_alpha,
     instances=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     expected=Verdict.PROVED,
-    given=(
-        "L1.logarithm",
-        "L1.rising",
-    ),
+    given=("L1.logarithm", "L1.rising"),
     examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
     symbolic=derivation,
     false_neighbours=(

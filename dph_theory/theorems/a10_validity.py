@@ -67,13 +67,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     tight=True,
     false_neighbours=(
-        neighbour(
-            "a bound 2% lower",
-            rhs=scaled(worth_of_saving, 0.98),
-        ),
-        neighbour(
-            "no validity lost at any finite beta",
-            rhs=scaled(worth_of_saving, 0),
-        ),
+        neighbour("a bound 2% lower", rhs=scaled(worth_of_saving, 0.98)),
+        neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),
     ),
 )

@@ -69,10 +69,7 @@ THEOREM = Theorem(
     rhs=rise,
     instances=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     expected=Verdict.PROVED,
-    given=(
-        "L1.tangent",
-        "L1.between",
-    ),
+    given=("L1.tangent", "L1.between"),
     examples=(
         example(base_rate=".1", beta=".75", current=".8"),
         example(base_rate=".2", beta=".75", current=".8"),

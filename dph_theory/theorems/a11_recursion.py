@@ -13,10 +13,7 @@ from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neigh
 
 
 def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    rounds = (
-        grpo_round(policy, base, valid, beta),
-        tilted_by(advantage(policy, valid), base, beta),
-    )
+    rounds = (grpo_round(policy, base, valid, beta), tilted_by(advantage(policy, valid), base, beta))
     return np.stack([valid_mass(law, valid) for law in rounds], axis=-1)
 
 

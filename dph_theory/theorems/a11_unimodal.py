@@ -38,9 +38,7 @@ def derivation() -> Claims:
     yield Claim("phi'' > 0", sympy.Derivative(phi, (L, 2)), ">0")
     p = sympy.exp(L / 2) / (sympy.exp(L / 2) + sympy.exp(-L / 2))
     yield Claim(
-        "p(1-p) = 1/(2 cosh(L/2))^2",
-        p * (1 - p),
-        equals=1 / (sympy.exp(L / 2) + sympy.exp(-L / 2)) ** 2,
+        "p(1-p) = 1/(2 cosh(L/2))^2", p * (1 - p), equals=1 / (sympy.exp(L / 2) + sympy.exp(-L / 2)) ** 2
     )
 
 
@@ -70,10 +68,7 @@ THEOREM = Theorem(
             "monotone: no less than the higher of the two",
             lhs=lambda base_rate, first, second, third: highest(outer(base_rate, first, second, third)),
         ),
-        neighbour(
-            "2% above the lower of the two",
-            lhs=scaled(lower_of_outer, 1.02),
-        ),
+        neighbour("2% above the lower of the two", lhs=scaled(lower_of_outer, 1.02)),
         neighbour("a right side 0.01% smaller", rhs=scaled(between, 0.9999)),
     ),
 )

@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from ..divergences import (
-    JENSEN_SHANNON,
-    SMOOTH,
-    each,
-)
+from ..divergences import JENSEN_SHANNON, SMOOTH, each
 from ..estimators import k2_of_ratio
 from ..numeric.balls import Values
 from ..references import Source

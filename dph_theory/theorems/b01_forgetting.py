@@ -6,12 +6,8 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.neighbours import masses_clamped
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import EDGED_PAIR, PAIRS
-
-
-def charge(pi: Values, ref: Values) -> Values:
-    return JENSEN_SHANNON(pi, ref)
 
 
 def bound(pi: Values, ref: Values) -> Values:
@@ -20,25 +16,21 @@ def bound(pi: Values, ref: Values) -> Values:
     return 2 * np.log(2 + 0 * distance) * distance
 
 
-def half_the_bound(pi: Values, ref: Values) -> Values:
-    return bound(pi, ref) / 2
-
-
 THEOREM = Theorem(
     name="B1.forgetting",
     title="Jensen-Shannon's cost of forgetting is bounded: D <= 2 TV log 2, whatever is forgotten",
     source=Source("li2025choice", "generators"),
     statement=r"D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
     relation=Relation.AT_MOST,
-    lhs=charge,
+    lhs=JENSEN_SHANNON,
     rhs=bound,
     instances=EDGED_PAIR,
     expected=Verdict.CERTIFIED,
     examples=PAIRS,
     tight=True,
     false_neighbours=(
-        neighbour("forward KL as well", lhs=lambda pi, ref: FORWARD_KL(pi, ref)),
-        neighbour("the bound of the divergence itself, half of it", rhs=half_the_bound),
+        neighbour("forward KL as well", lhs=FORWARD_KL),
+        neighbour("the bound of the divergence itself, half of it", rhs=scaled(bound, 0.5)),
         masses_clamped("pi", 1e-8),
     ),
     note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"

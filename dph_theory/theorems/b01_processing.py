@@ -13,7 +13,8 @@ from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import Law, chance, merging
+from ._boxes import Law, chance
+from ._generators import merging
 from ._lemmas import PAIR
 
 

@@ -109,9 +109,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("directions exchanged", rhs=directions_exchanged),
         neighbour(
-            "the Jensen-Shannon divergence once, not twice",
-            lhs=JENSEN_SHANNON,
-            rhs=jensen_shannon_itself,
+            "the Jensen-Shannon divergence once, not twice", lhs=JENSEN_SHANNON, rhs=jensen_shannon_itself
         ),
         near(0.01, pi=(0.36, 0.0003)),
     ),

@@ -108,10 +108,7 @@ THEOREM = Theorem(
     rhs=greatest_gains,
     instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
     expected=Verdict.PROVED,
-    given=(
-        "L1.tangent",
-        "L1.rising",
-    ),
+    given=("L1.tangent", "L1.rising"),
     examples=(
         example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], c="1"),
         example(pi=".45 .3 .15 .1", base=".15 .1 .45 .3", valid=[True, True, False, False], c="-.5"),

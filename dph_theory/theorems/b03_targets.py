@@ -16,13 +16,7 @@ from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Side, Theorem, Verdict, neighbour
 
 HALF = alpha_divergence(0.5)
-LOSSES = (
-    FORWARD_KL.generator,
-    k3_of_ratio,
-    REVERSE_KL.generator,
-    JENSEN_SHANNON.generator,
-    HALF.generator,
-)
+LOSSES = (FORWARD_KL.generator, k3_of_ratio, REVERSE_KL.generator, JENSEN_SHANNON.generator, HALF.generator)
 """As printed, of the ratio u = pi/base: -log u, k3, u log u, Jensen-Shannon, alpha = 1/2."""
 
 

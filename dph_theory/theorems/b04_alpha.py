@@ -39,12 +39,7 @@ THEOREM = Theorem(
     rhs=pinsker_bounds(FAMILY),
     instances=EDGED_PAIR,
     expected=Verdict.PROVED,
-    given=(
-        "L1.cauchy",
-        "L1.rising",
-        "B1.limits",
-        "B4.kl",
-    ),
+    given=("L1.cauchy", "L1.rising", "B1.limits", "B4.kl"),
     examples=PAIRS,
     symbolic=derivation,
     tight=True,

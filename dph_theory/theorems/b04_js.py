@@ -5,7 +5,8 @@ from functools import partial
 from ..divergences import JENSEN_SHANNON, SMOOTH
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import BETWEEN, apart, chance
+from ._boxes import apart, chance
+from ._generators import BETWEEN
 from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
 
 JS = SMOOTH.index(JENSEN_SHANNON)
@@ -20,10 +21,7 @@ THEOREM = Theorem(
     rhs=pinsker_bounds((JENSEN_SHANNON,)),
     instances=EDGED_PAIR,
     expected=Verdict.PROVED,
-    given=(
-        "L1.cauchy",
-        "L1.rising",
-    ),
+    given=("L1.cauchy", "L1.rising"),
     examples=PAIRS,
     symbolic=partial(gilardoni, JENSEN_SHANNON.name, JENSEN_SHANNON.expression),
     tight=True,

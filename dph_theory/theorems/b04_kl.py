@@ -23,10 +23,7 @@ THEOREM = Theorem(
     rhs=pinsker_bounds((FORWARD_KL, REVERSE_KL)),
     instances=EDGED_PAIR,
     expected=Verdict.PROVED,
-    given=(
-        "L1.cauchy",
-        "L1.rising",
-    ),
+    given=("L1.cauchy", "L1.rising"),
     examples=PAIRS,
     symbolic=derivation,
     tight=True,

@@ -34,11 +34,7 @@ THEOREM = Theorem(
     rhs=partial(summed_divergences, JS_AND_ALPHAS),
     instances=INDEPENDENT,
     expected=Verdict.PROVED,
-    given=(
-        "B5.deficit",
-        "L1.gibbs",
-        "B1.nonnegative",
-    ),
+    given=("B5.deficit", "L1.gibbs", "B1.nonnegative"),
     examples=(INDEPENDENT_PAIR,),
     symbolic=derivation,
     tight=True,

@@ -63,10 +63,7 @@ THEOREM = Theorem(
     rhs=both_parts,
     instances=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     expected=Verdict.PROVED,
-    given=(
-        "L1.jensen",
-        "B1.nonnegative",
-    ),
+    given=("L1.jensen", "B1.nonnegative"),
     examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
     symbolic=derivation,
     false_neighbours=(

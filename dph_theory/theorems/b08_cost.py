@@ -3,23 +3,14 @@
 import numpy as np
 import sympy
 
-from ..divergences import COMPARED, each
-from ..estimators import definition_form, generator_form
 from ..numeric.balls import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import definition_variance, generator_variance
 
 MOST_UPDATES = 32
-
-
-def generator_variance(pi: Values, ref: Values) -> Values:
-    return each(lambda d: generator_form(d, pi, ref).variance, COMPARED)
-
-
-def definition_variance(pi: Values, ref: Values) -> Values:
-    return each(lambda d: definition_form(d, pi, ref).variance, COMPARED)
 
 
 def over_updates(passes: Values, updates: Values) -> Values:

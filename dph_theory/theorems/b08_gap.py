@@ -11,6 +11,7 @@ from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import definition_variance, generator_variance
 
 
 def generator_side(pi: Values, ref: Values) -> Values:
@@ -27,14 +28,6 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
     u = pi / ref
     normalised = divergence.generator(u) - divergence.generator_derivative(0 * u + 1) * (u - 1)
     return (ref * weight * np.square(normalised)).sum(axis=-1)
-
-
-def generator_variance(pi: Values, ref: Values) -> Values:
-    return each(lambda d: generator_form(d, pi, ref).variance, COMPARED)
-
-
-def definition_variance(pi: Values, ref: Values) -> Values:
-    return each(lambda d: definition_form(d, pi, ref).variance, COMPARED)
 
 
 def derivation() -> Claims:

@@ -15,7 +15,7 @@ from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._boxes import Generator
+from ._generators import Generator
 from ._mdps import STEP, around, balanced, scaled_loss
 
 
@@ -79,10 +79,7 @@ THEOREM = Theorem(
         for index, divergence in enumerate(COMPARED)
     ),
     false_neighbours=(
-        neighbour(
-            "constants 2% smaller",
-            rhs=scaled(penalties, 0.98),
-        ),
+        neighbour("constants 2% smaller", rhs=scaled(penalties, 0.98)),
         neighbour(
             "C_f = 2 for Jensen-Shannon as well",
             rhs=lambda mdp, pi, pi_old: penalties(mdp, pi, pi_old)[..., 2:3] / 2,

@@ -44,10 +44,7 @@ THEOREM = Theorem(
         ),
     ),
     false_neighbours=(
-        neighbour(
-            "a constant 2% smaller",
-            rhs=scaled(sharp_penalty, 0.98),
-        ),
+        neighbour("a constant 2% smaller", rhs=scaled(sharp_penalty, 0.98)),
         neighbour(
             "no factor of 1/(1-gamma)",
             rhs=lambda mdp, pi, pi_old: (1 - mdp.gamma) * sharp_penalty(mdp, pi, pi_old),

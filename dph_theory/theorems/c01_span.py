@@ -8,12 +8,7 @@ from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ._mdps import (
-    STEP,
-    STEPS,
-    scaled_loss,
-    scaled_trpo_penalty,
-)
+from ._mdps import STEP, STEPS, scaled_loss, scaled_trpo_penalty
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
 UNEVEN_STEP = {**STEP, **example(pi=[".4 .6 0", ".45 .55 0", ".45 .55 0"])}
@@ -55,11 +50,7 @@ THEOREM = Theorem(
     tight=True,
     examples=(UNEVEN_STEP,),
     false_neighbours=(
-        neighbour(
-            "a constant 2% smaller",
-            lhs=scaled_loss,
-            rhs=scaled(span_penalty, 0.98),
-        ),
+        neighbour("a constant 2% smaller", lhs=scaled_loss, rhs=scaled(span_penalty, 0.98)),
         neighbour("one factor of 1/(1-gamma)", lhs=scaled_loss, rhs=without_discount),
         neighbour("TRPO's penalty is the smaller one", lhs=scaled_trpo_penalty, rhs=span_penalty),
     ),

@@ -5,13 +5,7 @@ from ..references import Source
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import GAMMA
-from ._mdps import (
-    STEP,
-    STEPS,
-    chain,
-    scaled_loss,
-    scaled_trpo_penalty,
-)
+from ._mdps import STEP, STEPS, chain, scaled_loss, scaled_trpo_penalty
 
 THEOREM = Theorem(
     name="C1.trpo",
@@ -36,10 +30,7 @@ THEOREM = Theorem(
         ),
     ),
     false_neighbours=(
-        neighbour(
-            "a constant 2% smaller",
-            rhs=scaled(scaled_trpo_penalty, 0.98),
-        ),
+        neighbour("a constant 2% smaller", rhs=scaled(scaled_trpo_penalty, 0.98)),
         neighbour(
             "one factor of 1/(1-gamma)",
             rhs=lambda mdp, pi, pi_old: (1 - mdp.gamma) * scaled_trpo_penalty(mdp, pi, pi_old),

@@ -83,10 +83,7 @@ THEOREM = Theorem(
     examples=(example(r="0", gamma=".9", pi=[".5 .25 .25"], constant="2"),),
     false_neighbours=(
         neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
-        neighbour(
-            "the whole first-order gain is left",
-            lhs=scaled(half_first_order, 2),
-        ),
+        neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
         near(-0.01, gamma=(0.52, 0.0003)),
     ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",

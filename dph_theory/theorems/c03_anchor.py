@@ -16,18 +16,12 @@ from ._boxes import DROP, GAMMA, ODDS, chance
 from ._mdps import TRIPLE, TRIPLES, shortfall
 
 
-def penalty(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
-    # J(pef) >= J_old + delta/(1-g), and J(pef) - J(pi) = sum_s d_pi(s) (E_pef - E_pi) A_pef(s, .)/(1-g):
-    # no second power of 1/(1-g), since the error is averaged under the new policy's own visitation.
-    return anchor_penalty(mdp, pi, pi_pef)
-
-
 def with_largest_advantage(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     return highest(TOTAL_VARIATION(pi, pi_pef)) * worst_advantage(mdp, pi_pef)
 
 
 def squared_distance(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
-    return highest(TOTAL_VARIATION(pi, pi_pef)) * penalty(mdp, pi, pi_pef)
+    return highest(TOTAL_VARIATION(pi, pi_pef)) * anchor_penalty(mdp, pi, pi_pef)
 
 
 def chances(odds: Scalar, drop: Scalar, share: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -70,7 +64,9 @@ THEOREM = Theorem(
     r"\mathrm{span} A_{pef}(s,\cdot)}{1-\gamma},\quad \delta = \min_s E_{\pi_{pef}} A_{old}(s,\cdot)",
     relation=Relation.AT_MOST,
     lhs=shortfall,
-    rhs=penalty,
+    # J(pef) >= J_old + delta/(1-g), and J(pef) - J(pi) = sum_s d_pi(s) (E_pef - E_pi) A_pef(s, .)/(1-g):
+    # no second power of 1/(1-g), since the error is averaged under the new policy's own visitation.
+    rhs=anchor_penalty,
     instances=TRIPLES,
     expected=Verdict.ENCLOSED,
     tight=True,
@@ -86,10 +82,7 @@ THEOREM = Theorem(
     ),
     floor=0.01,  # Near gamma = 1 returns of 1e3 are subtracted.
     false_neighbours=(
-        neighbour(
-            "a penalty 2% smaller",
-            rhs=scaled(penalty, 0.98),
-        ),
+        neighbour("a penalty 2% smaller", rhs=scaled(anchor_penalty, 0.98)),
         neighbour("the largest advantage in place of the span", rhs=with_largest_advantage),
         neighbour("second order in the distance, as TRPO's penalty is", rhs=squared_distance),
     ),

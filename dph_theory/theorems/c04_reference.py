@@ -14,12 +14,7 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
-from ..tokens import (
-    on_policy_token_divergence,
-    sequence_divergence,
-    success_and_failure,
-    token_divergence,
-)
+from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 from ._tokens import REWARDED, REWARDED_PAIR
 

@@ -30,11 +30,7 @@ def of_better(q: Values, other: Values, rho: Values, success: Values, k: Values)
 def instances(types: int) -> Chart:
     """Two policies over three strategies, on that many types of prompts."""
     return chart(
-        q=simplex(3),
-        other=simplex(3),
-        rho=simplex(types),
-        success=uniform(0, 1, types, 3),
-        k=integers(2, 8),
+        q=simplex(3), other=simplex(3), rho=simplex(types), success=uniform(0, 1, types, 3), k=integers(2, 8)
     )
 
 

@@ -86,10 +86,7 @@ THEOREM = Theorem(
             sides=below_one,
         ),
         Reduction(
-            "beta from one",
-            {"log_odds": LOG_ODDS, "beta": logarithmic("1", "100")},
-            of_rate,
-            sides=above_one,
+            "beta from one", {"log_odds": LOG_ODDS, "beta": logarithmic("1", "100")}, of_rate, sides=above_one
         ),
     ),
     digits=6,

@@ -4,26 +4,21 @@ from typing import Any
 
 import numpy as np
 
+from ..binary_reward import valid_mass
 from ..divergences import SMOOTH, each
 from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import masses_clamped
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._boxes import Law, chance, merging
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ._boxes import Law, chance
+from ._generators import merging
 
 
 def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
-    return _merged(q, base, valid)
-
-
-def _merged(q: Values, base: Values, valid: Values, factor: float = 1) -> Values:
-    masses = [
-        np.stack([np.where(part, law, 0 * law).sum(axis=-1) for part in (valid, ~valid)], axis=-1)
-        for law in (q, base)
-    ]
-    return factor * each(lambda divergence: divergence(*masses), SMOOTH)
+    masses = [np.stack([valid_mass(law, part) for part in (valid, ~valid)], axis=-1) for law in (q, base)]
+    return each(lambda divergence: divergence(*masses), SMOOTH)
 
 
 def of_answers(q: Values, base: Values, valid: Values) -> Values:
@@ -56,8 +51,10 @@ THEOREM = Theorem(
         lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
     ),
     false_neighbours=(
-        neighbour("2% more", lhs=lambda q, base, valid: _merged(q, base, valid, 1.02)),
-        neighbour("the arguments exchanged on the left", lhs=lambda q, base, valid: _merged(base, q, valid)),
+        neighbour("2% more", lhs=scaled(of_verdicts, 1.02)),
+        neighbour(
+            "the arguments exchanged on the left", lhs=lambda q, base, valid: of_verdicts(base, q, valid)
+        ),
         masses_clamped("base", 5e-6, "lhs"),
     ),
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"

@@ -3,9 +3,9 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import filtered
+from ..binary_reward import filtered, valid_mass
 from ..divergences import SMOOTH, each
-from ..numeric.balls import Values, trailing
+from ..numeric.balls import Values, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.neighbours import near
@@ -23,15 +23,13 @@ def _mixed(base: Values, valid: Values, mu: Values, inside: Values) -> Values:
 
 
 def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
-    base_rate = np.where(valid, base, 0 * base).sum(axis=-1)
-    invalid = np.where(valid, 0 * base, base).sum(axis=-1)
-    two = np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, invalid], axis=-1)
+    masses = valid_mass(base, valid), valid_mass(base, ~valid)
+    two = np.stack([mu, 1 - mu], axis=-1), np.stack(masses, axis=-1)
     return each(lambda divergence: divergence(*two), SMOOTH)
 
 
 def uniform_inside(base: Values, valid: Values, mu: Values) -> Values:
-    even = np.where(valid, 1 + 0 * base, 0 * base)
-    return _mixed(base, valid, mu, even / even.sum(axis=-1, keepdims=True))
+    return _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid)))
 
 
 def derivation() -> Claims:

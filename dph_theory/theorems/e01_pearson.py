@@ -1,5 +1,7 @@
 """E1, fifth claim: Pearson's chi-squared moves the validity linearly, and leaves no failure below A1/2."""
 
+from functools import partial
+
 import numpy as np
 
 from ..divergences import CHI_SQUARED
@@ -18,17 +20,9 @@ def objective(base_rate: Values, beta: Values, mu: Values) -> Values:
     return mu - beta * cost
 
 
-def _best(base_rate: Values, beta: Values, halves: float) -> Values:
+def at_the_law(base_rate: Values, beta: Values, halves: int = 2) -> Values:
     mu = base_rate + (1 - base_rate) * base_rate / (halves * beta)
     return objective(base_rate, beta, lowest(np.stack([mu, 1 + 0 * mu], axis=-1)))
-
-
-def at_the_law(base_rate: Values, beta: Values) -> Values:
-    return _best(base_rate, beta, 2)
-
-
-def half_as_strong(base_rate: Values, beta: Values) -> Values:
-    return _best(base_rate, beta, 1)
 
 
 def at(odds: Scalar, beta: Scalar, mu: Scalar) -> dict[str, Scalar]:
@@ -76,7 +70,7 @@ THEOREM = Theorem(
         ),
     ),
     false_neighbours=(
-        neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=half_as_strong),
+        neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_law, halves=1)),
         near(-0.01, base_rate=(0.52, 0.0003)),
     ),
 )

@@ -177,10 +177,7 @@ THEOREM = Theorem(
     floor=1.0,
     false_neighbours=(
         neighbour("at the law of the whole answer's penalty", lhs=at_the_sequence_law),
-        neighbour(
-            "Q is the base's validity after the token, not the policy's",
-            lhs=with_the_bases_values,
-        ),
+        neighbour("Q is the base's validity after the token, not the policy's", lhs=with_the_bases_values),
         near(0.01, beta=(1.7, 0.003)),
     ),
 )

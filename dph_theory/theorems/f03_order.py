@@ -1,5 +1,7 @@
 """F3, refuted by one: MaxRL's objective reaches pass@G, G the group size."""
 
+from functools import partial
+
 import numpy as np
 
 from ..numeric.balls import Values
@@ -16,23 +18,11 @@ def weights(validity: Values) -> Values:
     return np.stack([expected_weight(size, validity, "mean") for size in SIZES], axis=-1)
 
 
-def _slopes(validity: Values, beyond: int) -> Values:
+def slopes(validity: Values, beyond: int = 0) -> Values:
     """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
     return np.stack(
         [sum((1 - validity) ** (k - 1) for k in range(1, size + beyond + 1)) for size in SIZES], axis=-1
     )
-
-
-def of_order_size(validity: Values) -> Values:
-    return _slopes(validity, 0)
-
-
-def of_order_below(validity: Values) -> Values:
-    return _slopes(validity, -1)
-
-
-def of_order_beyond(validity: Values) -> Values:
-    return _slopes(validity, 1)
 
 
 THEOREM = Theorem(
@@ -42,14 +32,14 @@ THEOREM = Theorem(
     statement=r"\alpha_G(V) = \tfrac{d}{dV}\textstyle\sum_{k=1}^{G} \tfrac{1-(1-V)^k}{k}",
     relation=Relation.EQUAL,
     lhs=weights,
-    rhs=of_order_size,
+    rhs=slopes,
     instances=chart(validity=rates(low=1e-3, high=1e-3)),
     expected=Verdict.REFUTED,
     examples=(example(validity=".25"),),
     digits=6,
     false_neighbours=(
-        neighbour("order G + 1", rhs=of_order_beyond),
-        near(0.01, {"rhs": of_order_below}, validity=(0.3, 0.0003)),
+        neighbour("order G + 1", rhs=partial(slopes, beyond=1)),
+        near(0.01, {"rhs": partial(slopes, beyond=-1)}, validity=(0.3, 0.0003)),
     ),
     note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
     " it ends at G: where groups are dropped, subtracting the mean is not free.",

@@ -39,9 +39,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("0.2% of it to spare", rhs=scaled(own_likelihood, 1.002)),
-        neighbour(
-            "weights that do not sum to one",
-            lhs=lambda q, p: likelihood_of_other(q, 2 * p),
-        ),
+        neighbour("weights that do not sum to one", lhs=lambda q, p: likelihood_of_other(q, 2 * p)),
     ),
 )

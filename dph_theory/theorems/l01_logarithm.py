@@ -13,10 +13,6 @@ def bound(s: Values) -> Values:
     return (s - 1) / s
 
 
-def logarithm(s: Values) -> Values:
-    return np.log(s)
-
-
 THEOREM = Theorem(
     name="L1.logarithm",
     title="log s >= 1 - 1/s, with equality at s = 1 only",
@@ -24,7 +20,7 @@ THEOREM = Theorem(
     statement=r"1 - \frac1s \le \log s, \quad \text{with equality} \iff s = 1",
     relation=Relation.AT_MOST,
     lhs=bound,
-    rhs=logarithm,
+    rhs=lambda s: np.log(s),
     instances=chart(s=log_uniform(1e-6, 1e6)),
     expected=Verdict.PROVED,
     given=("L1.rising",),

@@ -21,10 +21,6 @@ def curve(v: Values) -> Values:
     return each(lambda f: f.generator(v), SMOOTH)
 
 
-def k2_of_v(v: Values) -> Values:
-    return k2_of_ratio(v)
-
-
 def derivation() -> Claims:
     # The gap between the function and its tangent at w has the slope f'(v) - f'(w), which by L1.rising has
     # the sign of v - w as f'' >= 0: the gap falls up to w, where it is 0, and rises from there.
@@ -57,7 +53,7 @@ THEOREM = Theorem(
         neighbour(
             "k2 = (log u)^2/2, whose second derivative changes sign",
             lhs=lambda v, w: k2_of_ratio(w) + np.log(w) / w * (v - w),
-            rhs=k2_of_v,
+            rhs=lambda v: k2_of_ratio(v),
         ),
         near(-1, v=(4.7, 0.02)),
     ),

@@ -80,12 +80,12 @@ def test_the_best_product_by_a_grid_over_both_bits():
     costs = (laws * np.log(laws / base)).sum(axis=-1) + laws[:, 1:3].sum(axis=-1) / 0.2
     found = a10_product.best_product(base, valid, 0.2)[0]
     assert found == pytest.approx(laws[np.argmin(costs)], abs=1e-3)
-    assert a10_product.limit(base, valid)[0].tolist() == [1, 0, 0, 0]
+    assert a10_product.likeliest_rectangle(base, valid)[0].tolist() == [1, 0, 0, 0]
 
 
 def test_a_line_of_valid_answers_is_kept_whole():
     base, valid = np.array([[0.3, 0.15, 0.35, 0.2]]), np.array([[True, True, True, False]])
-    assert a10_product.limit(base, valid)[0] == pytest.approx([0.3 / 0.65, 0, 0.35 / 0.65, 0])
+    assert a10_product.likeliest_rectangle(base, valid)[0] == pytest.approx([0.3 / 0.65, 0, 0.35 / 0.65, 0])
     assert a10_product.best_product(base, valid, 1e-3)[0] == pytest.approx([0.3 / 0.65, 0, 0.35 / 0.65, 0])
 
 

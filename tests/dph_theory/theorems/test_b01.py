@@ -7,7 +7,14 @@ from dph_theory.divergences import DIVERGENCES, JENSEN_SHANNON, alpha_divergence
 from dph_theory.estimators import k2_of_ratio
 from dph_theory.numeric.boxes import series_of_order
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _boxes, b01_curvature, b01_limits, b01_processing, b01_reversal, b01_textbook
+from dph_theory.theorems import (
+    _generators,
+    b01_curvature,
+    b01_limits,
+    b01_processing,
+    b01_reversal,
+    b01_textbook,
+)
 
 EXAMPLE = as_floats(b01_textbook.THEOREM.examples[0])
 STATED = {
@@ -74,12 +81,12 @@ def test_k2_is_concave_beyond_e():
 
 def test_what_merging_loses_of_jensen_shannon_has_the_series_of_its_definition():
     # f(u(1-s)) + f(u(1+os))/o - (1 + 1/o) f(u), times (1+u)/u; its series in s are written out by hand.
-    f = _boxes.Generator(JENSEN_SHANNON).value
+    f = _generators.Generator(JENSEN_SHANNON).value
     for odds, drop, ratio in ((0.3, 0.25, 4.0), (40.0, 0.9, 0.01), (1e-3, 0.5, 300.0)):
         o, u = arb(odds), arb(ratio)
         with series_of_order(3):
             s = arb_series([drop, 1])
-            found = _boxes.jensen_shannon_merged(o, s, u)[0]
+            found = _generators.jensen_shannon_merged(o, s, u)[0]
             stated = (f(u * (1 - s)) + f(u * (1 + o * s)) / o - (1 + 1 / o) * f(u)) * (1 + u) / u
             for k in range(4):
                 assert found[k].overlaps(stated[k])

@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory import divergences
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b08_cost, b08_gap, b08_mean, b08_variance
+from dph_theory.theorems import _lemmas, b08_cost, b08_gap, b08_mean, b08_variance
 
 GIVEN = as_floats(b08_mean.THEOREM.examples[0])
 
@@ -42,7 +42,7 @@ def test_forward_variances_by_hand():
 
 def test_the_gap_explains_the_sign():
     pi, ref = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
-    gap = b08_gap.generator_variance(pi, ref) - b08_gap.definition_variance(pi, ref)
+    gap = _lemmas.generator_variance(pi, ref) - _lemmas.definition_variance(pi, ref)
     one, weight = 1 + 0 * pi, ref / pi
     expected = [(b08_gap.squares(d, pi, ref, one - weight)).item() for d in divergences.COMPARED]
     assert gap[0] == pytest.approx(expected, rel=1e-11)
@@ -53,9 +53,9 @@ def test_the_costs_by_a_count_of_passes():
     example = as_floats(b08_cost.THEOREM.examples[0])
     laws = example["pi"], example["ref"]
     stored, fresh = (
-        form(*laws)[0] / 0.01 for form in (b08_cost.generator_variance, b08_cost.definition_variance)
+        form(*laws)[0] / 0.01 for form in (_lemmas.generator_variance, _lemmas.definition_variance)
     )
     ratio = b08_cost.generator_cost(**example) / (
-        b08_cost.definition_cost(*laws, example["updates"], b08_cost.definition_variance(*laws))
+        b08_cost.definition_cost(*laws, example["updates"], _lemmas.definition_variance(*laws))
     )
     assert ratio[0] == pytest.approx(stored * (20 + 1 + 8) / (fresh * 16), rel=1e-12)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dph_theory.improvement import anchor_bound, best_bound, trpo_bound
+from dph_theory.improvement import anchor_bound, anchor_penalty, best_bound, trpo_bound
 from dph_theory.mdp import TabularMDP
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _mdps, c03_anchor, c03_beats, c03_divergence, c03_maximum, c03_myopic
+from dph_theory.theorems import _mdps, c03_beats, c03_divergence, c03_maximum, c03_myopic
 
 GIVEN = as_floats(_mdps.TRIPLE)
 MDP = TabularMDP(GIVEN["P"], GIVEN["r"], GIVEN["gamma"], GIVEN["rho0"])
@@ -16,7 +16,7 @@ def test_the_anchor_bound_in_numbers():
     assert MDP.return_(OLD).item() == pytest.approx(5, rel=1e-12)
     assert anchor_bound(MDP, NEW, OLD, PEF).item() == pytest.approx(8, rel=1e-12)
     assert MDP.return_(NEW).item() > 8
-    assert c03_anchor.penalty(MDP, NEW, PEF).item() == pytest.approx(0.1, rel=1e-12)
+    assert anchor_penalty(MDP, NEW, PEF).item() == pytest.approx(0.1, rel=1e-12)
 
 
 def test_it_beats_trpo_here_and_is_the_best_bound():
