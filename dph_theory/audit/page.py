@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ..references import REFERENCES
-from ..support.markdown import escaped
+from ..support.markdown import escaped, table
 from .catalogue import Form, form_of
 from .policy_losses import PolicyReport
 from .policy_losses.page import section as policy_section
@@ -185,48 +185,46 @@ def _samples(report: AuditReport) -> str:
 
 
 def _trainers(reports: Sequence[AuditReport]) -> str:
-    rows = [_TRAINER_HEADERS, ("---",) * len(_TRAINER_HEADERS)]
     forms = {(form.name, form.samples): form for form in TRAINERS}
+    rows = []
     for report in reports:
         form = forms[report.loss, report.samples]
         nan = [f"{e.dtype} from |x| = {min(map(abs, e.nan)):g}" for e in report.extremes if e.nan]
-        cells = (
-            form.trainer,
-            form.version,
-            form.file,
-            form.flag,
-            form.formula,
-            _samples(report),
-            match_words(report.value),
-            both_words(report.gradient, report.sequence_gradient),
-            report.law,
-            report.selects,
-            variance_words(report),
-            dead_zone_words(report),
-            "; ".join(nan) or "none",
+        rows.append(
+            (
+                form.trainer,
+                form.version,
+                form.file,
+                form.flag,
+                form.formula,
+                *_found(report),
+                variance_words(report),
+                dead_zone_words(report),
+                "; ".join(nan) or "none",
+            )
         )
-        rows.append(tuple(escaped(cell) for cell in cells))
-    return "\n".join((*(f"| {' | '.join(row)} |" for row in rows), ""))
+    return f"{table(_TRAINER_HEADERS, rows)}\n"
 
 
 def _table(found: Sequence[tuple[Form, AuditReport]]) -> str:
-    rows = [_HEADERS, ("---",) * len(_HEADERS)]
-    for form, report in found:
-        cells = (
+    rows = [
+        (
             form.name,
             form.source,
-            _samples(report),
-            match_words(report.value),
-            both_words(report.gradient, report.sequence_gradient),
-            report.law,
-            report.selects,
+            *_found(report),
             minimiser_words(report),
             variance_words(report),
             dead_zone_words(report),
         )
-        rows.append(tuple(escaped(cell) for cell in cells))
-    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"## The table\n\n{lines}\n"
+        for form, report in found
+    ]
+    return f"## The table\n\n{table(_HEADERS, rows)}\n"
+
+
+def _found(report: AuditReport) -> tuple[str, ...]:
+    """What both tables tell of a loss: samples, value, gradient, law, and what it selects."""
+    gradient = both_words(report.gradient, report.sequence_gradient)
+    return _samples(report), match_words(report.value), gradient, report.law, report.selects
 
 
 def _section(form: Form, report: AuditReport) -> str:

@@ -9,7 +9,7 @@ def verdict_line(report: AuditReport) -> str:
     if report.gradient.name == "failed":
         return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
     parts = [_value_words(report.value), _gradient_words(report)]
-    if _differ(report.sequence_gradient, report.gradient):
+    if differ(report.sequence_gradient, report.gradient):
         parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}")
     parts += _reduction_words(report)
     if report.minimiser is not None:
@@ -36,7 +36,8 @@ def _value_words(match: Match) -> str:
     return f"value is biased, nearest {match.name} (off by {low:+.0%} to {high:+.0%})"
 
 
-def _differ(one: Match, other: Match) -> bool:
+def differ(one: Match, other: Match) -> bool:
+    """Whether another quantity is found, or one not exactly and the other exactly."""
     return (one.name, one.exact) != (other.name, other.exact)
 
 
@@ -79,7 +80,7 @@ def _reduction_words(report: AuditReport) -> list[str]:
         words.append("it depends on how far the batch is padded")
     told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
     told = told and reduction.padding != "ignores its mask" and report.batches is None
-    if told and _differ(report.unequal_gradient, report.sequence_gradient):
+    if told and differ(report.unequal_gradient, report.sequence_gradient):
         words.append(f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}")
     return words
 

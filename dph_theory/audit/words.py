@@ -1,7 +1,7 @@
 """A match in words short enough for a table."""
 
 from .report import Match
-from .verdict import angle_words
+from .verdict import angle_words, differ
 
 
 def match_words(match: Match) -> str:
@@ -21,7 +21,6 @@ def match_words(match: Match) -> str:
 def both_words(single: Match, sequence: Match) -> str:
     """The match on single outcomes, and on sequences where that is another one and either is exact."""
     words = match_words(single)
-    differ = (single.name, single.exact) != (sequence.name, sequence.exact)
-    if differ and (single.exact or sequence.exact):
+    if differ(single, sequence) and (single.exact or sequence.exact):
         words += f"; on sequences: {match_words(sequence)}"
     return words

@@ -11,7 +11,7 @@ from peft import PeftModel
 from dph_theory.support.checking import build
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_text
-from dph_theory.support.markdown import escaped
+from dph_theory.support.markdown import table
 
 from ..comparison.training_laws import training_law
 from ..evaluation.record import EvaluatedSet, Evaluation, Mean
@@ -75,12 +75,14 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         "The KL penalty tends to the law: " + (f"{law}." if law else "none, there is no KL penalty."),
         "",
         "## Settings",
-        _table(("setting", "value"), [(key, json.dumps(value)) for key, value in sorted(arguments.items())]),
+        "",
+        table(("setting", "value"), [(key, json.dumps(value)) for key, value in sorted(arguments.items())]),
+        "",
         "## During training",
         *(f"- {finding}" for finding in training.findings),
     ]
     if evaluation is not None:
-        parts += ["", "## Pass@k", _table(*_pass_at_k(evaluation.sets))]
+        parts += ["", "## Pass@k", "", table(*_pass_at_k(evaluation.sets)), ""]
     return "\n".join([*parts, ""])
 
 
@@ -96,8 +98,3 @@ def _pass_at_k(sets: Mapping[str, EvaluatedSet]) -> tuple[Sequence[str], Sequenc
 
 def _number(found: Mean) -> str:
     return "" if found.value is None else f"{found.value:.3f}"
-
-
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headers, ["---"] * len(headers), *([escaped(cell) for cell in row] for row in rows)]
-    return "\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

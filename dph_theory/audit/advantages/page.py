@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table
+from rich import table as rich_table
 
-from ...support.markdown import escaped
+from ...support.markdown import escaped, table
 from .forms import FORMS
 from .objectives import words
 from .report import AdvantageReport, audit_advantage
@@ -53,30 +53,26 @@ def catalogue(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
 def page(reports: Sequence[AdvantageReport]) -> str:
     """The Markdown page of the catalogue's reports."""
     forms = {form.name: form for form in FORMS}
-    rows: list[tuple[str, ...]] = [_HEADERS, ("---",) * len(_HEADERS)]
+    rows = []
     for report in reports:
         form = forms[report.advantage]
         weights = [f"{weight:.4g}" for weight in report.weight]
-        found = (form.name, form.source, form.formula, str(report.group_size), maximises(report), *weights)
-        rows.append(tuple(escaped(cell) for cell in found))
-    lines = _lines(rows)
+        rows.append(
+            (form.name, form.source, form.formula, str(report.group_size), maximises(report), *weights)
+        )
     verdicts = [f"- {escaped(report.verdict)}" for report in reports if report.group_size == SIZES[1]]
-    start = (_INTRODUCTION, "## The weights", "", *lines, "")
-    return "\n".join((*start, _COUPLED, *_coupled(reports), "", "## In words", "", *verdicts, ""))
+    start = (_INTRODUCTION, "## The weights", "", table(_HEADERS, rows), "")
+    return "\n".join((*start, _COUPLED, _coupled(reports), "", "## In words", "", *verdicts, ""))
 
 
-def _coupled(reports: Sequence[AdvantageReport]) -> list[str]:
+def _coupled(reports: Sequence[AdvantageReport]) -> str:
     """A row for each group size and pass rate of the other group."""
-    rows: list[tuple[str, ...]] = [("form", "G", "V'", *_HEADERS[5:]), ("---",) * 10]
-    for report in reports:
-        for other, weights in report.beside:
-            cells = (report.advantage, str(report.group_size), f"{other:g}", *(f"{w:.4g}" for w in weights))
-            rows.append(tuple(escaped(cell) for cell in cells))
-    return _lines(rows)
-
-
-def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in rows]
+    rows = [
+        (report.advantage, str(report.group_size), f"{other:g}", *(f"{w:.4g}" for w in weights))
+        for report in reports
+        for other, weights in report.beside
+    ]
+    return table(("form", "G", "V'", *_HEADERS[5:]), rows)
 
 
 def maximises(report: AdvantageReport) -> str:
@@ -84,12 +80,13 @@ def maximises(report: AdvantageReport) -> str:
     return words(report.maximises) if report.objective else "-"
 
 
-def findings(report: AdvantageReport) -> Table:
+def findings(report: AdvantageReport) -> rich_table.Table:
     """One row a pass rate."""
     headers = ("V", "weight", "J_G", "baseline adds", "variance")
-    table = Table(*headers, *(f"weight, G = {size}" for size, _ in report.other_sizes), pad_edge=False)
+    more = [f"weight, G = {size}" for size, _ in report.other_sizes]
+    shown = rich_table.Table(*headers, *more, pad_edge=False)
     for i, validity in enumerate(report.validities):
         cells = [report.weight, report.objective, report.baseline_bias, report.variance]
         cells += [weights for _, weights in report.other_sizes]
-        table.add_row(f"{validity:g}", *(f"{cell[i]:.4g}" if cell else "-" for cell in cells))
-    return table
+        shown.add_row(f"{validity:g}", *(f"{cell[i]:.4g}" if cell else "-" for cell in cells))
+    return shown

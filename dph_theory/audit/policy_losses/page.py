@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...support.markdown import escaped
+from ...support.markdown import table
 from ..report import Match
 from ..verdict import angle_words
 from ..words import both_words, match_words
@@ -46,30 +46,31 @@ _HEADERS = (
 def section(reports: Sequence[PolicyReport]) -> str:
     """The table of the policy losses; ValueError for a report of another loss."""
     forms = {form.name: form for form in POLICY_LOSSES}
-    rows = [_HEADERS, ("---",) * len(_HEADERS)]
+    rows = []
     for report in reports:
         if report.loss not in forms:
             raise ValueError(f"{report.loss} is no policy loss of the table")
         form, first = forms[report.loss], report.on_policy
-        cells = (
-            form.trainer,
-            form.version,
-            form.file,
-            form.flag,
-            form.formula,
-            both_words(first.value, first.sequence_value),
-            both_words(first.gradient, first.sequence_gradient),
-            first.law,
-            first.selects,
-            "-" if first.unequal_gradient.name == "failed" else match_words(first.unequal_gradient),
-            f"{_off(report.later)}; several tokens: {_off(report.sequence_later)}",
-            zone_words(report.stopped_right),
-            zone_words(report.stopped_wrong),
-            "-" if first.variance is None else f"{first.variance:.2g}",
-            "; ".join(f"{dtype} from |log r| = {x:g}" for dtype, x in report.nan) or "none",
+        rows.append(
+            (
+                form.trainer,
+                form.version,
+                form.file,
+                form.flag,
+                form.formula,
+                both_words(first.value, first.sequence_value),
+                both_words(first.gradient, first.sequence_gradient),
+                first.law,
+                first.selects,
+                "-" if first.unequal_gradient.name == "failed" else match_words(first.unequal_gradient),
+                f"{_off(report.later)}; several tokens: {_off(report.sequence_later)}",
+                zone_words(report.stopped_right),
+                zone_words(report.stopped_wrong),
+                "-" if first.variance is None else f"{first.variance:.2g}",
+                "; ".join(f"{dtype} from |log r| = {x:g}" for dtype, x in report.nan) or "none",
+            )
         )
-        rows.append(tuple(escaped(cell) for cell in cells))
-    return "\n".join((_INTRODUCTION, *(f"| {' | '.join(row)} |" for row in rows), ""))
+    return "\n".join((_INTRODUCTION, table(_HEADERS, rows), ""))
 
 
 def _off(match: Match) -> str:
