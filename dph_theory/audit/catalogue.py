@@ -9,9 +9,10 @@ import torch
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..references import Source
-from ..support.processes import run_jobs
+from ..support.processes import in_order
 from . import AuditReport, audit
 from . import catalogue_forms as forms
+from .kl_terms import Loss
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Form:
     source: str
     formula: str
     samples: str
-    loss: forms.Loss
+    loss: Loss
 
 
 _SCHULMAN, _GRPO = str(Source("schulman2020kl")), str(Source("shao2024grpo", "equation 4"))
@@ -184,16 +185,11 @@ def audit_catalogue(
     *,
     seed: int = 0,
     workers: int = 2,
-    on_report: Callable[[AuditReport], None] = lambda report: None,
+    on_report: Callable[[AuditReport], None] | None = None,
 ) -> list[AuditReport]:
     """Audit every form in parallel processes; the reports are in the catalogue's order.
 
     `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    reports: dict[int, AuditReport] = {}
-    forms = range(len(CATALOGUE))
-    audits = run_jobs(partial(audit_form, seed=seed), forms, workers=workers, one_torch_thread=True)
-    for index, report in audits:
-        reports[index] = report
-        on_report(report)
-    return [reports[index] for index in forms]
+    audits = partial(audit_form, seed=seed)
+    return in_order(audits, range(len(CATALOGUE)), workers=workers, on_result=on_report)

@@ -11,60 +11,37 @@ from torch import Tensor
 
 from ..fdivergence import FDivergence
 from ..losses.generator import generator_loss
-
-Loss = Callable[..., Tensor]
-
-
-def token_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean over the tokens that count; the others may hold anything."""
-    return _kept(values, mask).sum() / mask.sum()
-
-
-def sequence_sum(values: Tensor, mask: Tensor) -> Tensor:
-    """The sum over each sequence's tokens, then the mean over the sequences."""
-    return _kept(values, mask).sum(dim=-1).mean()
-
-
-def _kept(values: Tensor, mask: Tensor) -> Tensor:
-    return torch.where(mask > 0, values, torch.zeros_like(values))
-
-
-def _k3(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """q/p - 1 - log(q/p): estimates KL(p||q) on samples of p."""
-    log_r = log_q - log_p
-    return torch.exp(log_r) - 1 - log_r
+from . import kl_terms as terms
+from .kl_terms import Loss, kept, sequence_sum, token_mean
 
 
 def _clamped_k3(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """The same with log(q/p) clamped to +-20 and the result to +-10."""
+    """q/p - 1 - log(q/p) with log(q/p) clamped to +-20 and the result to +-10."""
     log_r = (log_q - log_p).clamp(-20.0, 20.0)
     return (torch.exp(log_r) - log_r - 1).clamp(-10.0, 10.0)
 
 
-def k1(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """log(pi/ref)."""
-    return token_mean(log_pi - log_ref, mask)
-
-
-def k2(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """log(pi/ref)^2 / 2."""
-    return token_mean((log_pi - log_ref) ** 2 / 2, mask)
-
-
-def k3(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """With r = ref/pi: r - 1 - log r."""
-    return token_mean(_k3(log_pi, log_ref), mask)
-
-
-def k1_in_return(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """Policy gradient with each token's advantage the whole sequence's sum of -k1; summed over tokens."""
-    cost = _kept((log_pi - log_ref).detach(), mask).sum(dim=-1, keepdim=True)
-    return sequence_sum(log_pi * cost, mask)
+k1 = terms.plain(terms.k1)
+"""log(pi/ref)."""
+k2 = terms.plain(terms.k2)
+"""log(pi/ref)^2 / 2."""
+k3 = terms.plain(terms.k3)
+"""With r = ref/pi: r - 1 - log r."""
+absolute = terms.plain(terms.absolute)
+"""|log(pi/ref)|."""
+clamped_k3 = terms.plain(_clamped_k3)
+"""k3 with log(ref/pi) clamped to +-20 and the result to +-10."""
+straight_through_k3 = terms.straight_through(_clamped_k3)
+"""The value of the clamped k3 with the gradient of k2."""
+corrected_k3 = terms.weighted(terms.k3)
+"""k3 times the token's importance ratio pi/pi_old, both differentiated."""
+k1_in_return = terms.in_reward(terms.k1)
+"""Policy gradient with each token's advantage the whole sequence's sum of -k1; summed over tokens."""
 
 
 def k1_to_go(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """Policy gradient with each token's advantage the sum of -k1 from it on; summed over tokens."""
-    cost = _kept((log_pi - log_ref).detach(), mask)
+    cost = kept((log_pi - log_ref).detach(), mask)
     return sequence_sum(log_pi * cost.flip(-1).cumsum(-1).flip(-1), mask)
 
 
@@ -73,31 +50,10 @@ def k1_own_token(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     return sequence_sum(log_pi * (log_pi - log_ref).detach(), mask)
 
 
-def corrected_k3(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
-    """k3 times the token's importance ratio pi/pi_old, both differentiated."""
-    return token_mean(torch.exp(log_pi - log_old) * _k3(log_pi, log_ref), mask)
-
-
 def sequence_corrected_k3(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
     """k3 times one ratio a sequence, exp of the mean of log(pi/pi_old) over its tokens."""
-    log_ratio = _kept(log_pi - log_old, mask).sum(dim=-1, keepdim=True) / mask.sum(dim=-1, keepdim=True)
-    return token_mean(torch.exp(log_ratio) * _k3(log_pi, log_ref), mask)
-
-
-def absolute(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """|log(pi/ref)|."""
-    return token_mean((log_pi - log_ref).abs(), mask)
-
-
-def clamped_k3(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """k3 with log(ref/pi) clamped to +-20 and the result to +-10."""
-    return token_mean(_clamped_k3(log_pi, log_ref), mask)
-
-
-def straight_through_k3(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """The value of the clamped k3 with the gradient of k2."""
-    square = (log_pi - log_ref) ** 2 / 2
-    return token_mean(_clamped_k3(log_pi, log_ref).detach() + (square - square.detach()), mask)
+    log_ratio = kept(log_pi - log_old, mask).sum(dim=-1, keepdim=True) / mask.sum(dim=-1, keepdim=True)
+    return token_mean(torch.exp(log_ratio) * terms.k3(log_pi, log_ref), mask)
 
 
 def pseudo_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
@@ -107,8 +63,8 @@ def pseudo_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
     """
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        total = _kept(log_pi, mask).sum(dim=-1)
-        x = (total - _kept(log_ref, mask).sum(dim=-1)).detach()
+        total = kept(log_pi, mask).sum(dim=-1)
+        x = (total - kept(log_ref, mask).sum(dim=-1)).detach()
         return (total * slope(x)).mean()
 
     return loss

@@ -4,13 +4,14 @@ Each is re-stated from the formula in that version's code, in the audited proble
 tokens unless it says otherwise. A commit is one at which the formula was read, clip(y, c) is y within +-c.
 """
 
-from dataclasses import dataclass, field
 from functools import partial
 
-from ..support.processes import run_jobs
+from ..support.processes import in_order
 from . import AuditReport, audit
 from . import catalogue_forms as forms
-from .trainer_forms import (
+from .kl_terms import (
+    Loss,
+    absolute,
     in_reward,
     k1,
     k2,
@@ -23,29 +24,12 @@ from .trainer_forms import (
     weighted_held_estimate,
     within,
 )
+from .trainer_forms import TrainerForm
+
+_Row = tuple[str, str, Loss] | tuple[str, str, Loss, str]
 
 
-@dataclass(frozen=True)
-class TrainerForm:
-    """A setting of a trainer at a version (or commit), in a file, on the samples that it is used with."""
-
-    trainer: str
-    version: str
-    file: str
-    flag: str
-    formula: str
-    samples: str
-    loss: forms.Loss = field(compare=False)
-
-    @property
-    def name(self) -> str:
-        """The trainer, its version and the flag."""
-        return f"{self.trainer} {self.version}, {self.flag}"
-
-
-def _family(
-    trainer: str, version: str, file: str, rows: tuple[tuple[str, str, str, forms.Loss], ...]
-) -> tuple[TrainerForm, ...]:
+def _family(trainer: str, version: str, file: str, *rows: _Row) -> tuple[TrainerForm, ...]:
     return tuple(TrainerForm(trainer, version, file, *row) for row in rows)
 
 
@@ -60,176 +44,132 @@ TRAINERS: tuple[TrainerForm, ...] = (
         "TRL",
         "1.16",
         _TRL,
+        ("use_bias_correction_kl=False (default to 1.9.1)", f"e^-x - 1 + x, {_X}", forms.k3),
+        ("use_bias_correction_kl=True (default from 1.10.0)", "(pi/old) (e^-x - 1 + x)", forms.corrected_k3),
         (
-            ("use_bias_correction_kl=False (default to 1.9.1)", f"e^-x - 1 + x, {_X}", "policy", forms.k3),
-            (
-                "use_bias_correction_kl=True (default from 1.10.0)",
-                "(pi/old) (e^-x - 1 + x)",
-                "policy",
-                forms.corrected_k3,
-            ),
-            (
-                "the same, importance_sampling_level=sequence",
-                "e^mean(log pi/old) (e^-x - 1 + x)",
-                "policy",
-                forms.sequence_corrected_k3,
-            ),
-            (
-                "use_bias_correction_kl=True, vLLM's ratio not on the KL",
-                f"{_SCORE} (e^-x - 1 + x), old the sampler",
-                "old_policy",
-                scored(k3),
-            ),
+            "the same, importance_sampling_level=sequence",
+            "e^mean(log pi/old) (e^-x - 1 + x)",
+            forms.sequence_corrected_k3,
+        ),
+        (
+            "use_bias_correction_kl=True, vLLM's ratio not on the KL",
+            f"{_SCORE} (e^-x - 1 + x), old the sampler",
+            scored(k3),
+            "old_policy",
         ),
     ),
     *_family(
         "verl",
         "26b5d6b2b",
         _VERL,
-        (
-            ("kl_loss_type=kl, k1", f"x, {_X}", "policy", forms.k1),
-            ("kl_loss_type=abs", "|x|", "policy", forms.absolute),
-            ("kl_loss_type=mse, k2", "x^2/2", "policy", forms.k2),
-            ("kl_loss_type=low_var_kl, k3", "clip(e^-x - 1 + x, 10), |x| <= 20", "policy", plain(_LOW_VAR)),
-            ("kl_loss_type=low_var_kl, k3, later updates", "the same", "old_policy", plain(_LOW_VAR)),
-            ("use_kl_in_reward, kl", "log pi(y) sg(sum_t x_t)", "policy", in_reward(k1)),
-            (
-                "use_kl_in_reward, low_var_kl",
-                "log pi(y) sg(sum_t (e^-x - 1 + x)), clipped",
-                "policy",
-                in_reward(_LOW_VAR),
-            ),
-        ),
+        ("kl_loss_type=kl, k1", f"x, {_X}", forms.k1),
+        ("kl_loss_type=abs", "|x|", forms.absolute),
+        ("kl_loss_type=mse, k2", "x^2/2", forms.k2),
+        ("kl_loss_type=low_var_kl, k3", "clip(e^-x - 1 + x, 10), |x| <= 20", plain(_LOW_VAR)),
+        ("kl_loss_type=low_var_kl, k3, later updates", "the same", plain(_LOW_VAR), "old_policy"),
+        ("use_kl_in_reward, kl", "log pi(y) sg(sum_t x_t)", in_reward(k1)),
+        ("use_kl_in_reward, low_var_kl", "log pi(y) sg(sum_t (e^-x - 1 + x)), clipped", in_reward(_LOW_VAR)),
     ),
     *_family(
         "verl",
         "b8dc5377c",
         _VERL,
+        ("kl_loss_type=k1+", "sg(x) + x^2/2 - sg(x^2/2)", straight_through(k1)),
+        ("kl_loss_type=abs+", "sg(|x|) + x^2/2 - sg(x^2/2)", straight_through(absolute)),
         (
-            ("kl_loss_type=k1+", "sg(x) + x^2/2 - sg(x^2/2)", "policy", straight_through(k1)),
-            (
-                "kl_loss_type=abs+",
-                "sg(|x|) + x^2/2 - sg(x^2/2)",
-                "policy",
-                straight_through(lambda log_pi, log_ref: (log_pi - log_ref).abs()),
-            ),
-            (
-                "kl_loss_type=low_var_kl+, k3+",
-                "the clipped value, the gradient of x^2/2",
-                "policy",
-                straight_through(_LOW_VAR),
-            ),
+            "kl_loss_type=low_var_kl+, k3+",
+            "the clipped value, the gradient of x^2/2",
+            straight_through(_LOW_VAR),
         ),
     ),
     *_family(
         "NeMo-RL",
         "2369c0aec",
         _NEMO,
+        ("kl_type=k3", "clip(e^-x - 1 + x, 10), |x| <= 20", plain(_LOW_VAR)),
         (
-            ("kl_type=k3", "clip(e^-x - 1 + x, 10), |x| <= 20", "policy", plain(_LOW_VAR)),
-            (
-                "kl_type=k3, use_on_policy_kl_approximation",
-                "sg(pi/old) times the same",
-                "old_policy",
-                weighted(_LOW_VAR, held=True),
-            ),
+            "kl_type=k3, use_on_policy_kl_approximation",
+            "sg(pi/old) times the same",
+            weighted(_LOW_VAR, held=True),
+            "old_policy",
         ),
     ),
     *_family(
         "NeMo-RL",
         "33bce20d7",
         _NEMO,
+        ("kl_type=k1", f"{_SCORE} clip(x, 10), l = log pi", scored(within(k1, 20.0, 10.0))),
+        ("kl_type=k2", f"{_SCORE} clip(x^2/2, 10)", scored(within(k2, 20.0, 10.0))),
+        ("kl_type=k3", f"{_SCORE} clip(e^-x - 1 + x, 10)", scored(_LOW_VAR)),
         (
-            ("kl_type=k1", f"{_SCORE} clip(x, 10), l = log pi", "policy", scored(within(k1, 20.0, 10.0))),
-            ("kl_type=k2", f"{_SCORE} clip(x^2/2, 10)", "policy", scored(within(k2, 20.0, 10.0))),
-            ("kl_type=k3", f"{_SCORE} clip(e^-x - 1 + x, 10)", "policy", scored(_LOW_VAR)),
-            (
-                "kl_type=k3, use_on_policy_kl_approximation",
-                "(pi/old) clip(e^-x - 1 + x, 10)",
-                "old_policy",
-                weighted(_LOW_VAR),
-            ),
+            "kl_type=k3, use_on_policy_kl_approximation",
+            "(pi/old) clip(e^-x - 1 + x, 10)",
+            weighted(_LOW_VAR),
+            "old_policy",
         ),
     ),
     *_family(
         "NeMo-RL",
         "2206ae11f",
         _NEMO,
+        ("kl_type=k1", f"clip({_SCORE} x, 10), l = log pi", scored(k1, inner=20.0, outer=10.0)),
+        ("kl_type=k2", f"clip({_SCORE} x^2/2, 10)", scored(k2, inner=20.0, outer=10.0)),
+        ("kl_type=k3", f"clip({_SCORE} (e^-x - 1 + x), 10)", scored(k3, inner=20.0, outer=10.0)),
         (
-            ("kl_type=k1", f"clip({_SCORE} x, 10), l = log pi", "policy", scored(k1, inner=20.0, outer=10.0)),
-            ("kl_type=k2", f"clip({_SCORE} x^2/2, 10)", "policy", scored(k2, inner=20.0, outer=10.0)),
-            (
-                "kl_type=k3",
-                f"clip({_SCORE} (e^-x - 1 + x), 10)",
-                "policy",
-                scored(k3, inner=20.0, outer=10.0),
-            ),
-            (
-                "kl_type=k3, use_on_policy_kl_approximation",
-                "clip((pi/old) (e^-x - 1 + x), 10)",
-                "old_policy",
-                weighted(k3, inner=20.0, outer=10.0),
-            ),
+            "kl_type=k3, use_on_policy_kl_approximation",
+            "clip((pi/old) (e^-x - 1 + x), 10)",
+            weighted(k3, inner=20.0, outer=10.0),
+            "old_policy",
         ),
     ),
     *_family(
         "slime",
         "624b824a8",
         _SLIME,
+        ("kl_loss_type=k1", f"x, {_X}", forms.k1),
+        ("kl_loss_type=k2", "x^2/2", forms.k2),
+        ("kl_loss_type=k3", "e^-x - 1 + x", forms.k3),
+        ("kl_loss_type=low_var_kl", "clip(e^-x - 1 + x, 10)", plain(within(k3, None, 10.0))),
+        ("k1 with importance_ratio", "(pi/old) x", weighted(k1), "old_policy"),
+        ("k2 with importance_ratio", "(pi/old) x^2/2", weighted(k2), "old_policy"),
+        ("k3 with importance_ratio", "(pi/old) (e^-x - 1 + x)", weighted(k3), "old_policy"),
         (
-            ("kl_loss_type=k1", f"x, {_X}", "policy", forms.k1),
-            ("kl_loss_type=k2", "x^2/2", "policy", forms.k2),
-            ("kl_loss_type=k3", "e^-x - 1 + x", "policy", forms.k3),
-            ("kl_loss_type=low_var_kl", "clip(e^-x - 1 + x, 10)", "policy", plain(within(k3, None, 10.0))),
-            ("k1 with importance_ratio", "(pi/old) x", "old_policy", weighted(k1)),
-            ("k2 with importance_ratio", "(pi/old) x^2/2", "old_policy", weighted(k2)),
-            ("k3 with importance_ratio", "(pi/old) (e^-x - 1 + x)", "old_policy", weighted(k3)),
-            (
-                "low_var_kl with importance_ratio",
-                "clip((pi/old) (e^-x - 1 + x), 10)",
-                "old_policy",
-                weighted(k3, outer=10.0),
-            ),
+            "low_var_kl with importance_ratio",
+            "clip((pi/old) (e^-x - 1 + x), 10)",
+            weighted(k3, outer=10.0),
+            "old_policy",
         ),
     ),
     *_family(
         "OpenRLHF",
         "3c3be6234",
         _OPENRLHF,
-        (
-            ("kl_estimator=k1", "clip(x, 10)", "policy", plain(within(k1, None, 10.0))),
-            ("kl_estimator=k2", "clip(x^2/2, 10)", "policy", plain(within(k2, None, 10.0))),
-            ("kl_estimator=k3", "clip(e^-x - 1 + x, 10)", "policy", plain(within(k3, None, 10.0))),
-        ),
+        ("kl_estimator=k1", "clip(x, 10)", plain(within(k1, None, 10.0))),
+        ("kl_estimator=k2", "clip(x^2/2, 10)", plain(within(k2, None, 10.0))),
+        ("kl_estimator=k3", "clip(e^-x - 1 + x, 10)", plain(within(k3, None, 10.0))),
     ),
     *_family(
         "open-instruct",
         "e6c3044aa",
         "open_instruct/model_utils.py",
-        (
-            ("kl_estimator=0", "x, |x| <= 40", "policy", plain(within(k1, 40.0, None))),
-            ("kl_estimator=1", "x^2/2, |x| <= 40", "policy", plain(within(k2, 40.0, None))),
-            ("kl_estimator=2", "e^-x - 1 + x, |x| <= 40", "policy", plain(within(k3, 40.0, None))),
-            ("kl_estimator=3", "(pi/old) x, |x| <= 40", "policy", weighted(within(k1, 40.0, None))),
-        ),
+        ("kl_estimator=0", "x, |x| <= 40", plain(within(k1, 40.0, None))),
+        ("kl_estimator=1", "x^2/2, |x| <= 40", plain(within(k2, 40.0, None))),
+        ("kl_estimator=2", "e^-x - 1 + x, |x| <= 40", plain(within(k3, 40.0, None))),
+        ("kl_estimator=3", "(pi/old) x, |x| <= 40", weighted(within(k1, 40.0, None))),
     ),
     *_family(
         "oat",
         "c1a074c32",
         "oat/algorithms/ppo.py",
-        (
-            ("beta", "e^-x - 1 + x, |x| <= 40", "policy", plain(within(k3, 40.0, None))),
-            ("kl_penalty_coef", "log pi(y) sg(sum_t x_t)", "policy", in_reward(k1)),
-        ),
+        ("beta", "e^-x - 1 + x, |x| <= 40", plain(within(k3, 40.0, None))),
+        ("kl_penalty_coef", "log pi(y) sg(sum_t x_t)", in_reward(k1)),
     ),
     *_family(
         "prime-rl",
         "559b44772",
         _PRIME,
-        (
-            ("kl_tau", "sum_t log(pi/old)^2, old the sampler", "old_policy", to_sampler(2)),
-            ("ref_kl", "(pi/old) sg(x), within old - pi <= 0.2", "policy", weighted_held_estimate(k1)),
-        ),
+        ("kl_tau", "sum_t log(pi/old)^2, old the sampler", to_sampler(2), "old_policy"),
+        ("ref_kl", "(pi/old) sg(x), within old - pi <= 0.2", weighted_held_estimate(k1)),
     ),
 )
 """By trainer, version or commit, file and flag; what `dph audit --catalogue` opens its page with."""
@@ -243,7 +183,4 @@ def audit_trainer_form(index: int, seed: int) -> AuditReport:
 
 def audit_trainers(*, seed: int = 0, workers: int = 2) -> list[AuditReport]:
     """Audit every setting in parallel processes, in the table's order."""
-    indices = range(len(TRAINERS))
-    audits = run_jobs(partial(audit_trainer_form, seed=seed), indices, workers=workers, one_torch_thread=True)
-    found = dict(audits)
-    return [found[index] for index in indices]
+    return in_order(partial(audit_trainer_form, seed=seed), range(len(TRAINERS)), workers=workers)

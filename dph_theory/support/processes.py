@@ -71,6 +71,25 @@ def run_jobs(
             pool.shutdown(cancel_futures=True)
 
 
+def in_order(
+    function: Callable[[Job], Result],
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    on_result: Callable[[Result], None] | None = None,
+) -> list[Result]:
+    """The results of different jobs in the jobs' order, by `run_jobs` with one torch thread each.
+
+    `on_result` is called as each ends. An interruption ends the workers and is passed on.
+    """
+    found = {}
+    for job, result in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
+        found[job] = result
+        if on_result is not None:
+            on_result(result)
+    return [found[job] for job in jobs]
+
+
 def prepared(*modules: str) -> BaseContext:
     """A context for `run_jobs` whose workers have loaded these modules already; returns at once.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..catalogue_forms import Loss, sequence_sum, token_mean
+from ..kl_terms import Loss, sequence_sum, token_mean
 
 Surrogate = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 """(log_pi, log_old, advantages, mask) -> what a token adds, (batch, tokens)."""

@@ -1,38 +1,22 @@
-"""The policy losses of trainers by version or commit, file and setting, with the settings' defaults."""
+"""The policy losses of trainers by version or commit, file and setting, with the settings' defaults.
 
-from dataclasses import dataclass, field
+In the formulas r = pi/old, A is the advantage.
+"""
+
 from functools import partial
 
-from ...support.processes import run_jobs
-from ..catalogue_forms import Loss, sequence_sum, token_mean
+from ...support.processes import in_order
+from ..kl_terms import sequence_sum, token_mean
+from ..trainer_forms import TrainerForm
 from . import forms as f
 from .report import PolicyReport, audit_policy_loss
-
-
-@dataclass(frozen=True)
-class PolicyForm:
-    """A policy loss at a version (or commit), in a file, by its setting; r = pi/old, A the advantage."""
-
-    trainer: str
-    version: str
-    file: str
-    flag: str
-    formula: str
-    loss: Loss = field(compare=False)
-    samples: str = "policy"
-
-    @property
-    def name(self) -> str:
-        """The trainer, its version and the setting."""
-        return f"{self.trainer} {self.version}, {self.flag}"
-
 
 _Row = tuple[str, str, f.Surrogate, f.Reduce]
 
 
-def _family(trainer: str, version: str, file: str, *rows: _Row) -> tuple[PolicyForm, ...]:
+def _family(trainer: str, version: str, file: str, *rows: _Row) -> tuple[TrainerForm, ...]:
     return tuple(
-        PolicyForm(trainer, version, file, flag, formula, f.policy_loss(surrogate, reduce))
+        TrainerForm(trainer, version, file, flag, formula, f.policy_loss(surrogate, reduce))
         for flag, formula, surrogate, reduce in rows
     )
 
@@ -65,7 +49,7 @@ _TRL = (
         ("loss_type=vespo", "sg(w^k e^(l(1-w))) A log pi, w = prod r", f.gamma_weight, token_mean),
     ),
     (
-        PolicyForm(
+        TrainerForm(
             "TRL",
             "1.16",
             "trl/trainer/grpo_trainer.py",
@@ -154,7 +138,7 @@ _OTHERS = (
         ("ipo", "the same, .1 both ways", f.masked_ratio(0.1, 1e-3, both_ways=True), f.total),
     ),
 )
-POLICY_LOSSES: tuple[PolicyForm, ...] = tuple(form for family in (*_TRL, _VERL, *_OTHERS) for form in family)
+POLICY_LOSSES: tuple[TrainerForm, ...] = tuple(form for family in (*_TRL, _VERL, *_OTHERS) for form in family)
 """By trainer, version or commit, file and setting."""
 
 
@@ -166,6 +150,4 @@ def audit_row(index: int, seed: int) -> PolicyReport:
 
 def audit_policy_losses(*, seed: int = 0, workers: int = 2) -> list[PolicyReport]:
     """Audit every policy loss in parallel processes, in the table's order."""
-    indices = range(len(POLICY_LOSSES))
-    found = dict(run_jobs(partial(audit_row, seed=seed), indices, workers=workers, one_torch_thread=True))
-    return [found[index] for index in indices]
+    return in_order(partial(audit_row, seed=seed), range(len(POLICY_LOSSES)), workers=workers)

@@ -34,12 +34,6 @@ def form(trainer, flag, version=None, samples=None):
     return found
 
 
-def test_every_key_is_one():
-    keys = [(f.trainer, f.version, f.file, f.flag) for f in TRAINERS]
-    assert len(set(keys)) == len(keys)
-    assert len({(f.name, f.samples) for f in TRAINERS}) == len(keys)
-
-
 AT_MINUS_ONE = {
     (-1, 1): [
         "verl 26b5d6b2b, kl_loss_type=kl, k1",

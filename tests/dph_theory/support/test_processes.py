@@ -9,13 +9,19 @@ from functools import partial
 
 import pytest
 
-from dph_theory.support.processes import run_jobs
+from dph_theory.support.processes import in_order, run_jobs
 from tests.support.process_jobs import divide, leave_mark, new_pages, torch_threads
 
 
 def test_every_job_comes_with_its_result():
     assert dict(run_jobs(abs, [-3, 2, -1], workers=2)) == {-3: 3, 2: 2, -1: 1}
     assert list(run_jobs(abs, [])) == []
+
+
+def test_results_come_in_the_order_of_the_jobs_and_are_told_as_they_end():
+    told = []
+    assert in_order(partial(divide, sleep=0.5), [2, -1], workers=2, on_result=told.append) == [0.5, -1]
+    assert told == [-1, 0.5]
 
 
 def test_an_error_is_raised_and_ends_the_own_workers_only(tmp_path):

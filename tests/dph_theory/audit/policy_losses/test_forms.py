@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from dph_theory.audit.catalogue_forms import sequence_sum
+from dph_theory.audit.kl_terms import sequence_sum
 from dph_theory.audit.policy_losses import forms as f
 
 E = math.e

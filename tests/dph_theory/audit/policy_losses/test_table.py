@@ -10,9 +10,7 @@ def row(trainer, flag):
     return audit_row(index, 0)
 
 
-def test_every_key_is_one():
-    keys = [(form.trainer, form.version, form.file, form.flag) for form in POLICY_LOSSES]
-    assert len(set(keys)) == len(keys) == len({form.name for form in POLICY_LOSSES})
+def test_every_trainer_is_there():
     assert {form.trainer for form in POLICY_LOSSES} == {
         *("TRL", "verl", "NeMo-RL", "slime", "OpenRLHF", "open-instruct", "oat", "prime-rl")
     }
