@@ -22,15 +22,20 @@ RatioLoss: TypeAlias = Callable[[Values], Values]
 """A loss of the ratio u = pi/base at samples from the base."""
 
 
-def sequences(tokens: Tables) -> Values:
-    """The law of sequences with these tables, (..., symbols^length)."""
+def joint(tokens: Tables) -> Values:
+    """The law of sequences with these tables, (..., symbols, ..., symbols), an axis a token."""
     law = tokens[0]
     for table in tokens[1:]:
         law = law[..., None] * table
-    return _flat(law, len(tokens))
+    return law
 
 
-def _flat(values: Values, axes: int) -> Values:
+def sequences(tokens: Tables) -> Values:
+    """The same with one axis of sequences, (..., symbols^length)."""
+    return flat(joint(tokens), len(tokens))
+
+
+def flat(values: Values, axes: int) -> Values:
     """One last axis in the place of so many."""
     return values.reshape(*values.shape[: values.ndim - axes], -1)
 
@@ -53,7 +58,7 @@ def on_policy_token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_t
 def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables, sampled: Tables) -> Values:
     total = divergence(pi_tokens[0], ref_tokens[0])
     for t in range(1, len(sampled)):
-        each_prefix = _flat(divergence(pi_tokens[t], ref_tokens[t]), t)
+        each_prefix = flat(divergence(pi_tokens[t], ref_tokens[t]), t)
         total = total + _mean(sequences(sampled[:t]), each_prefix)
     return total
 

@@ -128,7 +128,7 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
 
 
 def _asked(pairs: Pairs, ks: Sequence[int] | None) -> np.ndarray:
-    asked = np.arange(1, pairs.least + 1) if ks is None else whole("k", list(ks), at_least=1).astype(int)
+    asked = np.arange(1, pairs.least + 1) if ks is None else whole("k", list(ks), at_least=1)
     if asked.ndim != 1 or asked.size == 0 or (np.diff(asked) <= 0).any() or asked[-1] > pairs.least:
         raise argument_error("k", ks, f"increasing whole numbers, at most {pairs.least}: the fewest answers")
     return asked

@@ -6,6 +6,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy import stats
 
+from ..intervals import mean_interval
+
 LEVEL = 0.95
 """The confidence of every interval."""
 MOST_PROMPTS = 10_000
@@ -28,11 +30,7 @@ class Estimate:
 
 def mean_of(values: np.ndarray) -> Estimate:
     """The mean over prompts with its Student-t interval; a single prompt has (-inf, inf)."""
-    centre, count = float(np.mean(values)), len(values)
-    if count == 1:
-        return Estimate(centre, -np.inf, np.inf)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
-    return Estimate(centre, centre - half, centre + half)
+    return Estimate(*map(float, mean_interval(values, confidence=LEVEL)))
 
 
 def from_influence(value: float, influence: np.ndarray) -> Estimate:

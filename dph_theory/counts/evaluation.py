@@ -1,13 +1,12 @@
 """Counts from what `dph evaluate` and `dph demo` store for a run."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error
-from ..support.record import checked
+from ..support.record import read_record
 
 KIND, FILE = "full_scale.evaluation", "evaluation.json"
 
@@ -24,11 +23,7 @@ def evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]:
 
     By default the only set there is. Raises ValueError for another record, or a set that is not there.
     """
-    try:
-        stored = checked(json.loads(path.read_text(encoding="utf-8")), KIND)
-    except json.JSONDecodeError as error:
-        raise argument_error("file", str(path), f"a record in JSON ({error})") from error
-    sets = stored["results"]["sets"]
+    sets = read_record(path, KIND, "dph evaluate")["results"]["sets"]
     if which is None and len(sets) == 1:
         which = next(iter(sets))
     if which not in sets:

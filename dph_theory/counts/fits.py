@@ -138,8 +138,7 @@ def off_law(fit: Fit, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         key, place = np.unique(
             np.stack([pairs.base_n[members], pairs.base_c[members]]), axis=1, return_inverse=True
         )
-        posterior = likelihood(key[0], key[1], fit.spread.rates) * fit.spread.weights
-        posterior /= posterior.sum(axis=1, keepdims=True)
+        posterior = fit.spread.given(likelihood(key[0], key[1], fit.spread.rates))
         rates[members] = (posterior @ fit.after)[place]
         law = posterior @ chance.T
         upto, c = np.cumsum(law, axis=1), pairs.run_c[members]

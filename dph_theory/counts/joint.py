@@ -138,8 +138,7 @@ def _interval(law: Law, data: Joint, weights: np.ndarray, log_beta: float) -> Es
 def predicted(data: Joint, spread: Mixing, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of the run's correct answers that the base's counts lead to."""
     chance, place = data.base
-    posterior = chance * spread.weights
-    posterior /= posterior.sum(axis=1, keepdims=True)
+    posterior = spread.given(chance)
     mean, square = ((posterior @ moment)[place] for moment in (after, after**2))
     n, scatter = data.pairs.run_n, np.maximum(square - mean**2, 0.0)
     return n * mean, n * (mean - square) + n**2 * scatter

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, xlog1py
 
+from ..numeric.balls import normalised
+
 _STEPS = 200
 """Steps of expectation-maximisation."""
 _PER_DEVIATION = 2.5
@@ -72,11 +74,14 @@ class Mixing:
     rates: np.ndarray
     weights: np.ndarray
 
+    def given(self, chance: np.ndarray) -> np.ndarray:
+        """The law of each prompt's rate, its counts having this chance at each rate; both (prompts, grid)."""
+        return normalised(chance * self.weights)
+
     def solved_in(self, n: np.ndarray, c: np.ndarray, k: np.ndarray) -> np.ndarray:
         """The chance that k further answers to a prompt hold a correct one, given c of n; (prompts,)."""
         key, place = np.unique(np.stack([n, c, k]), axis=1, return_inverse=True)
-        posterior = likelihood(key[0], key[1], self.rates) * self.weights
-        posterior /= posterior.sum(axis=1, keepdims=True)
+        posterior = self.given(likelihood(key[0], key[1], self.rates))
         missed = np.exp(xlog1py(key[2][:, None].astype(float), -self.rates))
         return ((posterior * (1 - missed)).sum(axis=1))[place]
 

@@ -30,7 +30,7 @@ class Pairs:
             n, c = np.broadcast_arrays(n, c)
             if (c > n).any():
                 raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
-            sides += [n.astype(np.int64), c.astype(np.int64)]
+            sides += [n, c]
         found = np.broadcast_arrays(*sides)
         if found[0].ndim != 1 or found[0].size == 0:
             raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")

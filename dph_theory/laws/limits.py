@@ -5,8 +5,9 @@ import numpy as np
 from ..divergences import FORWARD_KL
 from ..numeric.arrays import Array
 from ..support.errors import argument_error
+from ..tokens import joint
 from .response import respond
-from .trees import Tables, conditionals, joint, tree
+from .trees import Tables, conditionals, tree
 
 
 def filtered_law(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:

@@ -6,8 +6,9 @@ from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars
 from ..numeric.balls import trailing
+from ..tokens import joint
 from .response import respond
-from .trees import Tables, conditionals, joint, tree
+from .trees import Tables, conditionals, tree
 
 
 def sequence_law(

@@ -14,9 +14,10 @@ import numpy as np
 from ..binary_reward import ExcessKL, excess_kl, filtered
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars, distribution, positive
+from ..numeric.arrays import Array, Scalars, booleans, distribution, positive
 from ..numeric.balls import Values
 from ..support.errors import argument_error
+from ..tokens import flat, joint
 
 Tables = Sequence[Array]
 """Next-token probabilities given each prefix, one table a position."""
@@ -84,21 +85,11 @@ def _ended(tokens: int, length: int, end: int) -> np.ndarray:
 
 
 def _verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
-    valid = np.asarray(valid)
+    valid = booleans("valid", valid)
     tokens, length = tables[0].shape[-1], len(tables)
-    if valid.dtype != bool and not np.isin(valid, (0, 1)).all():
-        raise argument_error("valid", valid, "only booleans, or zeros and ones")
     if valid.ndim < length or valid.shape[valid.ndim - length :] != (tokens,) * length:
         raise argument_error("valid.shape", valid.shape, f"must end in {length} axes of {tokens}")
-    return valid.astype(bool)
-
-
-def joint(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """The product of checked tables along every answer."""
-    answers = tables[0]
-    for table in tables[1:]:
-        answers = answers[..., None] * table
-    return answers
+    return valid
 
 
 def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) -> list[np.ndarray]:
@@ -138,20 +129,15 @@ def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np
     """P(answer | valid), shape (*batch, V, ..., V). Raises ValueError where no valid answer has mass."""
     checked = tree(law, valid, end)
     answers = joint(checked.base)
-    return filtered(*(_rows(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
+    return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
 
 
 def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
     """KL(law || base) in its parts, each (*batch): what validity had to cost, and the excess (theory A8)."""
     checked = tree(base, valid, end)
-    flat_base, flat_valid = (_rows(a, checked.length) for a in (joint(checked.base), checked.valid))
+    flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
     return excess_kl(_flat(law, end), flat_base, flat_valid)
 
 
 def _flat(tables: Tables, end: int | None) -> np.ndarray:
-    return _rows(answer_probabilities(tables, end), len(tables))
-
-
-def _rows(answers: np.ndarray, length: int) -> np.ndarray:
-    """One last axis of answers in the place of `length` axes of tokens."""
-    return answers.reshape(*answers.shape[: answers.ndim - length], -1)
+    return flat(answer_probabilities(tables, end), len(tables))

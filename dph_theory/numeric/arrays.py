@@ -180,16 +180,20 @@ def _in_precision(result: Any, dtype: np.dtype) -> Any:
     return np.asarray(result).astype(dtype)[()]
 
 
+def booleans(name: str, value: Any) -> np.ndarray:
+    """Truth values, or zeros and ones, as booleans."""
+    array = np.asarray(value)
+    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        raise argument_error(name, value, "only booleans, or zeros and ones")
+    return array.astype(bool, copy=False)
+
+
 def mask(name: str, value: Any, like: np.ndarray, *, both: bool = False) -> np.ndarray:
     """A boolean verifier over the outcomes of `like`, with at least one valid outcome.
 
     With `both`, an invalid outcome is required too.
     """
-    array = np.asarray(value)
-    if array.dtype != bool:
-        if not np.isin(array, (0, 1)).all():
-            raise argument_error(name, value, "only booleans, or zeros and ones")
-        array = array.astype(bool)
+    array = booleans(name, value)
     if array.ndim == 0 or array.shape[-1] != like.shape[-1]:
         raise argument_error(
             f"{name}.shape", array.shape, f"the last axis must have {like.shape[-1]} outcomes"

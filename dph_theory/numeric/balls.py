@@ -23,6 +23,8 @@ ZERO: Any = arb(0)
 ONE: Any = arb(1)
 NAN: Any = arb.nan()
 """Exact balls, to fill in where a formula is not to be evaluated."""
+precision = ctx.workprec
+"""Context in which balls are computed with the given number of bits: `with precision(bits):`."""
 _SERIES_BELOW = 0.5
 """Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""
 _SERIES = tuple(1 / math.factorial(k) for k in range(16, 1, -1))
@@ -141,16 +143,3 @@ def highest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
 def lowest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
     """The minimum along the axes, as `highest`."""
     return -highest(-x, axis)
-
-
-class precision:  # noqa: N801 - read as a verb phrase: `with precision(bits):`
-    """Context in which balls are computed with the given number of bits."""
-
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-
-    def __enter__(self) -> None:
-        self._before, ctx.prec = ctx.prec, self.bits
-
-    def __exit__(self, *_: object) -> None:
-        ctx.prec = self._before

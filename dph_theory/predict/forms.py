@@ -20,7 +20,7 @@ class KLForm:
     flags: str
     divergence: FDivergence
     token: bool
-    scale: str
+    scale: str = "std"
     default: bool = False
     note: str = ""
 
@@ -43,27 +43,23 @@ _IN_REWARD = "the KL enters before the division by the deviation, so a divided r
 
 FORMS: tuple[KLForm, ...] = (
     KLForm(
-        "trl", "corrected-k3", "use_bias_correction_kl=True (default from 1.10)", REVERSE_KL, True, "std",
+        "trl", "corrected-k3", "use_bias_correction_kl=True (default from 1.10)", REVERSE_KL, True,
         default=True,
     ),
+    KLForm("trl", "k3", "use_bias_correction_kl=False (default before 1.10)", FORWARD_KL, True),
     KLForm(
-        "trl", "k3", "use_bias_correction_kl=False (default before 1.10)", FORWARD_KL, True, "std"
-    ),
-    KLForm(
-        "verl", "k3", "use_kl_loss=True, kl_loss_type=low_var_kl", FORWARD_KL, True, "std", default=True,
+        "verl", "k3", "use_kl_loss=True, kl_loss_type=low_var_kl", FORWARD_KL, True, default=True,
         note="clipped at 10, so that tokens far below the reference are not pulled back",
     ),
-    KLForm("verl", "k3+", "use_kl_loss=True, kl_loss_type=k3+", REVERSE_KL, True, "std"),
-    KLForm("verl", "k2", "use_kl_loss=True, kl_loss_type=mse", REVERSE_KL, True, "std"),
+    KLForm("verl", "k3+", "use_kl_loss=True, kl_loss_type=k3+", REVERSE_KL, True),
+    KLForm("verl", "k2", "use_kl_loss=True, kl_loss_type=mse", REVERSE_KL, True),
+    KLForm("verl", "reward", "use_kl_in_reward=True, kl_penalty=kl", REVERSE_KL, False, note=_IN_REWARD),
     KLForm(
-        "verl", "reward", "use_kl_in_reward=True, kl_penalty=kl", REVERSE_KL, False, "std", note=_IN_REWARD
-    ),
-    KLForm(
-        "openrlhf", "reward", "init_kl_coef, kl_estimator=k1", REVERSE_KL, False, "std", default=True,
+        "openrlhf", "reward", "init_kl_coef, kl_estimator=k1", REVERSE_KL, False, default=True,
         note="the KL to go is added after the advantage is divided: the law of beta/alpha_G",
     ),
-    KLForm("openrlhf", "k2", "use_kl_loss, kl_estimator=k2", REVERSE_KL, True, "std"),
-    KLForm("openrlhf", "k3", "use_kl_loss, kl_estimator=k3", FORWARD_KL, True, "std"),
+    KLForm("openrlhf", "k2", "use_kl_loss, kl_estimator=k2", REVERSE_KL, True),
+    KLForm("openrlhf", "k3", "use_kl_loss, kl_estimator=k3", FORWARD_KL, True),
 )  # fmt: skip
 """As the trainers' code is written for on-policy steps; re-used samples change the expected gradient."""
 
