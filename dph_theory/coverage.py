@@ -113,8 +113,3 @@ def entropy(q: Distribution) -> Values:
 def effective_number(q: Distribution) -> Values:
     """The effective number of outcomes, e^entropy: n for the uniform law on n outcomes."""
     return np.exp(entropy(q))
-
-
-def support_size(q: Distribution) -> Values:
-    """The number of outcomes with positive mass; shapes (..., outcomes) give (...)."""
-    return (distribution("q", q) > 0).astype(bool).sum(axis=-1)

@@ -19,18 +19,18 @@ class Interval(NamedTuple):
     high: Values
 
 
-def mean_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> Interval:
+def mean_interval(values: Array, *, confidence: float = 0.95) -> Interval:
     """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
 
-    values has its n seeds along `axis`, which the result loses. Unequal values are taken as independent and
+    values (n seeds, ...) give (...). Unequal values are taken as independent and
     normal. A single seed says nothing of the spread: its interval is (-inf, inf).
     Raises ValueError for nan or infinite values, no seeds, or a confidence outside (0, 1).
     """
-    mean, half = _mean_and_half(finite("values", values), confidence, axis)
+    mean, half = _mean_and_half(finite("values", values), confidence)
     return Interval(mean, mean - half, mean + half)
 
 
-def probability_interval(values: Array, *, confidence: float = 0.95, axis: int = 0) -> Interval:
+def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval:
     """The mean over seeds of probabilities with an interval that stays inside [0, 1].
 
     The t-interval of the mean m, moved to the logit scale by the delta method,
@@ -38,7 +38,7 @@ def probability_interval(values: Array, *, confidence: float = 0.95, axis: int =
     zeros and ones are allowed. Shapes and errors as `mean_interval`, and values in [0, 1]; a single seed has
     the interval (-inf, inf).
     """
-    mean, half = _mean_and_half(probability("values", values), confidence, axis)
+    mean, half = _mean_and_half(probability("values", values), confidence)
     known = np.isfinite(half) & (half > 0)
     # A mean of 0 or 1 has no spread, so it is never divided by.
     reach = np.divide(half, mean * (1 - mean), out=np.zeros_like(mean), where=known)
@@ -46,9 +46,9 @@ def probability_interval(values: Array, *, confidence: float = 0.95, axis: int =
     return Interval(mean, low, high)
 
 
-def _mean_and_half(values: np.ndarray, confidence: float, axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the seeds, and half the width of its t-interval."""
-    seeds = np.moveaxis(np.atleast_1d(values), axis, 0)
+    seeds = np.atleast_1d(values)
     level, n = float(rate("confidence", confidence)), len(seeds)
     if n == 0:
         raise argument_error("values.shape", np.shape(values), "at least one seed")

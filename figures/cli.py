@@ -201,7 +201,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     failed = [outcome.stage for outcome in outcomes if outcome.failed]
     words = f"{len(outcomes)} stages in {time.perf_counter() - start:.0f} s, "
     words += f"{len(failed)} failed: {', '.join(failed)}" if failed else "none failed"
-    console.print(f"{folder / 'index.html'}: {words}", markup=False, highlight=False, soft_wrap=True)
+    terminal.say(console, f"{folder / 'index.html'}: {words}")
     sys.exit(1 if failed else 0)
 
 

@@ -28,4 +28,4 @@ def audit_trl(path: str, samples: str | None, seed: int, json_path: Path | None)
     if others:
         lines.append(f"no settings of GRPOConfig, and not read: {', '.join(others)}")
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, line)

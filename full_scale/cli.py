@@ -217,7 +217,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
 
 def _say(console: Console, sentences: Sequence[str]) -> None:
     for sentence in sentences:
-        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, sentence)
 
 
 def _print_tables(console: Console, found: Sequence[Any]) -> None:

@@ -145,13 +145,13 @@ def _run_one(
         if path is not None:
             write_json(path, record)
     except KeyboardInterrupt:
-        terminal.console().print(_kept(earlier or [], folder), markup=False, highlight=False, soft_wrap=True)
+        terminal.say(terminal.console(), _kept(earlier or [], folder))
         sys.exit(terminal.INTERRUPTED)
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     for table in found.tables(record):
         console.print(table)
     for sentence in record["findings"]:
-        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, sentence)
 
 
 def _with_progress(

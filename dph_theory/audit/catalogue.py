@@ -182,14 +182,11 @@ def audit_form(index: int, seed: int) -> AuditReport:
 
 
 def audit_catalogue(
-    *,
-    seed: int = 0,
-    workers: int = 2,
-    on_report: Callable[[AuditReport], None] | None = None,
+    *, seed: int = 0, on_report: Callable[[AuditReport], None] | None = None
 ) -> list[AuditReport]:
-    """Audit every form in parallel processes; the reports are in the catalogue's order.
+    """Audit every form in two processes; the reports are in the catalogue's order.
 
     `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
     audits = partial(audit_form, seed=seed)
-    return in_order(audits, range(len(CATALOGUE)), workers=workers, on_result=on_report)
+    return in_order(audits, range(len(CATALOGUE)), on_result=on_report)

@@ -101,7 +101,7 @@ def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> 
     if json_path is not None:
         write_json(json_path, report.as_json())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    _print_verdict(console, report)
+    terminal.say(console, report.verdict)
     console.print(_findings(report))
     return int(_failed(report))
 
@@ -119,7 +119,7 @@ def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int
         write_text(page_path, page(reports, audit_trainers(seed=seed), audit_policy_losses(seed=seed)))
     console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
     for report in reports:
-        _print_verdict(console, report)
+        terminal.say(console, report.verdict)
     console.print(_overview(console, reports))
     failed = sum(_failed(report) for report in reports)
     console.print(f"{len(reports)} forms audited, {failed} could not be evaluated", highlight=False)
@@ -170,10 +170,6 @@ def _failed(report: AuditReport) -> bool:
 def _with_form(report: AuditReport) -> dict[str, Any]:
     form = form_of(report)
     return {"source": form.source, "formula": form.formula, **report.as_json()}
-
-
-def _print_verdict(console: Console, report: AuditReport) -> None:
-    console.print(report.verdict, markup=False, highlight=False, soft_wrap=True)
 
 
 def _findings(report: AuditReport) -> Table:

@@ -129,7 +129,7 @@ def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
     if not np.any(slopes):
         return Slopes((), (), None)
     zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
-    zones = _intervals(zero)
+    zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
     rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero, values)]
     up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
     return Slopes(
@@ -150,16 +150,11 @@ def _everywhere_zero(
     return zero
 
 
-def _intervals(zero: np.ndarray) -> list[tuple[float, float]]:
-    zones, start = [], None
-    for i, here in enumerate([*zero, False]):
-        if here and start is None:
-            start = i
-        elif not here and start is not None:
-            if i - start > 1:
-                zones.append((float(FINE[start]), float(FINE[i - 1])))
-            start = None
-    return zones
+def runs(flags: np.ndarray) -> list[tuple[int, int]]:
+    """The first and the last place of each run of true entries."""
+    steps = np.diff(flags.astype(int), prepend=0, append=0)
+    starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _is_rounding(

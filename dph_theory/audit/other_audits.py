@@ -30,7 +30,7 @@ def audit_advantages(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except AdvantageError as error:
-        console.print(f"could not be audited: {error}", markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, f"could not be audited: {error}")
         return 1
     if json_path is not None:
         found = [report.as_json() for report in reports]
@@ -38,7 +38,7 @@ def audit_advantages(
     if page_path is not None:
         write_text(page_path, advantages_page.page(reports))
     for report in reports:
-        console.print(report.verdict, markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, report.verdict)
     if advantage is not None:
         console.print(advantages_page.findings(reports[0]))
     return 0
@@ -50,9 +50,9 @@ def audit_one_metric(metric: Callable[..., Any], json_path: Path | None) -> int:
     try:
         report = audit_metric(metric)
     except MetricError as error:
-        console.print(f"could not be audited: {error}", markup=False, highlight=False, soft_wrap=True)
+        terminal.say(console, f"could not be audited: {error}")
         return 1
     if json_path is not None:
         write_json(json_path, report.as_json())
-    console.print(report.verdict, markup=False, highlight=False, soft_wrap=True)
+    terminal.say(console, report.verdict)
     return 0

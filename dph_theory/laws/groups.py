@@ -53,15 +53,13 @@ def group_weight_slope(group_size: int, validity: Scalars, scale: str = "std") -
     return (group_size - 1) * (chance * rise).sum(axis=-1)
 
 
-def group_objective(
-    group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0
-) -> Values:
+def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> Values:
     """J_G(V), the integral of alpha_G from 0 to V: what the advantage maximises on a prompt.
 
     "mean" (MaxRL): sum_{k=1}^{G-1} pass@k/k, pass@k = 1 - (1-V)^k. Shapes and errors as in `group_weight`.
     Source: ours, theory E4.
     """
-    gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
+    gains, validity = _gains(group_size, scale, 0.0), probability("validity", validity)
     others = np.arange(group_size)
     # The integral of a binomial probability is an incomplete beta function over G.
     parts = special.betainc(others + 1, group_size - others, trailing(validity, 1)) / group_size

@@ -140,6 +140,6 @@ def highest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
     return np.asarray(x, dtype=object)
 
 
-def lowest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
-    """The minimum along the axes, as `highest`."""
-    return -highest(-x, axis)
+def lowest(x: Values) -> Values:
+    """The minimum along the last axis, as `highest`."""
+    return -highest(-x)

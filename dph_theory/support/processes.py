@@ -75,7 +75,7 @@ def in_order(
     function: Callable[[Job], Result],
     jobs: Sequence[Job],
     *,
-    workers: int,
+    workers: int = 2,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """The results of different jobs in the jobs' order, by `run_jobs` with one torch thread each.

@@ -47,6 +47,11 @@ def console(*, stderr: bool = False, **options: Any) -> Console:
     return found
 
 
+def say(on: Console, words: str) -> None:
+    """Print words as they stand: no markup, no colours, no line broken."""
+    on.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
 def fitted(
     on: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], keep: Collection[str], **options: Any
 ) -> Table:
@@ -122,7 +127,7 @@ def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
         if done == total or now - said.setdefault(stage, now) >= every:
             said[stage] = now
             words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *[note] * bool(note)]
-            on.print(", ".join(words), markup=False, highlight=False, soft_wrap=True)
+            say(on, ", ".join(words))
         if done == total:
             del begun[stage], said[stage]
 

@@ -60,7 +60,7 @@ def publish_command(run: Path, out: Path, merge: bool, name: str | None, public:
         address = push(out, name, private=not public) if name else str(out)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    terminal.console().print(address, markup=False, highlight=False, soft_wrap=True)
+    terminal.say(terminal.console(), address)
 
 
 def _curves(run: Path, names: Sequence[str]) -> dict[str, list[tuple[int, float]]]:

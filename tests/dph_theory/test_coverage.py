@@ -14,7 +14,6 @@ from dph_theory.coverage import (
     exact_pass_at_k,
     expected_distinct_valid,
     pass_at_k,
-    support_size,
 )
 from dph_theory.numeric.balls import precision
 from dph_theory.statement.charts import as_balls, example
@@ -91,7 +90,6 @@ def test_distinct_valid_is_bounded_by_draws_and_by_outcomes(q, valid, k):
 def test_entropy_and_effective_number():
     assert effective_number([0.25] * 4) == pytest.approx(4)
     assert entropy([1.0, 0.0]) == 0
-    assert support_size([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(

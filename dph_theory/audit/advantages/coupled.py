@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from ...numeric.arrays import Scalars, probability
+from ...numeric.arrays import Scalars
 from ...numeric.balls import Values
-from .enumeration import Advantage, called
+from .enumeration import Advantage, called, chances
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,9 @@ class PairTable:
 
     def weight(self, validity: Scalars, other: float) -> Values:
         """alpha_G(V | V'): the weight on grad V of a prompt of pass rate V beside one of pass rate V'."""
-        v = probability("validity", validity)
         size = len(self.right) - 1
-        here = stats.binom.pmf(np.arange(size), size - 1, v[..., None])
-        beside = stats.binom.pmf(np.arange(size + 1), size, other)
-        found: Values = here @ (self.right[1:] - self.wrong[:-1]) @ beside
+        gains = self.right[1:] - self.wrong[:-1]
+        found: Values = chances(size - 1, validity) @ gains @ chances(size, other)
         return found
 
 

@@ -49,8 +49,7 @@ class Table:
 
     def weight(self, validity: Scalars) -> Values:
         """alpha_G(V), shape of `validity` in [0, 1]."""
-        chances = _chances(self.group_size - 1, validity)
-        found: Values = (chances * self.gains).sum(axis=-1)
+        found: Values = (chances(self.group_size - 1, validity) * self.gains).sum(axis=-1)
         return found
 
     def objective(self, validity: Scalars) -> Values:
@@ -65,14 +64,14 @@ class Table:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
         v = rate("validity", validity)[..., None]
         size, k = self.group_size, np.arange(self.group_size + 1)
-        chances = _chances(size, v[..., 0])
+        chance = chances(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
-        mean = (chances * gradient).sum(axis=-1, keepdims=True)
-        found: Values = size * (chances * (gradient - mean) ** 2).sum(axis=-1)
+        mean = (chance * gradient).sum(axis=-1, keepdims=True)
+        found: Values = size * (chance * (gradient - mean) ** 2).sum(axis=-1)
         return found
 
 
-def _chances(count: int, validity: Scalars) -> np.ndarray:
+def chances(count: int, validity: Scalars) -> np.ndarray:
     """Binomial(count, V) probabilities of 0 .. count, (..., count+1)."""
     v = probability("validity", validity)
     found: np.ndarray = stats.binom.pmf(np.arange(count + 1), count, v[..., None])

@@ -60,9 +60,9 @@ def targets(k: int) -> Mapping[str, Callable[[np.ndarray], np.ndarray]]:
     count = np.arange(k + 1)
     majority = np.where(2 * count > k, 1.0, np.where(2 * count == k, 0.5, 0.0))
     return {
-        f"pass@{k} (best@{k})": lambda p: 1 - (1 - p) ** k,
-        f"maj@{k}": lambda p: expectation(majority, p),
-        f"all@{k}": lambda p: p**k,
+        "pass@k (best@k)": lambda p: 1 - (1 - p) ** k,
+        "maj@k": lambda p: expectation(majority, p),
+        "all@k": lambda p: p**k,
         "the mean (pass@1)": lambda p: p,
     }
 
@@ -76,9 +76,9 @@ def known_estimators(n: int, k: int) -> Mapping[str, np.ndarray]:
         0.5 * stats.binom.pmf(k // 2, k, right) if k % 2 == 0 else 0
     )
     return {
-        f"pass@{k} of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^{k}": drawn,
-        f"maj@{k} of answers drawn with replacement (a bootstrap)": majority,
-        f"whether any of all n is right (pass@n under the name pass@{k})": (c > 0).astype(float),
+        "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": drawn,
+        "maj@k of answers drawn with replacement (a bootstrap)": majority,
+        "whether any of all n is right (pass@n under the name pass@k)": (c > 0).astype(float),
         "the majority of all n answers": np.where(2 * c > n, 1.0, np.where(2 * c == n, 0.5, 0.0)),
-        f"(c/n)^{k}: all@{k} of answers drawn with replacement": right**k,
+        "(c/n)^k: all@k of answers drawn with replacement": right**k,
     }

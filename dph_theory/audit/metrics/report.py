@@ -49,42 +49,30 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
     tables = {(n, k): values(metric, n, k) for n, k in SAMPLES}
     rates = np.array(RATES)
     biases = {
-        _bare(target, k): [
-            (n, k, expectation(found, rates) - truth(rates))
+        target: [
+            Bias(n, k, tuple(map(float, expectation(found, rates) - targets(k)[target](rates))))
             for (n, k), found in tables.items()
-            for other, truth in targets(k).items()
-            if _bare(other, k) == _bare(target, k)
         ]
-        for k in (SAMPLES[0][1],)
-        for target in targets(k)
+        for target in targets(1)
     }
-    worst = {target: max(np.abs(b).max() for _, _, b in each) for target, each in biases.items()}
+    worst = {target: max(np.abs(b.bias).max() for b in each) for target, each in biases.items()}
     nearest = min(worst, key=lambda target: worst[target])
+    # Estimators that agree at every n and k.
     known = [
-        {
-            _bare(label, k)
-            for label, other in known_estimators(n, k).items()
-            if np.abs(other - found).max() < EXACT
-        }
+        {name for name, other in known_estimators(n, k).items() if np.abs(other - found).max() < EXACT}
         for (n, k), found in tables.items()
     ]
-    # Names of estimators that agree at every n and k.
     shared = sorted(set.intersection(*known))
     draft = MetricReport(
         metric=name or str(getattr(metric, "__name__", "the metric")),
         verdict="",
         estimates=nearest if worst[nearest] < EXACT else None,
         nearest=nearest,
-        biases=tuple(Bias(n, k, tuple(map(float, b))) for n, k, b in biases[nearest]),
+        biases=tuple(biases[nearest]),
         known_as=shared[0] if shared and worst[nearest] >= EXACT else None,
         example=float(tables[4, 4][1]),
     )
     return replace(draft, verdict=verdict_line(draft))
-
-
-def _bare(label: str, k: int) -> str:
-    """The label with the letter k for its number."""
-    return label.replace(f"@{k}", "@k").replace(f"^{k}", "^k")
 
 
 def verdict_line(report: MetricReport) -> str:

@@ -83,11 +83,6 @@ def clipped(
     return surrogate
 
 
-def ratio_times_advantage(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-    """r A."""
-    return torch.exp(log_pi - log_old) * advantages
-
-
 def reinforce(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
     """A log pi."""
     return advantages * log_pi
@@ -124,20 +119,16 @@ def gamma_weight(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tens
     return torch.exp(rate + k * log_w - rate * torch.exp(log_w)) * advantages * log_pi
 
 
-def geometric_mean(low: float = 0.2, high: float = 0.2) -> Surrogate:
-    """GMPO: A exp(the sequence's mean of log r, clipped as A's sign asks to [-low, high]), at each token."""
-
-    def surrogate(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        x, sign = log_pi - log_old, torch.sign(advantages)
-        kept = sign * torch.minimum(sign * x, sign * x.clamp(-low, high))
-        mean = (kept * mask).sum(dim=-1, keepdim=True) / mask.sum(dim=-1, keepdim=True)
-        return torch.exp(mean).expand_as(log_pi) * advantages
-
-    return surrogate
+def geometric_mean(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+    """GMPO: A exp(the sequence's mean of log r, clipped as A's sign asks to +-0.2), at each token."""
+    x, sign = log_pi - log_old, torch.sign(advantages)
+    near = sign * torch.minimum(sign * x, sign * x.clamp(-0.2, 0.2))
+    mean = (near * mask).sum(dim=-1, keepdim=True) / mask.sum(dim=-1, keepdim=True)
+    return torch.exp(mean).expand_as(log_pi) * advantages
 
 
-def probability_region(limit: float, *, binary_kl: bool, most: float = 3.0) -> Surrogate:
-    """DPPO: sg(min(r, most)) A log pi at tokens whose probability has not moved too far the way A asks.
+def probability_region(limit: float, *, binary_kl: bool) -> Surrogate:
+    """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved too far the way A asks.
 
     Too far: by more than `limit`, or with a KL of {token, not token} above it.
     """
@@ -151,7 +142,7 @@ def probability_region(limit: float, *, binary_kl: bool, most: float = 3.0) -> S
         else:
             up, down = pi - old > limit, pi - old < -limit
         kept = ~torch.where(advantages > 0, up, down)
-        ratio = torch.exp((log_pi - log_old).clamp(-20, 20)).clamp(max=most).detach()
+        ratio = torch.exp((log_pi - log_old).clamp(-20, 20)).clamp(max=3.0).detach()
         return ratio * advantages * log_pi * kept
 
     return surrogate

@@ -8,7 +8,7 @@ import torch
 from .. import AuditReport, audit
 from ..candidates import REWARD, quantities
 from ..exact import Loss, LossError, arguments_of, measure
-from ..extremes import GRID, SHIFT, responses
+from ..extremes import DTYPES, GRID, SHIFT, responses, runs
 from ..match import match_gradient
 from ..problems import random_problems
 from ..report import Match
@@ -73,10 +73,8 @@ def _later(loss: Loss, names: tuple[str, ...], seed: int, *, single: bool) -> Ma
 def _stopped(loss: Loss, names: tuple[str, ...], advantage: float) -> Zones:
     """Intervals of the ratio, to three digits, without a slope; 0 and inf where it is so at an end."""
     zero = _zero(loss, names, _X, advantage)
-    starts = [i for i in np.flatnonzero(zero) if i == 0 or not zero[i - 1]]
-    ends = [i for i in np.flatnonzero(zero) if i == len(_X) - 1 or not zero[i + 1]]
     zones = []
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in runs(zero):
         # A single point is where an absolute value or a square has its corner.
         if end - start < 2:
             continue
@@ -105,7 +103,7 @@ def _edge(loss: Loss, names: tuple[str, ...], advantage: float, stopped: float, 
 
 def _nan(loss: Loss, names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     found = []
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype in DTYPES:
         bad = np.zeros(len(GRID), dtype=bool)
         for advantage in (1.0, -1.0):
             for part in responses(loss, names, GRID, dtype, advantage=advantage):

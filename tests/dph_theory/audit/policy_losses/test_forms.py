@@ -29,7 +29,6 @@ def token(surrogate, x, advantage, old=-3.0):
         (f.clipped(delta=4.0), 2.0, -2.0, (-8, 0)),
         (f.clipped(inner=20.0), 21.0, -1.0, (-(E**20), 0)),
         (f.clipped(0.2, 0.272), 1.0, 1.0, (1.272, 0)),
-        (f.ratio_times_advantage, 1.0, 2.0, (2 * E, 2 * E)),
         (f.reinforce, 1.0, 2.0, (-4, 2)),
         (f.held_ratio(None, 0.2), 0.0, 2.0, (0.4 * -3, 0.4)),
         (f.held_ratio(0.8, 1.2), 1.0, 2.0, (2.4 * -2, 2.4)),
@@ -38,8 +37,8 @@ def token(surrogate, x, advantage, old=-3.0):
         (f.soft_gate(2.0, 1.0), math.log(2), 1.0, (2 / (1 + E**-2), 8 * E**2 / (1 + E**2) ** 2)),
         (f.gamma_weight, math.log(2), 1.0, (4 * E**-3 * (math.log(2) - 3), 4 * E**-3)),
         (f.gamma_weight, math.log(2), -1.0, (-8 * E**-2 * (math.log(2) - 3), -8 * E**-2)),
-        (f.geometric_mean(), 1.0, 2.0, (2 * E**0.2, 0)),
-        (f.geometric_mean(), 1.0, -2.0, (-2 * E, -2 * E)),
+        (f.geometric_mean, 1.0, 2.0, (2 * E**0.2, 0)),
+        (f.geometric_mean, 1.0, -2.0, (-2 * E, -2 * E)),
         (f.probability_region(0.2, binary_kl=False), 2.9, 2.0, (0, 0)),
         (f.probability_region(0.2, binary_kl=False), 2.9, -2.0, (-6 * -0.1, -6)),
         (f.probability_region(0.2, binary_kl=True), 1.0, 2.0, (2 * E * -2, 2 * E)),
@@ -83,7 +82,7 @@ def test_covariances_choose_tokens():
     assert found[1, 0].item() == pytest.approx(-2 * (-0.5 - mean))
     assert found[0, 2] == -math.inf
     # The largest is the first token's: it alone pays for its log ratio of 0.1.
-    plain = f.ratio_times_advantage(LOG_PI, LOG_OLD, advantages, MASK)
+    plain = torch.exp(LOG_PI - LOG_OLD) * advantages
     paid = plain - f.penalised_covariance(coefficient=0.1)(LOG_PI, LOG_OLD, advantages, MASK)
     assert (paid * MASK).tolist() == [[pytest.approx(0.01), 0, 0], [0, 0, 0]]
     # Two candidates and one draw: each counts half.
