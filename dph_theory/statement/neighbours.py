@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..numeric.balls import Values, normalised, trailing
-from .theorem import FalseNeighbour, Side, Theorem, evaluate, parameters
+from .theorem import FalseNeighbour, Side, Theorem, evaluate
 
 Centre = float | tuple[float, ...]
 SideName: TypeAlias = Literal["lhs", "rhs"]
@@ -58,7 +58,7 @@ def _clamped(
                 function, {**values, **chart.completed({**instance, part: clamp(instance[part])})}
             )
 
-        changed = _asking(on_clamped, (*chart.parts, *parameters(function)))
+        changed = _asking(on_clamped, function, chart.parts)
         return replace(theorem, lhs=changed) if side == "lhs" else replace(theorem, rhs=changed)
 
     where = {"lhs": "left", "rhs": "right"}[side]
@@ -94,11 +94,13 @@ def _raised(side: Side, by: float, spot: Spot) -> Side:
         value = evaluate(side, values)
         return value + trailing(by * nearness(spot, values), value.ndim - 1)
 
-    return _asking(raised, (*parameters(side), *spot))
+    return _asking(raised, side, spot)
 
 
-def _asking(side: Side, names: Iterable[str]) -> Side:
-    """The side that takes these parts of an instance."""
-    asked = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in dict.fromkeys(names)]
+def _asking(side: Side, other: Side, names: Iterable[str]) -> Side:
+    """The side that takes what another one does, and these parts of an instance."""
+    taken = inspect.signature(other).parameters
+    asked = [part.replace(kind=part.KEYWORD_ONLY) for part in taken.values()]
+    asked += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names if name not in taken]
     side.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
     return side

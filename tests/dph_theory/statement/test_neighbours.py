@@ -23,6 +23,14 @@ def test_a_neighbour_is_off_at_its_point_and_true_elsewhere():
     assert BINOMIAL.violation(at).max() < 1e-15
 
 
+def test_a_side_keeps_what_it_takes_by_default():
+    def scaled_sum(x, y, factor=1.0):
+        return BINOMIAL.rhs(x, y) * factor
+
+    statement = replace(BINOMIAL, rhs=scaled_sum).changed(FALSE)
+    assert statement.violation({"x": np.array([0.3]), "y": np.array([0.6])}) == pytest.approx([0.01 / 0.82])
+
+
 def test_the_search_finds_what_random_points_miss():
     statement = BINOMIAL.changed(FALSE)
     assert numeric(replace(statement, examples=()), instances=1000, seed=1).verdict is Verdict.HOLDS
