@@ -18,7 +18,7 @@ from .coupling import enumerate_batches
 from .exact import Loss, LossError, Measured, arguments_of, is_random, measure, padding
 from .extremes import Slopes, computes_in, extremes, slopes_of
 from .laws import law_of
-from .match import match_gradient, match_sum, match_value
+from .match import match_gradient_or_sum, match_value
 from .minimiser import find_minimiser
 from .problems import Problem, ending_problems, random_problems
 from .reduction import Reduction, reduction_of
@@ -139,12 +139,7 @@ def _measure_all(audited: _Audited, reduction: Reduction | None) -> tuple[Batche
 
 def _gradient(audited: _Audited, results: Sequence[tuple[Problem, Measured]]) -> Match:
     problems, measured = [r[0] for r in results], [r[1] for r in results]
-    known = [quantities(problem, audited.samples) for problem in problems]
-    lengths = [float(problem.length) for problem in problems]
-    found = match_gradient(measured, known, lengths, single=audited.single)
-    if found.exact or found.name == "failed":
-        return found
-    return match_sum(measured, known, problems, audited.samples, single=audited.single) or found
+    return match_gradient_or_sum(measured, problems, audited.samples, single=audited.single)
 
 
 def _value(audited: _Audited, results: Results) -> Match:

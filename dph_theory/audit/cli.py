@@ -23,6 +23,7 @@ from .page import batch_words, dead_zone_words, minimiser_words, page, variance_
 from .policy_losses.table import audit_policy_losses
 from .report import SAMPLES, AuditReport
 from .trainers import audit_trainers
+from .verdict import selects_words
 from .words import match_words
 
 _FORM = "FILE.py:function"
@@ -190,7 +191,7 @@ def _findings(report: AuditReport) -> Table:
         ("adds up", "-" if report.reduction is None else report.reduction.words),
         ("batch of B", batch_words(report)),
         ("law of training", report.law),
-        ("selects as it weakens", report.selects),
+        ("selects as it weakens", selects_words(report)),
         ("minimiser", minimiser_words(report)),
         ("relative variance", variance_words(report)),
         ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
@@ -198,7 +199,7 @@ def _findings(report: AuditReport) -> Table:
         ("|slope at +5| / |slope at -5|", "-" if report.asymmetry is None else f"{report.asymmetry:.3g}"),
         ("failures", "\n".join(f"{f.problem}: {f.what}" for f in report.failures) or "none"),
     )
-    for name, words in rows:
+    for name, words in rows[-1:] if _failed(report) else rows:
         table.add_row(name, escape(words))
     return table
 

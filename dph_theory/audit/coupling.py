@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .candidates import quantities
 from .exact import Loss, LossError, Measured, measure
-from .match import EXACT, FLOAT32, match_gradient
+from .match import EXACT, FLOAT32, match_gradient_or_sum
 from .problems import Problem
 from .report import Batches, Match
 
 SIZES = (1, 2, 3)
 MOST_BATCHES = 70
 """Problems with more batches of a size than this are left out for that size."""
+MOST_TERMS = 2
+"""So many terms a sum may have: the problems that are left are too small to tell more."""
 _LAWS: tuple[tuple[str, Callable[[float], float]], ...] = (
     ("1", lambda b: 1.0),
     ("1 - 1/B", lambda b: 1 - 1 / b),
@@ -49,8 +50,8 @@ def enumerate_batches(
             continue
         pairs = measured if size == 2 else pairs
         outcomes = [(p, m) for p, m in measured if p.length == 1]
-        known = [quantities(p, source) for p, _ in outcomes]
-        found[size] = match_gradient([m for _, m in outcomes], known, [1] * len(known), single=single)
+        on, of = [p for p, _ in outcomes], [m for _, m in outcomes]
+        found[size] = match_gradient_or_sum(of, on, source, single=single, most_terms=MOST_TERMS)
     if 2 not in found:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {why}")
     return Batches(tuple(found.items()), _dependence(found, FLOAT32 if single else EXACT)), pairs

@@ -65,8 +65,10 @@ def call(loss: Loss, given: Given) -> Tensor:
         if not torch.equal(tensor.detach(), before[name]):
             raise LossError(f"it changes its argument {name} in place")
     if not isinstance(value, Tensor) or value.ndim != 0:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise LossError(f"it returned {shape}, not a scalar tensor")
+        found = (
+            f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        )
+        raise LossError(f"it returned {found}, not a scalar tensor")
     if value.isnan():
         raise LossError("it returned nan")
     if not value.requires_grad:

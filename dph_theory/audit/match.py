@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import torch
 
-from .candidates import ESTIMANDS, Quantity, alpha_gradients
-from .combinations import PER_TOKEN, find_sum
+from .candidates import ESTIMANDS, Quantity, alpha_gradients, quantities
+from .combinations import MOST_TERMS, PER_TOKEN, find_sum
 from .exact import Measured
 from .problems import Problem
 from .report import Match
@@ -18,6 +18,8 @@ EXACT = 1e-7
 SUM_EXACT = 1e-9
 """The same for sums of quantities, which have more constants to fit."""
 ZERO = 1e-10
+NOISE = 1e-9
+"""A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
 FLOAT32, FLOAT32_ZERO = 2e-5, 1e-5
 """The two for a loss that computes in float32."""
 
@@ -55,7 +57,23 @@ def match_gradient(
         angle = float(np.median(angles))
         if best.angle is None or angle < best.angle:
             best = Match(name, exact=False, angle=angle)
-    return best
+    return Match("zero", exact=True) if all(m.scale <= NOISE for m in measured) else best
+
+
+def match_gradient_or_sum(
+    measured: Sequence[Measured],
+    problems: Sequence[Problem],
+    source: str,
+    *,
+    single: bool = False,
+    most_terms: int = MOST_TERMS,
+) -> Match:
+    """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest."""
+    known = [quantities(problem, source) for problem in problems]
+    found = match_gradient(measured, known, [float(problem.length) for problem in problems], single=single)
+    if found.exact or found.name == "failed":
+        return found
+    return match_sum(measured, known, problems, source, single=single, most_terms=most_terms) or found
 
 
 def match_sum(
@@ -65,8 +83,9 @@ def match_sum(
     source: str,
     *,
     single: bool = False,
+    most_terms: int = MOST_TERMS,
 ) -> Match | None:
-    """The sum of at most three quantities (two in float32) whose gradient the measured ones are, or None.
+    """The sum of at most so many quantities (two in float32) whose gradient the measured ones are, or None.
 
     On sequences each quantity may be divided by the number of tokens.
     """
@@ -83,7 +102,7 @@ def match_sum(
     found = (
         find_sum(wanted, columns, None, FLOAT32, most_terms=2)
         if single
-        else find_sum(wanted, columns, of_alpha, SUM_EXACT)
+        else find_sum(wanted, columns, of_alpha, SUM_EXACT, most_terms)
     )
     if found is None:
         return None

@@ -9,15 +9,32 @@ def verdict_line(report: AuditReport) -> str:
     if report.gradient.name == "failed":
         return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
     parts = [_value_words(report.value), _gradient_words(report)]
+    if _ignores_mask(report):
+        parts.insert(
+            0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
+        )
     if differ(report.sequence_gradient, report.gradient):
         parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}")
     parts += _reduction_words(report)
     if report.minimiser is not None:
         parts.append(_minimiser_words(report.minimiser))
     if report.selects != "none":
-        parts.append(f"as its coefficient falls it selects the {report.selects}")
+        parts.append(f"as its coefficient falls it selects the {selects_words(report)}")
     parts += _warnings(report)
     return f"{start}: " + "; ".join(parts)
+
+
+def selects_words(report: AuditReport) -> str:
+    """What the loss selects, and for which lengths that is known."""
+    unequal = report.unequal_gradient
+    exact = report.sequence_gradient.exact and report.selects != "none"
+    if not exact or unequal.exact or unequal.name == "failed":
+        return report.selects
+    return f"{report.selects} where all lengths are equal"
+
+
+def _ignores_mask(report: AuditReport) -> bool:
+    return report.reduction is not None and report.reduction.padding == "ignores its mask"
 
 
 def _times(match: Match) -> str:
@@ -68,18 +85,18 @@ def _reduction_words(report: AuditReport) -> list[str]:
     words = []
     if report.batches is not None and report.batches.constant is None:
         sizes = "; ".join(f"at B = {size} it {_descent(m)}" for size, m in report.batches.gradients)
-        words.append(f"it couples the sequences of a batch, in no way recognised: {sizes}")
+        known = all(match.exact for _, match in report.batches.gradients)
+        how = "" if known else ", in no way recognised"
+        words.append(f"it couples the sequences of a batch{how}: {sizes}")
     elif report.batches is not None:
         words.append("it couples the sequences of a batch")
     reduction = report.reduction
     if reduction is None or report.unequal_gradient.name == "failed":
         return words
-    if reduction.padding == "ignores its mask":
-        words.append("it IGNORES ITS MASK: what stands at masked tokens changes it")
-    elif reduction.padding in ("divides by the padded length", "other"):
+    if reduction.padding in ("divides by the padded length", "other"):
         words.append("it depends on how far the batch is padded")
     told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
-    told = told and reduction.padding != "ignores its mask" and report.batches is None
+    told = told and not _ignores_mask(report) and report.batches is None
     if told and differ(report.unequal_gradient, report.sequence_gradient):
         words.append(f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}")
     return words

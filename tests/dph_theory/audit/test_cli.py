@@ -84,6 +84,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
     done = dph(f"{losses}:unreduced")
     assert done.returncode == 1
     assert "could not be audited: it returned list, not a scalar tensor" in done.stdout
+    assert "finite wherever" not in done.stdout
     assert "Traceback" not in done.stderr
 
 

@@ -59,6 +59,29 @@ def test_what_is_not_recognised_is_said_with_every_size():
     assert "at B = 3 it descends none of the known quantities" in verdict
 
 
+def kl_counted_by_the_batch(log_pi, log_ref, log_old, advantages, mask):
+    """The KL term is multiplied by the number of sequences, as by a wrong broadcast."""
+    policy = -(log_pi - log_old).exp() * advantages
+    return ((policy + 0.02 * len(mask) * (log_pi - log_ref) ** 2) * mask).sum() / mask.sum()
+
+
+def test_a_sum_whose_weights_depend_on_the_batch_size_is_told_at_every_size():
+    verdict = audit(kl_counted_by_the_batch).verdict
+    assert "it couples the sequences of a batch: at B = 1" in verdict
+    for size, weight in ((1, "0.04"), (2, "0.08"), (3, "0.12")):
+        assert f"at B = {size} it descends minus expected reward + {weight} REVERSE KL(pi||ref)" in verdict
+
+
+def less_its_mean(log_pi, log_ref, mask):
+    """Zero on every batch, but for rounding."""
+    cost = ((log_pi - log_ref) * mask).sum(dim=-1)
+    return ((cost - cost.mean()) / (cost.var(correction=0) + 1.0)).mean()
+
+
+def test_rounding_is_not_taken_for_a_gradient():
+    assert audit(less_its_mean).gradient.name == "zero"
+
+
 def test_groups_that_never_fit_are_refused_by_name():
     report = audit(lambda log_pi: log_pi.reshape(-1, 64, 1).mean(), name="grouped")
     assert report.gradient.name == "failed"

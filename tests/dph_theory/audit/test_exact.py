@@ -48,7 +48,7 @@ def test_only_log_pi_carries_a_gradient():
     ("loss", "what"),
     [
         (lambda log_pi: log_pi, "not a scalar tensor"),
-        (lambda log_pi: log_pi[:1, :1], "returned \\(1, 1\\), not a scalar"),
+        (lambda log_pi: log_pi[:1, :1], "shape \\(1, 1\\), not a scalar"),
         (lambda log_pi: 1.0, "returned float, not a scalar tensor"),
         (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),
         (lambda log_pi: log_pi.detach().sum(), "does not depend on log_pi"),

@@ -102,3 +102,18 @@ SUM = "token sum of {} on the samples' prefixes"
 def test_losses_it_was_not_made_for(loss, samples, words):
     verdict = audit(loss, samples=samples).verdict
     assert [part for part in words if part not in verdict] == []
+
+
+def test_a_loss_that_ignores_its_mask_is_told_so_before_anything_else():
+    verdict = audit(unseen.unmasked, name="unmasked").verdict
+    assert verdict.startswith("unmasked on policy samples: it IGNORES ITS MASK: ")
+
+
+def k2_by_length(log_pi, log_ref, mask):
+    return (0.5 * (log_pi - log_ref) ** 2 * mask).sum(dim=-1).div(mask.sum(dim=-1)).mean()
+
+
+def test_what_is_known_for_equal_lengths_alone_is_said_so():
+    # Divided by its length, the pull on a token depends on how long its answers are.
+    report = audit(k2_by_length)
+    assert report.verdict.endswith("it selects the locally filtered model where all lengths are equal")
