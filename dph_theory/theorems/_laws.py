@@ -1,5 +1,6 @@
 """Charts and sides that several statements about the laws of training share; in floats and in balls."""
 
+from collections.abc import Iterable
 from math import comb
 from typing import Any
 
@@ -138,3 +139,8 @@ def expected_weight(size: int, validity: Values, scale: str = "std") -> Values:
     for k, gain in enumerate(gains(size, validity, scale)):
         total = total + comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
     return total
+
+
+def expected_weights(sizes: Iterable[int], validity: Values, scale: str = "std") -> Values:
+    """The same of groups of several sizes, along a last axis."""
+    return np.stack([expected_weight(size, validity, scale) for size in sizes], axis=-1)

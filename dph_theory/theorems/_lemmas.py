@@ -7,6 +7,7 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
+from ..coverage import expected_distinct_valid
 from ..divergences import ALPHAS, COMPARED, SMOOTH, TOTAL_VARIATION, alpha_divergence, alpha_generator, each
 from ..estimators import Estimator, definition_form, generator_form, x
 from ..fdivergence import FDivergence, u
@@ -182,6 +183,11 @@ def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergenc
 def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
     """Of one fresh policy sample, f(u)/u."""
     return each(lambda f: definition_form(f, pi, ref).variance, divergences)
+
+
+def distinct_with_two(q: Values, valid: Values, k: Values | float) -> Values:
+    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
+    return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
 
 
 def concavity_of_hits() -> Claims:

@@ -1,19 +1,10 @@
 """C2: the stated "enhanced monotonic improvement" bound, delta read as the advantage of the new policy."""
 
-from ..mdp import TabularMDP
-from ..numeric.balls import Values, lowest
+from functools import partial
+
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._mdps import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
-
-
-def least_bound(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "new"))
-
-
-def with_larger_constant(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "new", constant=10))
-
+from ._mdps import COUNTEREXAMPLE, TRIPLES, least_stated_bound, normalised_return
 
 THEOREM = Theorem(
     name="C2.new",
@@ -23,13 +14,18 @@ THEOREM = Theorem(
     r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
     r"\quad \delta \le E_{\pi_{pef}} A_\pi(s,\cdot)",
     relation=Relation.AT_MOST,
-    lhs=least_bound,
+    lhs=partial(least_stated_bound, reading="new"),
     rhs=normalised_return,
     instances=TRIPLES,
     expected=Verdict.REFUTED,
     examples=(COUNTEREXAMPLE,),
     floor=1.0,  # The scale of a normalised return, (1-gamma) J.
-    false_neighbours=(neighbour("a constant C_f ten times larger", lhs=with_larger_constant),),
+    false_neighbours=(
+        neighbour(
+            "a constant C_f ten times larger",
+            lhs=partial(least_stated_bound, reading="new", constant=10),
+        ),
+    ),
     note="At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
     " holds instead.",
 )

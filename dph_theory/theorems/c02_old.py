@@ -1,20 +1,10 @@
 """C2: the stated "enhanced monotonic improvement" bound, delta read as the advantage of the old policy."""
 
-from ..mdp import TabularMDP
-from ..numeric.balls import Values, lowest
+from functools import partial
+
 from ..references import Source
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._mdps import COUNTEREXAMPLE, TRIPLES, normalised_return, stated_bounds
-
-
-def least_bound(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    """The least of the three: where it exceeds the return, all three do."""
-    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "old"))
-
-
-def with_larger_constant(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, "old", constant=10))
-
+from ._mdps import COUNTEREXAMPLE, TRIPLES, least_stated_bound, normalised_return
 
 THEOREM = Theorem(
     name="C2.old",
@@ -24,13 +14,18 @@ THEOREM = Theorem(
     r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
     r"\quad \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
     relation=Relation.AT_MOST,
-    lhs=least_bound,
+    lhs=partial(least_stated_bound, reading="old"),
     rhs=normalised_return,
     instances=TRIPLES,
     expected=Verdict.REFUTED,
     examples=(COUNTEREXAMPLE,),
     floor=1.0,  # The scale of a normalised return, (1-gamma) J.
-    false_neighbours=(neighbour("a constant C_f ten times larger", lhs=with_larger_constant),),
+    false_neighbours=(
+        neighbour(
+            "a constant C_f ten times larger",
+            lhs=partial(least_stated_bound, reading="old", constant=10),
+        ),
+    ),
     note="The paper's exact assumption is not available to us; the bound fails under both readings of delta,"
     " this one and C2.new, whatever C_f (C2.generic). The bounds of C3 and C4 hold instead.",
 )

@@ -8,16 +8,12 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, uniform
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._mdps import TRIPLE, TRIPLES, with_mdp
+from ._mdps import TRIPLE, TRIPLES, normalised_return, with_mdp
 
 
 def best_and_mixture(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, weight: Values) -> Values:
     mixture = weight * trpo_bound(mdp, pi, pi_old) + (1 - weight) * anchor_bound(mdp, pi, pi_old, pi_pef)
     return trailing(1 - mdp.gamma, 1) * np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
-
-
-def normalised_return(mdp: TabularMDP, pi: Values) -> Values:
-    return trailing((1 - mdp.gamma) * mdp.return_(pi), 1)
 
 
 def both_gains(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
@@ -33,7 +29,7 @@ THEOREM = Theorem(
     r" J(\pi) \ge w B_{TRPO} + (1-w) B_{anchor},\; 0 \le w \le 1",
     relation=Relation.AT_MOST,
     lhs=best_and_mixture,
-    rhs=normalised_return,
+    rhs=lambda mdp, pi: trailing(normalised_return(mdp, pi), 1),
     instances=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
     expected=Verdict.CERTIFIED,
     tight=True,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..binary_reward import valid_mass
 from ..coverage import expected_distinct_valid
 from ..numeric.arrays import whole
 from ..numeric.balls import Values
@@ -33,7 +34,7 @@ def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
 
 
 def counting_repeats(q: Values, valid: Values, k: Values) -> Values:
-    return k * np.where(valid, q, 0 * q).sum(axis=-1)
+    return k * valid_mass(q, valid)
 
 
 def counting_invalid(q: Values, valid: Values, k: Values) -> Values:

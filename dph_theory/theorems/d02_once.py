@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
-from ..coverage import averaged, expected_distinct_valid
+from ..coverage import averaged
 from ..numeric.balls import Values
 from ..numeric.boxes import Scalar, linear
 from ..references import Source
@@ -13,19 +11,15 @@ from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
-
-
-def distinct(q: Values, valid: Values, k: Values | float) -> Values:
-    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
-    return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
+from ._lemmas import distinct_with_two
 
 
 def in_one_draw(q: Values, valid: Values) -> Values:
-    return distinct(q, valid, 1)
+    return distinct_with_two(q, valid, 1)
 
 
 def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
-    return distinct(averaged(q, share, 0, 1), valid, 1)
+    return distinct_with_two(averaged(q, share, 0, 1), valid, 1)
 
 
 def two_valid(mu: Scalar, inner: Scalar, share: Scalar) -> dict[str, Any]:
@@ -59,8 +53,8 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour(
             "the same with two draws",
-            lhs=lambda q, valid: distinct(q, valid, 2),
-            rhs=lambda q, valid, share: distinct(averaged(q, share, 0, 1), valid, 2),
+            lhs=lambda q, valid: distinct_with_two(q, valid, 2),
+            rhs=lambda q, valid, share: distinct_with_two(averaged(q, share, 0, 1), valid, 2),
         ),
         near(0.01, share=(0.59, 0.0001)),
     ),

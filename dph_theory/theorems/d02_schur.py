@@ -5,33 +5,26 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy
 
-from ..coverage import averaged, expected_distinct_valid
+from ..coverage import averaged
 from ..numeric.balls import Values, only
 from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
 from ..statement.neighbours import masses_clamped
 from ..statement.reduction import Reduction
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
-from ._lemmas import concavity_of_hits
-
-# concavity: with f = 1 - (1-.)^k concave and masses x, y sent to x' = (1-t)x + ty, y' = tx + (1-t)y,
-# f(x') + f(y') >= (1-t)f(x) + tf(y) + tf(x) + (1-t)f(y) = f(x) + f(y), strictly unless x = y.
-
-
-def distinct(q: Values, valid: Values, k: Values) -> Values:
-    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
-    return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
+from ._lemmas import concavity_of_hits, distinct_with_two
 
 
 def distinct_averaged(q: Values, valid: Values, k: Values, share: Values) -> Values:
-    return distinct(averaged(q, share, 0, 1), valid, k)
+    return distinct_with_two(averaged(q, share, 0, 1), valid, k)
 
 
 def averaged_with_invalid(q: Values, valid: Values, k: Values, share: Values) -> Values:
-    return distinct(averaged(q, share, 0, q.shape[-1] - 1), valid, k)
+    return distinct_with_two(averaged(q, share, 0, q.shape[-1] - 1), valid, k)
 
 
 def averaged_apart(q: Values, valid: Values, k: Values, share: Values) -> Values:
@@ -39,7 +32,17 @@ def averaged_apart(q: Values, valid: Values, k: Values, share: Values) -> Values
     low = np.where(q[..., 0] < q[..., 1], q[..., 0], q[..., 1])
     place = np.arange(q.shape[-1])
     moved = (share * low * np.where(q[..., 0] < q[..., 1], 1, -1))[..., None]
-    return distinct(q + only(moved, place == 1) - only(moved, place == 0), valid, k)
+    return distinct_with_two(q + only(moved, place == 1) - only(moved, place == 0), valid, k)
+
+
+def derivation() -> Claims:
+    # f = 1 - (1-.)^k is concave (L1.jensen): masses x, y sent to x' = (1-t)x + ty, y' = tx + (1-t)y have
+    # f(x') + f(y') at least the sum of the two means of f(x) and f(y) below, strictly more unless x = y.
+    yield from concavity_of_hits()
+    t, x, y = sympy.symbols("t f_x f_y", real=True)
+    yield Claim(
+        "the two means add up to f(x) + f(y)", ((1 - t) * x + t * y) + (t * x + (1 - t) * y), equals=x + y
+    )
 
 
 def two_valid(k: int, mu: Scalar, apart: Scalar, share: Scalar) -> dict[str, Any]:
@@ -63,13 +66,13 @@ THEOREM = Theorem(
     source=Source("ours", "concavity"),
     statement=r"D_k(q) \le D_k(Tq),\quad T = (1-t)\,I + t\,(y\,y') \text{ with } y, y' \in Y_1,\; k \ge 2",
     relation=Relation.AT_MOST,
-    lhs=distinct,
+    lhs=distinct_with_two,
     rhs=distinct_averaged,
     instances=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     expected=Verdict.PROVED,
     given=("L1.jensen",),
     examples=(example(q=".48 .32 .1 .1", valid=[True, True, False, False], k=4, share=".5"),),
-    symbolic=concavity_of_hits,
+    symbolic=derivation,
     tight=True,
     reductions=tuple(
         Reduction(

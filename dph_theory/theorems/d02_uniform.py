@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..coverage import exact_pass_at_k, expected_distinct_valid
-from ..numeric.balls import Values
+from ..numeric.balls import Values, only
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
@@ -24,7 +24,7 @@ def all_but_last(q: Values) -> Values:
 
 
 def validity(q: Values) -> Values:
-    return np.where(all_but_last(q), q, 0 * q).sum(axis=-1)
+    return only(q, all_but_last(q)).sum(axis=-1)
 
 
 def distinct(q: Values, k: Values) -> Values:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..numeric.balls import Values, highest, lowest, minimisers
+from ..numeric.balls import Values, highest, lowest, minimisers, only
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.neighbours import masses_clamped
@@ -19,8 +19,8 @@ def leftover(q: Values, rho: Values, also: Values, gain: Values) -> Values:
     """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
     w = strategy_rewards(rho, solving(also))
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
-    start = np.where(best, q, 0 * q).sum(axis=-1)
-    others = np.where(best, 0 * q, q).sum(axis=-1)
+    start = only(q, best).sum(axis=-1)
+    others = only(q, ~best).sum(axis=-1)
     gap = lowest(np.where(best, 1 + 0 * w, highest(w)[..., None] - w))
     bound = others / start * np.exp(-gain * gap)
     return lowest(np.stack([bound, 1 + 0 * bound], axis=-1))

@@ -11,11 +11,7 @@ from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE, scalar_weight
-from ._laws import expected_weight
-
-
-def weights(validity: Values) -> Values:
-    return np.stack([expected_weight(size, validity) for size in (2, 3)], axis=-1)
+from ._laws import expected_weight, expected_weights
 
 
 def constants(validity: Values) -> Values:
@@ -38,7 +34,7 @@ THEOREM = Theorem(
     source=Source("ours", "group normalisation"),
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     relation=Relation.EQUAL,
-    lhs=weights,
+    lhs=lambda validity: expected_weights((2, 3), validity),
     rhs=constants,
     instances=chart(validity=rates(low=1e-4, high=1e-4)),
     expected=Verdict.PROVED,

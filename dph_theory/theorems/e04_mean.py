@@ -3,20 +3,20 @@
 import numpy as np
 import sympy
 
-from ..numeric.balls import Values
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE, scalar_weight
-from ._laws import expected_weight
+from ._laws import expected_weights
 
 SIZES = (2, 3, 8)
 
 
 def weights(validity: Values) -> Values:
-    return np.stack([validity * expected_weight(size, validity, "mean") for size in SIZES], axis=-1)
+    return trailing(validity, 1) * expected_weights(SIZES, validity, "mean")
 
 
 def geometric(validity: Values) -> Values:

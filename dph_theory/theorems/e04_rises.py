@@ -1,6 +1,5 @@
 """E4, fifth claim: from one half up the weight of groups of four and more rises with the validity."""
 
-import numpy as np
 from flint import arb, arb_series
 
 from ..numeric.balls import Values
@@ -11,25 +10,21 @@ from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE, scalar_weight
-from ._laws import expected_weight
+from ._laws import expected_weights
 
 SIZES = (4, 8, 16)
 
 
-def _at(validity: Values) -> Values:
-    return np.stack([expected_weight(size, validity) for size in SIZES], axis=-1)
-
-
 def lower(away: Values, share: Values) -> Values:
-    return _at(0.5 + share * away / 2)
+    return expected_weights(SIZES, 0.5 + share * away / 2)
 
 
 def higher(away: Values) -> Values:
-    return _at(0.5 + away / 2)
+    return expected_weights(SIZES, 0.5 + away / 2)
 
 
 def mirrored(away: Values) -> Values:
-    return 1.01 * _at(0.5 - away / 2)
+    return 1.01 * expected_weights(SIZES, 0.5 - away / 2)
 
 
 def steepness(away: Scalar, share: Scalar) -> list[Scalar]:

@@ -3,39 +3,34 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import tilted
+from ..binary_reward import tilted, valid_mass
 from ..divergences import REVERSE_KL
-from ..numeric.balls import Values, trailing
+from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
-def mean_verdict(one: Values, other: Values, like: Values) -> Values:
-    count = np.where(one, 1 + 0 * like, 0 * like) + np.where(other, 1 + 0 * like, 0 * like)
-    return count / 2
-
-
 def objective(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
     """Mean over both prompts of E_q v - beta KL(q || a), over beta."""
-    return (q * mean_verdict(one, other, base)).sum(axis=-1) / beta - REVERSE_KL(q, base)
+    return (valid_mass(q, one) + valid_mass(q, other)) / 2 / beta - REVERSE_KL(q, base)
 
 
-def _distance_from(q: Values, base: Values, one: Values, other: Values, beta: Values, law: Values) -> Values:
-    weight = base * np.exp(mean_verdict(one, other, base) / trailing(beta, 1))
-    return np.log(weight.sum(axis=-1)) - REVERSE_KL(q, law)
+def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
+    """a e^(mean verdict/beta), not normalised."""
+    gain = np.exp(trailing(1 / (2 * beta), 1))
+    return base * np.where(one, gain, 1 + 0 * gain) * np.where(other, gain, 1 + 0 * gain)
 
 
 def from_the_mean_tilt(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
-    weight = base * np.exp(mean_verdict(one, other, base) / trailing(beta, 1))
-    law = weight / weight.sum(axis=-1, keepdims=True)
-    return _distance_from(q, base, one, other, beta, law)
+    weight = tilt(base, one, other, beta)
+    return np.log(weight.sum(axis=-1)) - REVERSE_KL(q, normalised(weight))
 
 
 def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
     law = (tilted(base, one, beta) + tilted(base, other, beta)) / 2
-    return _distance_from(q, base, one, other, beta, law)
+    return np.log(tilt(base, one, other, beta).sum(axis=-1)) - REVERSE_KL(q, law)
 
 
 def derivation() -> Claims:

@@ -9,13 +9,13 @@ from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
-from ._laws import expected_weight
+from ._laws import expected_weights
 
 SIZES = (2, 4, 8)
 
 
 def weights(validity: Values) -> Values:
-    return np.stack([expected_weight(size, validity, "mean") for size in SIZES], axis=-1)
+    return expected_weights(SIZES, validity, "mean")
 
 
 def slopes(validity: Values, beyond: int = 0) -> Values:
