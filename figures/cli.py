@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .results.paper import Wanted
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FOLDER = terminal.OutputFolder()
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 
@@ -44,7 +44,11 @@ def _bars() -> terminal.Bars:
     "--venue", type=click.Choice(tuple(VENUES)), help="Widths and fonts for a paper or slides there."
 )
 @click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
-@click.option("--numbers", type=_FOLDER, help="Where the numbers are kept. [default: figures/numbers]")
+@click.option(
+    "--numbers",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the numbers are kept. [default: figures/numbers]",
+)
 @click.option("--tables", type=_FOLDER, help="Write each figure's table there, as LaTeX (booktabs) and CSV.")
 @click.option(
     "--macros", type=terminal.OutputFile(), help="Write the tables' numbers as LaTeX commands there."

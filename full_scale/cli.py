@@ -110,7 +110,7 @@ def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
 @click.option("--quick", is_flag=True, help="A toy length, to see that everything runs.")
 @click.option(
     "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=terminal.OutputFolder(),
     help="Where everything is kept: runs/tiny-sql, that of the recipes, or runs/tiny-sql-quick.",
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of each method.")
@@ -141,7 +141,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
-@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("runs/laws"))
+@click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
 @click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")

@@ -15,7 +15,7 @@ from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from .experiments import EXPERIMENTS, RESUMABLE, experiment
 
 _FILE = terminal.OutputFile()
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FOLDER = terminal.OutputFolder()
 
 _quick = click.option("--quick", is_flag=True, help="A reduced run.")
 _json = click.option("--json", "path", type=_FILE, help="Write the record there.")

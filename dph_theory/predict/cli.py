@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ..laws import SCALES
 from ..support import terminal
-from ..support.files import write_json
+from ..support.files import STANDARD_OUTPUT, write_json
 from .forms import FORMS, TRAINERS, kl_form
 from .prediction import Prediction, predict
 
@@ -54,10 +54,15 @@ def predict_command(
         raise click.UsageError(str(error)) from error
     if json_path is not None:
         write_json(json_path, _plain(found))
-    console = terminal.console()
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     console.print(f"{trainer}, {form.flags}: {form.law}", markup=False, highlight=False)
     console.print(_prompts(found, list(rates)))
-    console.print(_equivalent(found))
+    if found.equivalent:
+        console.print(_equivalent(found))
+    else:
+        console.print(
+            "No beta of another setting is told: this mean is too near 1, or the others jump past it."
+        )
     console.print(f"As beta falls it selects {form.selects}.", highlight=False)
     if form.note:
         console.print(f"Note: {form.note}.", highlight=False)
@@ -81,10 +86,16 @@ def _read(path: Path) -> dict[str, float]:
 def _prompts(found: Prediction, names: list[str]) -> Table:
     table = Table("prompt", "base rate", "predicted", "also stable", pad_edge=False)
     for name, prompt in zip(names, found.prompts, strict=True):
-        others = ", ".join(f"{other:.4f}" for other in prompt.others) or "-"
-        table.add_row(name, f"{prompt.base_rate:.4f}", f"{prompt.validity:.4f}", others)
-    table.add_row("mean", f"{found.mean_base_rate:.4f}", f"{found.mean_validity:.4f}", "", style="bold")
+        others = ", ".join(map(_rate, prompt.others)) or "-"
+        table.add_row(name, f"{prompt.base_rate:.4f}", _rate(prompt.validity, prompt.base_rate), others)
+    mean = _rate(found.mean_validity, found.mean_base_rate)
+    table.add_row("mean", f"{found.mean_base_rate:.4f}", mean, "", style="bold")
     return table
+
+
+def _rate(validity: float, base_rate: float = 0.0) -> str:
+    """A pass rate; no beta above 0 reaches 1 from below."""
+    return "> 0.9999" if validity > 0.99995 and base_rate < 1 else f"{validity:.4f}"
 
 
 def _equivalent(found: Prediction) -> Table:

@@ -116,6 +116,24 @@ class OutputFile(click.ParamType):
         return path
 
 
+class OutputFolder(click.ParamType):
+    """A folder to write to, new or not, refused before the work begins if nothing can be written there."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, as given."""
+        path = Path(value)
+        there = next(each for each in (path.resolve(), *path.resolve().parents) if each.exists())
+        if not there.is_dir():
+            self.fail(f"{there} is no folder", param, ctx)
+        try:
+            tempfile.TemporaryFile(dir=there).close()
+        except OSError as error:
+            self.fail(f"{path}: in {there} nothing can be written ({error.strerror})", param, ctx)
+        return path
+
+
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
     """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before."""
     begun: dict[str, float] = {}

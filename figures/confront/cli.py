@@ -72,7 +72,7 @@ class Difference(click.ParamType):
 )
 @terminal.seed
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
-@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="For a page and figures.")
+@click.option("--folder", type=terminal.OutputFolder(), help="For a page and figures.")
 @click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
 def confront_command(
     base: Path,

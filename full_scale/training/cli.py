@@ -47,7 +47,7 @@ def watch_command(run: Path, names: Sequence[str], out: Path | None, once: bool)
 
 @click.command(name="publish", short_help="A trained model with its card in a folder, or on the Hub.")
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="A new folder.")
+@click.option("--out", required=True, type=terminal.OutputFolder(), help="A new folder.")
 @click.option("--merge", is_flag=True, help="Merge an adapter into its base.")
 @click.option("--push", "name", metavar="OWNER/NAME", help="Send the folder to this repository of the Hub.")
 @click.option("--public", is_flag=True, help="Make the repository public; else it is private.")

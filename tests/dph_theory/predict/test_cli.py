@@ -40,6 +40,19 @@ def test_a_list_of_rates_and_json(tmp_path):
     assert found["prompts"][0]["base_rate"] == 0.25
 
 
+def test_json_on_standard_output_stands_there_alone(tmp_path):
+    done = run(tmp_path, "[0.25]", "--json", "-")
+    assert json.loads(done.stdout)["prompts"][0]["base_rate"] == 0.25
+    assert "selects" in done.stderr
+
+
+def test_near_one_no_table_is_empty_and_no_rate_is_one(tmp_path):
+    out = run(tmp_path, "[0.25, 1.0]", "--beta", "0.01").output
+    assert "> 0.9999" in out
+    assert "No beta of another setting is told" in out
+    assert "beta for the same mean" not in out
+
+
 @pytest.mark.parametrize(
     ("rates", "options", "message"),
     [

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from dph_theory.support import terminal
-from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, console, fitted
+from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, OutputFolder, console, fitted
 
 
 def test_piped_output_is_wide_enough_for_the_tables():
@@ -118,3 +118,15 @@ def test_lines_end_a_stage_and_come_every_so_often_before(monkeypatch):
     for done, note in ((1, "loss 3"), (2, "loss 2"), (3, "loss 1"), (4, "")):
         progress("train", done, 4, note)
     assert written.getvalue().splitlines() == ["train: 3/4, 70 s, loss 1", "train: 4/4, 80 s"]
+
+
+def test_a_folder_is_refused_where_nothing_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    new = tmp_path / "a" / "b"
+    assert OutputFolder().convert(str(new), None, None) == new
+    assert not new.parent.exists()
+    for inside in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(click.BadParameter, match="file is no folder"):
+            OutputFolder().convert(str(inside), None, None)
+    with pytest.raises(click.BadParameter, match="nothing can be written"):
+        OutputFolder().convert("/proc/nothing", None, None)
