@@ -158,9 +158,8 @@ def alpha_divergence(alpha: float) -> FDivergence:
     )
 
 
-def alpha_generator(alpha: Any = None) -> sympy.Expr:
-    """The generator of the alpha family in u, alpha a real symbol if not given."""
-    alpha = sympy.Symbol("alpha", real=True) if alpha is None else alpha
+def alpha_generator(alpha: Any) -> sympy.Expr:
+    """The generator of the alpha family in u, alpha a number or a symbol."""
     return (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
 
 

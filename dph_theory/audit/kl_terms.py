@@ -133,10 +133,6 @@ def in_reward(estimate: Estimator) -> Loss:
     return loss
 
 
-def to_sampler(power: int) -> Loss:
-    """The log ratio to the policy that drew the samples, to this power; summed over tokens."""
-
-    def loss(log_pi: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
-        return sequence_sum((log_pi - log_old) ** power, mask)
-
-    return loss
+def to_sampler(log_pi: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
+    """The squared log ratio to the policy that drew the samples; summed over tokens."""
+    return sequence_sum((log_pi - log_old) ** 2, mask)

@@ -168,7 +168,7 @@ TRAINERS: tuple[TrainerForm, ...] = (
         "prime-rl",
         "559b44772",
         _PRIME,
-        ("kl_tau", "sum_t log(pi/old)^2, old the sampler", to_sampler(2), "old_policy"),
+        ("kl_tau", "sum_t log(pi/old)^2, old the sampler", to_sampler, "old_policy"),
         ("ref_kl", "(pi/old) sg(x), within old - pi <= 0.2", weighted_held_estimate(k1)),
     ),
 )

@@ -66,25 +66,29 @@ def read_counts(
         digest.update(path.read_bytes())
     else:
         numbered = _lines(path, digest.update, cut_off if allow_cut_off else None)
-    try:
-        rows = (
-            _by_id(path, numbered) if trainer is None else _answers(trainer, reward, correct_from, numbered)
-        )
-    except _RowsError as error:
-        raise ValueError(_told(path, error.args[0])) from None
+    if trainer is None:
+        rows = _by_id(path, numbered)
+    else:
+        rows = _answers(path, numbered, trainer, reward, correct_from)
     if not rows:
         raise argument_error("file", str(path), "at least one row")
     source = path.parent if evaluation is not None else path
     return Counts(str(source), rows, digest.hexdigest(), cut_off[0])
 
 
-class _RowsError(Exception):
-    """What is wrong, by line."""
-
-
-def _told(path: Path, wrong: list[tuple[int, str]]) -> str:
-    more = f"\nand {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-    return "\n".join(f"{path}:{line}: {words}" for line, words in wrong[:_NAMED]) + more
+def _each(path: Path, numbered: Numbered, take: Callable[[Any], None]) -> None:
+    """Take every row; ValueError with the lines of the first that cannot be."""
+    wrong: list[str] = []
+    for number, value in numbered:
+        try:
+            if isinstance(value, ValueError):
+                raise value
+            take(value)
+        except ValueError as error:
+            wrong.append(f"{path}:{number}: {error}")
+    if wrong:
+        more = [f"and {len(wrong) - _NAMED} more"] if len(wrong) > _NAMED else []
+        raise ValueError("\n".join(wrong[:_NAMED] + more))
 
 
 def _lines(
@@ -138,43 +142,32 @@ def _plain(entry: Any) -> Any:
 
 def _by_id(path: Path, numbered: Numbered) -> dict[str | int, Row]:
     found: dict[str | int, Row] = {}
-    wrong: list[tuple[int, str]] = []
-    for number, value in numbered:
-        try:
-            if isinstance(value, ValueError):
-                raise value
-            made = row(value)
-            if made.id in found:
-                raise argument_error("id", made.id, "each prompt once")
-        except ValueError as error:
-            wrong.append((number, str(error)))
-        else:
-            found[made.id] = made
-    if wrong:
-        raise _RowsError(wrong)
+
+    def take(value: Any) -> None:
+        made = row(value)
+        if made.id in found:
+            raise argument_error("id", made.id, "each prompt once")
+        found[made.id] = made
+
+    _each(path, numbered, take)
     return found
 
 
 def _answers(
-    trainer: str, reward: str | None, correct_from: float, numbered: Numbered
+    path: Path, numbered: Numbered, trainer: str, reward: str | None, correct_from: float
 ) -> dict[str | int, Row]:
     """One row a prompt from a log with one row an answer."""
     prompt_column = {"trl": "prompt", "verl": "input"}.get(trainer)
     if prompt_column is None:
         raise argument_error("from", trainer, "trl or verl")
     counts: dict[str, Counter[int]] = defaultdict(Counter)
-    wrong: list[tuple[int, str]] = []
-    for number, value in numbered:
-        try:
-            if isinstance(value, ValueError):
-                raise value
-            if not isinstance(value, Mapping) or prompt_column not in value:
-                raise argument_error("row", value, f"an answer of {trainer}, with {prompt_column!r}")
-            counts[_text(value[prompt_column])][int(_reward(trainer, reward, value) >= correct_from)] += 1
-        except ValueError as error:
-            wrong.append((number, str(error)))
-    if wrong:
-        raise _RowsError(wrong)
+
+    def take(value: Any) -> None:
+        if not isinstance(value, Mapping) or prompt_column not in value:
+            raise argument_error("row", value, f"an answer of {trainer}, with {prompt_column!r}")
+        counts[_text(value[prompt_column])][int(_reward(trainer, reward, value) >= correct_from)] += 1
+
+    _each(path, numbered, take)
     return {text: Row(text, sum(seen.values()), seen[1]) for text, seen in counts.items()}
 
 

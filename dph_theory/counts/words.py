@@ -3,6 +3,7 @@
 from .curves import Curves
 from .estimate import Estimate
 from .kept import Kept
+from .parts import Parts
 from .result import Confrontation
 
 
@@ -31,8 +32,9 @@ def _data(found: Confrontation) -> str:
     each = f"{low}" if low == high else f"{low} to {high}"
     left_out = found.base.unmatched + found.run.unmatched
     missing = f"; {left_out} prompts that only one file has are left out" if left_out else ""
-    cut = f"; {found.run.name if found.run.cut_off else found.base.name} ends in an unfinished line"
-    cut = cut if found.run.cut_off or found.base.cut_off else ""
+    cut = "".join(
+        f"; {side.name} ends in an unfinished line" for side in (found.run, found.base) if side.cut_off
+    )
     return (
         f"{found.run.name} against {found.base.name} on {found.prompts} prompts, "
         f"{each} answers to each{missing}{cut}."
@@ -110,13 +112,7 @@ def _loss(found: Confrontation) -> str:
     half = [part for part in found.parts if 2 * part.k <= found.answers[0]] or list(found.parts)
     least = min(half, key=lambda part: part.change.value)
     if least.change.high < 0:
-        kept = percent(abs(least.narrowing.value))
-        words = f"Pass@{least.k} falls by {percent(-least.change.value)}: {percent(-least.solved_set.value)} "
-        words += "because more prompts are lost than newly solved, "
-        if least.narrowing.value < 0:
-            words += f"{kept} because prompts still solved are solved more rarely"
-        else:
-            words += f"less {kept} gained on prompts that both solve"
+        words = f"Pass@{least.k} falls by {percent(-least.change.value)}: {_made_of(least)}"
     else:
         words = "No fall of Pass@k is established at the k of the table"
     if found.spending is not None:
@@ -129,3 +125,15 @@ def _loss(found: Confrontation) -> str:
         kinds = found.styles
         words += f". Styles in {kinds.k} answers: {kinds.base.value:.2f} before, {kinds.run.value:.2f} after"
     return words + "."
+
+
+def _made_of(loss: Parts) -> str:
+    """What a fall is made of, then what there is against it."""
+    solved_set, narrowing = loss.solved_set.value, loss.narrowing.value
+    told = (
+        (solved_set < 0, f"{percent(-solved_set)} because more prompts are lost than newly solved"),
+        (narrowing < 0, f"{percent(-narrowing)} because prompts still solved are solved more rarely"),
+        (solved_set > 0, f"less {percent(solved_set)} because more prompts are newly solved than lost"),
+        (narrowing > 0, f"less {percent(narrowing)} gained on prompts that both solve"),
+    )
+    return ", ".join(words for holds, words in told if holds)

@@ -40,11 +40,10 @@ def record(
 
 def checked(value: Any, kind: str) -> dict[str, Any]:
     """The value, if it is a record of that kind; ValueError says what is missing or different."""
-    if not isinstance(value, dict) or any(key not in value for key in _KEYS):
-        missing = [key for key in _KEYS if not isinstance(value, dict) or key not in value]
-        raise argument_error(
-            "record", sorted(value) if isinstance(value, dict) else value, f"needs the keys {missing}"
-        )
+    keys = sorted(value) if isinstance(value, dict) else value
+    missing = [key for key in _KEYS if not isinstance(value, dict) or key not in value]
+    if missing:
+        raise argument_error("record", keys, f"needs the keys {missing}")
     if value["kind"] != kind:
         raise argument_error("record.kind", value["kind"], f"only {kind!r}")
     return value

@@ -23,4 +23,4 @@ def test_value_and_gradient_can_be_those_of_two():
 
 def test_a_cost_in_the_reward_is_the_whole_answer_s():
     assert in_reward(k1)(PI, REF, MASK).item() == (-1 - 9) * (1 - 8)
-    assert to_sampler(2)(PI, REF, MASK).item() == 1 + 64
+    assert to_sampler(PI, REF, MASK).item() == 1 + 64
