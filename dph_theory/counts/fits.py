@@ -11,13 +11,12 @@ from .gain import shifts
 from .joint import Fit, Joint, fitted
 from .kept import named_by
 from .laws import NO_CHANGE, Law, laws
-from .mixing import fit_weights, likelihood
+from .mixing import fit_weights, floored_log, likelihood
 from .near import Near
 from .pairs import Pairs
 
 OWN_SHIFTS = "a shift of its own for each prompt"
 _NODES = 15
-_LEAST_CHANCE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class _Halves:
             near = Near.of(self.pairs, self.fit.spread.rates, rates)
             first += part * (near.given(rates) @ weights)
             both += part * (near.with_more(self.rest_n, self.rest_c).given(rates) @ weights)
-        return np.log(np.maximum(both, _LEAST_CHANCE)) - np.log(np.maximum(first, _LEAST_CHANCE))
+        return floored_log(both) - floored_log(first)
 
 
 def off_law(fit: Fit, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:

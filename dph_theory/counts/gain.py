@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from .conditional import margins_of
 from .estimate import LEVEL, MOST_PROMPTS, Estimate, from_influence
+from .mixing import floored_log
 from .pairs import Pairs
 
 _FARTHEST = 10.0
@@ -129,7 +130,7 @@ def shifts(pairs: Pairs) -> tuple[float, Estimate]:
 
     def at(centre: float, spread: float) -> float:
         chance = rows @ _hats(grid, centre, spread)
-        return float(counts @ np.log(np.maximum(chance, 1e-300)))
+        return float(counts @ floored_log(chance))
 
     def profile(spread: float) -> tuple[float, float]:
         found = optimize.minimize_scalar(

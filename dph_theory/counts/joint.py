@@ -8,7 +8,7 @@ from scipy import optimize
 
 from .estimate import Estimate, from_influence
 from .laws import Law
-from .mixing import Mixing, fit_weights, likelihood, mixing
+from .mixing import Mixing, fit_weights, floored_log, likelihood, mixing
 from .near import Near
 from .pairs import Pairs
 
@@ -19,8 +19,6 @@ _LEAST, _MOST = float(np.log(1e-2)), float(np.log(1e2))
 _SCAN, _ROUNDS, _STEPS = 17, 3, 20
 _STEP = 0.02
 """Of log beta, for the derivatives of the log likelihood."""
-_LEAST_CHANCE = 1e-300
-"""Counts that a law gives less chance count as having this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,7 @@ def _best(law: Law, data: Joint) -> tuple[np.ndarray, float]:
         return law.rates(data.spread.rates, float(np.exp(log_beta)))
 
     def misfit(log_beta: float, on: Joint, near: Near) -> float:
-        return -float(on.counts @ _logs(near.given(after(log_beta)) @ weights))
+        return -float(on.counts @ floored_log(near.given(after(log_beta)) @ weights))
 
     if not law.has_beta:
         same = few.near(after(0.0)).given(after(0.0))
@@ -117,16 +115,12 @@ def _best(law: Law, data: Joint) -> tuple[np.ndarray, float]:
     return weights, log_beta
 
 
-def _logs(chance: np.ndarray) -> np.ndarray:
-    return np.log(np.maximum(chance, _LEAST_CHANCE))
-
-
 def _interval(law: Law, data: Joint, weights: np.ndarray, log_beta: float) -> Estimate:
     steps = [
         law.rates(data.spread.rates, float(np.exp(x))) for x in (log_beta - _STEP, log_beta, log_beta + _STEP)
     ]
     near = data.near(steps[1])
-    logs = [_logs(near.given(after) @ weights) for after in steps]
+    logs = [floored_log(near.given(after) @ weights) for after in steps]
     curvature = -float(data.counts @ (logs[2] - 2 * logs[1] + logs[0])) / _STEP**2 / len(data.place)
     if curvature <= 0:
         return Estimate(float(np.exp(log_beta)), 0.0, np.inf)

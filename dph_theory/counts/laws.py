@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import expit
 
 from ..laws import group_weight
+from ..laws.normalised import FARTHEST_LOGIT
 
 _POINTS = 4001
-_FARTHEST_LOGIT = 36.0
 _GREATEST_PUSH = 600.0
 
 BaseRate = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -78,7 +78,7 @@ def laws(group_size: int) -> tuple[Law, ...]:
 def _weights(group_size: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """logit mu, mu, 1 - mu and alpha_G(mu) on a fine grid; without a group the weight is one."""
     # Denser in the middle, where a step of the log odds is a step of the rate.
-    log_odds = _FARTHEST_LOGIT * np.sinh(np.linspace(-4, 4, _POINTS)) / np.sinh(4)
+    log_odds = FARTHEST_LOGIT * np.sinh(np.linspace(-4, 4, _POINTS)) / np.sinh(4)
     mu, failed = expit(log_odds), expit(-log_odds)
     return log_odds, mu, failed, np.ones(_POINTS) if group_size is None else group_weight(group_size, mu)
 

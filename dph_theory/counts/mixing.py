@@ -38,17 +38,28 @@ def log_ways(n: np.ndarray, c: np.ndarray) -> np.ndarray:
     return gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
 
 
+def floored_log(chance: np.ndarray) -> np.ndarray:
+    """The logarithms of chances; one below 1e-300 counts as that."""
+    return np.log(np.maximum(chance, 1e-300))
+
+
 def log_rates(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log p and log (1-p); finite where a rate is 0 or 1, and so low there that a single answer says no."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(rates), _LOG_NONE), np.maximum(np.log1p(-rates), _LOG_NONE)
 
 
-def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The probability of each count at each rate, (counts, rates)."""
+def log_chance(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """log p^c (1-p)^(n-c), (counts, rates)."""
     right, wrong = log_rates(rates)
     log = np.outer(c, right)
     log += np.outer(n - c, wrong)
+    return log
+
+
+def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The probability of each count at each rate, (counts, rates)."""
+    log = log_chance(n, c, rates)
     log += log_ways(n, c)[:, None]
     return np.exp(log, out=log)
 

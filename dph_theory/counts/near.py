@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from .mixing import log_rates, log_ways
+from .mixing import log_chance, log_rates, log_ways
 from .pairs import Pairs
 
 _STRIDE = 8
@@ -34,8 +34,8 @@ class Near:
     def of(cls, pairs: Pairs, rates: np.ndarray, after: np.ndarray) -> "Near":
         """The bands where base rates are possible if the run's rates are `after`, or not far from it."""
         coarse = np.append(np.arange(0, len(rates) - 1, _STRIDE), len(rates) - 1)
-        log = _log(pairs.base_n, pairs.base_c, rates[coarse])
-        log += _log(pairs.run_n, pairs.run_c, after[coarse])
+        log = log_chance(pairs.base_n, pairs.base_c, rates[coarse])
+        log += log_chance(pairs.run_n, pairs.run_c, after[coarse])
         possible = log > log.max(axis=1, keepdims=True) - _NEXT_TO_NONE
         # From the last point that is not, to the first that is not again.
         first = coarse[np.maximum(possible.argmax(axis=1) - 1, 0)]
@@ -64,9 +64,3 @@ class Near:
         return replace(
             self, base=base, right=self.right + c[self.rows], wrong=self.wrong + (n - c)[self.rows]
         )
-
-
-def _log(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """log p^c (1-p)^(n-c), (counts, rates)."""
-    right, wrong = log_rates(rates)
-    return np.outer(c, right) + np.outer(n - c, wrong)

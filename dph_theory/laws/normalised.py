@@ -23,7 +23,7 @@ from .validity import validity_pull
 _GRID = 4001
 """Points at which a change of sign is looked for, evenly spread in logit V."""
 _TREE_GRID = 129
-_FARTHEST_LOGIT = 36.0
+FARTHEST_LOGIT = 36.0
 """Beyond this |logit V| float64 does not tell V from 0 or 1."""
 
 
@@ -44,7 +44,7 @@ def normalised_validities(
     beta > 0. Source: ours, theory E4.
     """
     rise = _rise(base_rate, beta, group_size, scale, divergence)
-    grid = np.linspace(logit(np.asarray(base_rate)), _FARTHEST_LOGIT, _GRID)
+    grid = np.linspace(logit(np.asarray(base_rate)), FARTHEST_LOGIT, _GRID)
     # A root may be a point of the grid: there the sign is zero, which counts as not rising.
     rises = rise(grid) > 0
     roots = []
@@ -62,7 +62,7 @@ def several_laws_below(group_size: int, scale: str = "std") -> float:
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
     alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, theory E4.
     """
-    log_odds = np.linspace(-_FARTHEST_LOGIT / 2, _FARTHEST_LOGIT / 2, 5 * _GRID)
+    log_odds = np.linspace(-FARTHEST_LOGIT / 2, FARTHEST_LOGIT / 2, 5 * _GRID)
     mu, failed = expit(log_odds), expit(-log_odds)
     weight, beta = (
         group_weight(group_size, mu, scale),
@@ -151,7 +151,7 @@ def normalised_law(
 
     mu = law_validity(base, valid, end) if start is None else np.asarray(start)
     if 0 < mu < 1:
-        aim = _FARTHEST_LOGIT if rise(logit(mu)) > 0 else -_FARTHEST_LOGIT
+        aim = FARTHEST_LOGIT if rise(logit(mu)) > 0 else -FARTHEST_LOGIT
         grid = np.linspace(logit(mu), aim, _TREE_GRID)
         change = np.flatnonzero(np.diff(np.sign(rise(grid))))
         if change.size:

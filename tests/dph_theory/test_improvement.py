@@ -129,6 +129,7 @@ def test_rehearsal_guarantee_broadcasts_and_keeps_the_ends():
     values = rehearsal_guarantee(np.array([0.0, 1.0, 800.0]), np.array([[1.0], [0.0]]))
     assert values[0] == pytest.approx([1.0, np.exp(-1), 0.0])
     assert values[1].tolist() == [0, 0, 0]
+    assert rehearsal_guarantee([1.0, 1e300], 1e-300).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
