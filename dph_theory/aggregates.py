@@ -37,8 +37,10 @@ def probability_of_improvement(scores: Array, other: Array) -> float:
 
 def performance_profile(scores: Array, levels: Array) -> Float[np.ndarray, " levels"]:
     """The share of seeds and tasks with a score above each level, (levels,)."""
-    table = _table("scores", scores)
-    return (table[..., None] > numbers("levels", levels)).mean(axis=(0, 1))
+    table, at = _table("scores", scores), numbers("levels", levels)
+    if at.ndim != 1:
+        raise argument_error("levels.shape", at.shape, "one axis of levels")
+    return (table[..., None] > at).mean(axis=(0, 1))
 
 
 def stratified_interval(

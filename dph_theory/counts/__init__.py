@@ -1,8 +1,8 @@
 """Two checkpoints from counts alone: how often each prompt was answered correctly before and after training.
 
-`read_counts` and `matched` read files, `confront` tells all there is; the parts stand by themselves in the
-modules `curves` (Pass@k with simultaneous bands), `kept`, `gain` (log odds), `fits` (which law of training),
-`parts`, `spending` (KL against the least KL), `styles` and `power`.
+`read_counts` reads a file, `matched` pairs two, `confront` tells all there is; the parts stand by themselves
+in the modules `curves` (Pass@k with simultaneous bands), `kept`, `gain` (log odds), `fits` (which law of
+training), `parts`, `spending` (KL against the least KL), `styles` and `power`.
 """
 
 from .pairs import Matched as Matched

@@ -26,6 +26,8 @@ def test_the_interquartile_mean_leaves_the_outer_quarters_out():
 
 def test_a_profile_falls_from_one_to_zero():
     assert performance_profile(Y, np.array([0.5, 1, 2.5, 3])).tolist() == [1, pytest.approx(2 / 3), 1 / 3, 0]
+    with pytest.raises(ValueError, match=r"levels\.shape=\(1, 2\)"):
+        performance_profile(Y, [[1, 2]])
 
 
 def test_the_stratified_interval_covers_and_draws_within_tasks():

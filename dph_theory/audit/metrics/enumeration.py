@@ -37,7 +37,8 @@ def values(metric: Metric, n: int, k: int) -> np.ndarray:
 def _positional(metric: Metric) -> list[str]:
     """The names of the metric's required parameters; MetricError unless (n, c, k) or (matrix, k)."""
     parameters = inspect.signature(metric).parameters.values()
-    required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [p.name for p in parameters if p.default is p.empty and p.kind not in rest]
     if len(required) not in (2, 3):
         raise MetricError(f"it takes ({', '.join(required)}): (n, c, k) or (matrix of 0 and 1, k) is needed")
     return required
@@ -57,14 +58,17 @@ def targets(k: int) -> Mapping[str, Callable[[np.ndarray], np.ndarray]]:
     pass@k (also best@k of a zero-one score): some is right. maj@k: more are right than wrong, a tie counting
     half, as when all wrong answers agree. all@k: every one is right. mean: p.
     """
-    count = np.arange(k + 1)
-    majority = np.where(2 * count > k, 1.0, np.where(2 * count == k, 0.5, 0.0))
     return {
         "pass@k (best@k)": lambda p: 1 - (1 - p) ** k,
-        "maj@k": lambda p: expectation(majority, p),
+        "maj@k": lambda p: expectation(_majority(k), p),
         "all@k": lambda p: p**k,
         "the mean (pass@1)": lambda p: p,
     }
+
+
+def _majority(n: int) -> np.ndarray:
+    """Whether more of n answers are right than wrong, a tie counting half, by the number right, (n+1,)."""
+    return np.heaviside(2 * np.arange(n + 1) - n, 0.5)
 
 
 def known_estimators(n: int, k: int) -> Mapping[str, np.ndarray]:
@@ -79,6 +83,6 @@ def known_estimators(n: int, k: int) -> Mapping[str, np.ndarray]:
         "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": drawn,
         "maj@k of answers drawn with replacement (a bootstrap)": majority,
         "whether any of all n is right (pass@n under the name pass@k)": (c > 0).astype(float),
-        "the majority of all n answers": np.where(2 * c > n, 1.0, np.where(2 * c == n, 0.5, 0.0)),
+        "the majority of all n answers": _majority(n),
         "(c/n)^k: all@k of answers drawn with replacement": right**k,
     }

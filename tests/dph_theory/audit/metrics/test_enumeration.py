@@ -19,7 +19,7 @@ def test_targets_are_the_definitions():
 
 def test_counts_and_matrices_are_both_taken():
     by_count = values(lambda n, c, k: c / n, 5, 2)
-    by_matrix = values(lambda matrix, k: matrix.mean(axis=1), 5, 2)
+    by_matrix = values(lambda matrix, k, *rest: matrix.mean(axis=1), 5, 2)
     np.testing.assert_allclose(by_count, by_matrix)
 
 
