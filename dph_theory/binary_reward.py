@@ -81,7 +81,8 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     beta = positive("beta", beta)
     together(base=base[..., 0], valid=valid[..., 0], beta=beta)
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
-    gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
+    with np.errstate(over="ignore"):
+        gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
     if is_ball(base, beta):
         return normalised(base * np.exp(gain))
     with np.errstate(divide="ignore"):

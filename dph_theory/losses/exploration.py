@@ -77,7 +77,7 @@ def group_advantages(rewards: Tensor, *, normalise: bool = True, leave_one_out: 
     leave_one_out takes the mean of the others, which is size/(size-1) times as far away; normalise divides
     by the group's population standard deviation, with no constant added. A group of equal rewards gets 0.
     float64 for float64 rewards, float32 otherwise.
-    Raises ValueError for integers, another shape, groups of one. Source: shao2024grpo.
+    Raises ValueError for integers, another shape, groups of one, rewards not finite. Source: shao2024grpo.
     """
     _groups(rewards)
     size = rewards.shape[1]
@@ -110,3 +110,5 @@ def _groups(rewards: Tensor) -> None:
     floats("rewards", rewards, ("groups", "size"))
     if rewards.shape[1] < 2:
         raise argument_error("rewards.shape", tuple(rewards.shape), "groups of at least two")
+    if not (known := rewards.isfinite()).all():
+        raise argument_error("rewards", float(rewards[~known][0]), "finite numbers")

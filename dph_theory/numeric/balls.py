@@ -37,9 +37,11 @@ def is_ball(*values: Any) -> bool:
 
 
 def as_numbers(value: Any) -> Values:
-    """The value as an array of float64, or of balls if it holds balls."""
+    """The value as an array of float64, or of balls if it holds balls; TypeError if it is complex."""
     array = np.asarray(value)
     # Whole numbers that no machine integer holds, fractions and decimals are objects too.
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers are not ordered")
     balls = array.dtype == object and any(isinstance(entry, arb) for entry in array.flat)
     return array if balls else array.astype(np.float64, copy=False)
 

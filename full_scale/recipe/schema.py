@@ -91,7 +91,7 @@ class MethodConfig:
     """Target mean validity of KL control, in place of beta (theory A9)."""
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
-    gauge: str | float | None = None
+    gauge: Literal["printed", "normalised"] | float | None = None
     form: Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] = (
         "generator"
     )

@@ -118,7 +118,7 @@ def test_stable_at_extremes_against_60_digits(base_rate, beta):
         assert log_partition(base_rate, beta) == pytest.approx(float(partition), rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [1e-6, 1e-2, 1e3])
+@pytest.mark.parametrize("beta", [1e-320, 1e-6, 1e-2, 1e3])
 def test_models_are_stable_at_base_rate_1e_300(beta):
     base = np.array([6e-301, 4e-301, 1.0])
     valid = np.array([True, True, False])

@@ -159,6 +159,9 @@ def test_errors_of_groups():
         group_advantages(torch.ones(2, 2, dtype=torch.int64))
     with pytest.raises(ValueError, match=r"rewards\.shape=\(2, 1\).*at least two"):
         informative_groups(torch.ones(2, 1))
+    for reward in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"rewards={reward} is not allowed: finite"):
+            group_advantages(torch.tensor([[1.0, reward]]))
 
 
 @pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])

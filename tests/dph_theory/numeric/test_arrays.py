@@ -85,6 +85,7 @@ def test_whole_numbers_come_as_integers():
         (lambda: positive("beta", np.inf), r"beta=inf .*\(0, inf\)"),
         (lambda: rate("mu", [0.5, 1.0]), r"mu=1\.0 .*\(0, 1\)"),
         (lambda: probability("p", -0.1), r"p=-0\.1 .*\[0, 1\]"),
+        (lambda: distribution("pi", [0.5 + 1j, 0.5 - 1j]), r"pi=.*an array of numbers"),
         (lambda: real("x", [1.0, np.nan]), r"x=nan .*no nan"),
         (lambda: whole("k", 0, at_least=1), r"k=0.*\[1, inf\)"),
         (lambda: together(a=np.ones(2), b=np.ones(3)), r"shapes do not fit: a \(2,\), b \(3,\)"),

@@ -90,6 +90,11 @@ def test_what_a_method_has_no_place_for_is_refused(change, named):
         setup(MethodConfig(**change), RATES)
 
 
+def test_a_gauge_that_is_none_is_refused_with_the_recipe():
+    with pytest.raises(ValueError, match="gauge"):
+        MethodConfig(name="DPH-F", gauge="printedd")
+
+
 def test_explorations_that_trl_cannot_do_are_refused():
     for change in ({"level": "sequence"}, {"reduction": "sum"}, {"dual_clip": 1.1}):
         with pytest.raises(ValueError, match=next(iter(change))):

@@ -177,7 +177,7 @@ VALUES = st.fixed_dictionaries(
         "method": st.fixed_dictionaries(
             {
                 "eta": st.none() | st.floats(0, 1),
-                "gauge": st.none() | st.sampled_from(["k3", "log"]) | st.floats(0, 1),
+                "gauge": st.none() | st.sampled_from(["printed", "normalised"]) | st.floats(0, 1),
             }
         ),
         "train": st.dictionaries(st.sampled_from("abc"), st.booleans() | st.integers() | st.floats(0, 1)),
@@ -197,6 +197,6 @@ def test_a_recipe_survives_json_and_yaml(values):
 def test_every_key_is_told_with_its_type_and_default():
     told = {key: (kind, default) for key, kind, default in recipe_keys()}
     assert told["method.eta"] == told["method.mu"] == ("float or null", "null")
-    assert told["method.gauge"][0] == "str or float or null"
+    assert told["method.gauge"][0] == "printed or normalised or float or null"
     assert told["sampling.backend"] == ("transformers or vllm", '"transformers"')
     assert told["presample.k"] == ("int", "8")
