@@ -242,6 +242,14 @@ def variation_by_excess() -> Claims:
     yield Claim("one outcome's |q - p|/2, with half of q - p", half, equals=sympy.Max(q - p, 0))
 
 
+def toss_for_success() -> Claims:
+    """A reward r in [0, 1] is a toss of one chance under both laws, p and q: it adds nothing to their KL."""
+    p, q, r = sympy.symbols("p q r", positive=True)
+    for name, chance in (("success", r), ("failure", 1 - r)):
+        tossed = q * chance * sympy.log((q * chance) / (p * chance))
+        yield Claim(f"a toss for {name}", tossed, equals=chance * (q * sympy.log(q / p)), where=(r < 1,))
+
+
 def tilted_identity() -> Claims:
     """E_q v - b KL(q||a) + b KL(q||p_b) = b log Z, one outcome of mass q at a time, p_b = a e^(v/b)/Z."""
     q, a, beta, Z = sympy.symbols("q a beta Z", positive=True)

@@ -6,7 +6,7 @@ from ..binary_reward import filtered, tilted
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -38,6 +38,6 @@ THEOREM = Theorem(
             "the conditional sharpens as a base tempered by 2%",
             rhs=lambda base, valid: filtered(base**1.02 / (base**1.02).sum(axis=-1, keepdims=True), valid),
         ),
-        near(0.01, time=(4.3, 0.02)),
+        masses_clamped("base", 1.9e-11),
     ),
 )

@@ -5,7 +5,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import tilted_identity
 
@@ -57,6 +57,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),
         neighbour("another model in place of p_beta", lhs=to_mixture),
-        near(0.01, beta=(6.4, 0.04)),
+        masses_clamped("policy", 1e-11),
     ),
 )

@@ -8,7 +8,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -60,6 +60,6 @@ THEOREM = Theorem(
             "log Z in place of beta log Z",
             rhs=lambda base, valid, beta: trailing(log_partition(valid_mass(base, valid), beta), 1),
         ),
-        near(0.01, beta=(4.3, 0.02)),
+        masses_clamped("base", 2e-11),
     ),
 )

@@ -7,7 +7,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
@@ -53,6 +53,6 @@ THEOREM = Theorem(
     reductions=over_two_verdicts(masses, "the masses of both verdicts, which outcomes share alike"),
     false_neighbours=(
         neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),
-        near(0.01, beta=(4.3, 0.02)),
+        masses_clamped("base", 1.8e-11),
     ),
 )

@@ -7,7 +7,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
@@ -21,12 +21,12 @@ def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def derivation() -> Claims:
-    A1 = 1 / (1 + sympy.Symbol("odds", positive=True))
-    beta = sympy.Symbol("beta", positive=True)
-    mu = A1 * sympy.exp(1 / beta) / (1 - A1 + A1 * sympy.exp(1 / beta))
-    yield Claim("odds of the tilted model", mu / (1 - mu), equals=A1 / (1 - A1) * sympy.exp(1 / beta))
-    logit = sympy.log(mu / (1 - mu))
-    yield Claim("its logit", logit, equals=sympy.log(A1 / (1 - A1)) + 1 / beta)
+    # With x = e^(1/beta); 1/odds are the odds of the base rate.
+    odds, x = sympy.symbols("odds x", positive=True)
+    A1, A0 = 1 / (1 + odds), odds / (1 + odds)
+    mu = A1 * x / (A0 + A1 * x)
+    yield Claim("odds of the tilted model", mu / (1 - mu), equals=A1 / A0 * x)
+    yield Claim("its logit", sympy.log(A1 / A0 * x), equals=sympy.log(A1 / A0) + sympy.log(x))
 
 
 def validities(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
@@ -52,6 +52,6 @@ THEOREM = Theorem(
             rhs=lambda base, valid, beta: valid_mass(base, valid) * (1 + 1 / beta),
         ),
         neighbour("half the gain", rhs=lambda base, valid, beta: validity_from_logit(base, valid, 2 * beta)),
-        near(0.01, beta=(4.3, 0.02)),
+        masses_clamped("base", 2e-11, "lhs"),
     ),
 )

@@ -9,7 +9,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import base_of, over_two_verdicts, tilted_odds
 
@@ -68,6 +68,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("to first order, 1 - mu", rhs=invalid_left),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
-        near(0.01, beta=(4.3, 0.02)),
+        masses_clamped("base", 2e-11, "lhs"),
     ),
 )

@@ -8,7 +8,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
@@ -59,6 +59,6 @@ THEOREM = Theorem(
             "the gain in validity, mu - A1",
             rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),
         ),
-        near(0.01, beta=(4.3, 0.02)),
+        masses_clamped("base", 2e-11),
     ),
 )

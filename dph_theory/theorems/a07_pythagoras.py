@@ -8,7 +8,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -55,6 +55,6 @@ THEOREM = Theorem(
         neighbour("log A1 added", rhs=with_sign_turned),
         neighbour("the KL to p_* with its arguments exchanged", rhs=exchanged),
         neighbour("for every q", lhs=lambda policy, base: REVERSE_KL(policy, base)),
-        near(0.01, policy=(0.14, 0.0003)),
+        masses_clamped("policy", 2e-11),
     ),
 )

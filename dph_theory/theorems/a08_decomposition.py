@@ -12,7 +12,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
@@ -112,6 +112,6 @@ THEOREM = Theorem(
     reductions=tuple(reductions()),
     false_neighbours=(
         neighbour("the invalid part dropped", rhs=without_invalid),
-        near(0.01, policy=(0.14, 0.0003)),
+        masses_clamped("policy", 2e-11),
     ),
 )

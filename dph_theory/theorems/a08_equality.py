@@ -8,7 +8,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -71,6 +71,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("every policy is on the frontier", rhs=frontier),
         neighbour("the whole base in the place of its invalid part", rhs=distance_to_filtered_mixture),
-        near(0.01, policy=(0.14, 0.0002)),
+        masses_clamped("policy", 5e-11),
     ),
 )

@@ -8,7 +8,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import GAIN, LOG_ODDS, base_of, solvable_prompt, tilted_law, tilted_odds
@@ -77,6 +77,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("at most twice E A1", rhs=below_best_rate),
         neighbour("above the validity of one prompt with rate E A1", lhs=one_global_prompt),
-        near(-0.01, base_rates=(0.53, 0.0006)),
+        rates_clamped("base_rates", 4e-12, "lhs"),
     ),
 )

@@ -6,7 +6,7 @@ from ..binary_reward import beta_for_mean_validity, beta_from_mu, mean_validity,
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._lemmas import rates_of_base
 
@@ -65,6 +65,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("a beta 2% larger", rhs=two_percent_off),
         neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),
-        near(-0.01, position=(0.61, 0.0004)),
+        rates_clamped("base_rates", 1.1e-9, "lhs"),
     ),
 )

@@ -1,6 +1,7 @@
 """A11, second claim: the interior fixed points solve (logit p - logit p_ref) sqrt(p(1-p)) = 1/beta."""
 
 import numpy as np
+import sympy
 
 from ..grpo import deviation, grpo_round
 from ..numeric.balls import Values, expit, logit
@@ -9,7 +10,7 @@ from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import LOG_ODDS, base_of
 
 VALID = np.array([True, False])
@@ -36,6 +37,14 @@ def without_deviation(base_rate: Values, rise: Values) -> Values:
     return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
 
 
+def derivation() -> Claims:
+    # p is fixed if and only if L = logit p is c + 1/(b s), c = logit p_ref and s^2 = p (1-p) (A11.recursion).
+    L, c = sympy.symbols("L c", real=True)
+    s, beta = sympy.symbols("s beta", positive=True)
+    away = L - (c + 1 / (beta * s))
+    yield Claim("s times the distance from it", s * away, equals=(L - c) * s - 1 / beta)
+
+
 def fixed(log_odds: Scalar, rise: Scalar) -> list[tuple[Scalar, Scalar]]:
     # The gains v - p over beta times the deviation are (1-p) rise and -p rise.
     policy = base_of(log_odds + rise)
@@ -53,8 +62,10 @@ THEOREM = Theorem(
     lhs=after_a_round,
     rhs=fixed_policy,
     instances=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
-    expected=Verdict.ENCLOSED,
+    expected=Verdict.PROVED,
+    given=("A11.recursion",),
     examples=(example(base_rate=".1", rise="2.78"),),
+    symbolic=derivation,
     digits=8,  # fewer would round rates near 1 to 1
     reductions=(
         Reduction(

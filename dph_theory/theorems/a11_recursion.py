@@ -8,7 +8,7 @@ from ..grpo import advantage, grpo_round, tilted_by
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -63,6 +63,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("KL to the last policy instead of the base", rhs=anchored_to_last),
         neighbour("advantage divided by the variance", rhs=divided_by_variance),
-        near(0.01, beta=(3.8, 0.01)),
+        masses_clamped("policy", 1e-09),
     ),
 )

@@ -11,7 +11,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import Law, chance
 from ._generators import merging
@@ -82,6 +82,6 @@ THEOREM = Theorem(
             rhs=mean_half_squared_log,
             instances=PAIR,
         ),
-        near(-0.01, pi=(0.36, 0.0006)),
+        masses_clamped("ref", 4.3e-10, "lhs"),
     ),
 )

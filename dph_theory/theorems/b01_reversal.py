@@ -7,7 +7,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import EVERY
 
@@ -63,6 +63,6 @@ THEOREM = Theorem(
             lhs=lambda pi, ref: each(lambda d: d(pi, ref), tuple(map(alpha_divergence, ALPHAS))),
             rhs=same_alpha,
         ),
-        near(0.01, pi=(0.36, 0.0003)),
+        masses_clamped("ref", 2e-11),
     ),
 )

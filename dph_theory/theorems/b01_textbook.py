@@ -19,7 +19,7 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 NAMED = (
@@ -111,6 +111,6 @@ THEOREM = Theorem(
         neighbour(
             "the Jensen-Shannon divergence once, not twice", lhs=JENSEN_SHANNON, rhs=jensen_shannon_itself
         ),
-        near(0.01, pi=(0.36, 0.0003)),
+        masses_clamped("ref", 2e-11),
     ),
 )

@@ -7,7 +7,7 @@ from ..divergences import SMOOTH, each
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -56,6 +56,6 @@ THEOREM = Theorem(
             lhs=lambda pi, ref, c: mean_loss(pi, pi, ref, c),
             rhs=lambda pi, ref, c: mean_loss(pi, pi, ref, 0 * c),
         ),
-        near(0.01, c=(2.2, 0.004)),
+        masses_clamped("pi", 2e-11),
     ),
 )

@@ -8,7 +8,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -48,6 +48,6 @@ THEOREM = Theorem(
             "k2 is unbiased too", lhs=lambda pi, ref: each(lambda k: k.expected_value(pi, ref), (K1, K2, K3))
         ),
         neighbour("unbiased for the forward KL", rhs=lambda pi, ref: reverse_kl(ref, pi)),
-        near(0.01, pi=(0.24, 0.0002)),
+        masses_clamped("pi", 4.4e-11),
     ),
 )

@@ -9,7 +9,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -61,6 +61,6 @@ THEOREM = Theorem(
         neighbour("the sign turned", rhs=uphill),
         neighbour("the target is the base, not the filtered model", rhs=towards_base),
         neighbour("alpha and 1 - alpha exchanged", rhs=reversed_family),
-        near(0.01, pi=(0.23, 0.0002)),
+        masses_clamped("base", 2e-11),
     ),
 )

@@ -10,7 +10,7 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -51,6 +51,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("it descends the reverse KL to the base", rhs=towards_base),
         neighbour("the plain verifier reward does as well", lhs=verifier_reward),
-        near(0.01, pi=(0.23, 0.0002)),
+        masses_clamped("base", 2e-11),
     ),
 )

@@ -6,7 +6,7 @@ import sympy
 from ..numeric.balls import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import definition_variance, generator_variance
 
@@ -72,7 +72,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("as at equal numbers of answers", rhs=at_equal_samples),
         neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),
-        near(0.01, drawing=(30.0, 0.02)),
+        masses_clamped("pi", 2e-11),
     ),
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"

@@ -9,7 +9,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import definition_variance, generator_variance
 
@@ -57,6 +57,6 @@ THEOREM = Theorem(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
         ),
         neighbour("the weight 1/u forgotten", lhs=generator_variance, rhs=definition_side),
-        near(0.01, pi=(0.36, 0.0003)),
+        masses_clamped("ref", 2e-11),
     ),
 )

@@ -8,7 +8,7 @@ from ..estimators import definition_form, generator_form
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -53,7 +53,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the definition form on stored reference samples", lhs=definition_on_stored_samples),
         neighbour("the generator form on fresh policy samples", lhs=generator_on_fresh_samples),
-        near(0.01, pi=(0.36, 0.0003)),
+        masses_clamped("ref", 2e-11),
     ),
     note="Cost: the definition form needs the reference model online and fresh policy samples; the generator"
     " form needs only stored reference samples with their log-probabilities. B8.gap compares the variances.",

@@ -8,7 +8,7 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._mdps import STATED
 
@@ -84,7 +84,7 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
         neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
-        near(-0.01, gamma=(0.52, 0.0003)),
+        masses_clamped("pi", 0.0006, "lhs"),
     ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
 )

@@ -7,7 +7,7 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import Chart, example, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._mdps import TRIPLE, TRIPLES
 
@@ -71,6 +71,6 @@ THEOREM = Theorem(
         neighbour("the gain over the whole horizon, delta/(1-gamma)", rhs=gain_over_horizon),
         neighbour("of second order in the share, as TRPO's penalty is", rhs=second_order),
         neighbour("the largest distance times the largest span", rhs=worst_of_each),
-        near(0.01, gamma=(0.52, 0.0002)),
+        masses_clamped("P", 5e-10),
     ),
 )

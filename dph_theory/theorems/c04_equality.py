@@ -8,7 +8,7 @@ from ..divergences import FORWARD_KL
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -65,6 +65,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("equality whatever the shape on Y1", rhs=rates_alone),
-        near(0.01, pi=(0.24, 0.0002)),
+        masses_clamped("base", 3.7e-11),
     ),
 )

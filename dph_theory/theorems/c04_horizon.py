@@ -9,6 +9,7 @@ from ..numeric.balls import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex, uniform
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import toss_for_success
 
 LONGEST = 6
 STATES = ACTIONS = 3
@@ -100,11 +101,7 @@ def derivation() -> Claims:
     so_far = q_a * x * q * sympy.log(q / p)
     step = q * x * (q_a * sympy.log(q_a / p_a))
     yield Claim("a run of any length and its next step", longer, equals=so_far + step)
-    # A reward r in [0, 1] is a toss of the same chance under both: it adds nothing.
-    r = sympy.Symbol("r", positive=True)
-    yield Claim(
-        "the toss for success", q * r * sympy.log((q * r) / (p * r)), equals=r * (q * sympy.log(q / p))
-    )
+    yield from toss_for_success()
 
 
 THEOREM = Theorem(

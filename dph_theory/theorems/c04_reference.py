@@ -13,9 +13,10 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ..statement.theorem import Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
+from ._lemmas import toss_for_success
 from ._tokens import REWARDED, REWARDED_PAIR
 
 
@@ -36,6 +37,12 @@ def first_token(pi_first: Values, ref_first: Values) -> Values:
 
 def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
+
+
+def derivation() -> Claims:
+    # The return is what is left of the sequences, each with a toss for success, when they are merged: the KL
+    # of returns is no larger (B1.processing). The KL of sequences is the tokens' sum (B5.chain).
+    yield from toss_for_success()
 
 
 def first_token_decides(reference: Law, policy: Law, reward: Scalar) -> dict[str, Any]:
@@ -95,9 +102,11 @@ THEOREM = Theorem(
     lhs=kl_of_returns,
     rhs=both_kls,
     instances=REWARDED,
-    expected=Verdict.ENCLOSED,
+    expected=Verdict.PROVED,
+    given=("B1.processing", "B5.chain"),
     tight=True,
     examples=(REWARDED_PAIR, FIRST_TOKEN_REWARDED),
+    symbolic=derivation,
     reductions=tuple(
         replace(reduction, factor=failing(exchanged))
         for reduction, exchanged in zip(FIRST_TOKEN, (False, True), strict=True)

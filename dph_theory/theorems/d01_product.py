@@ -49,8 +49,8 @@ def powers(k: Values, spare: Values, correct: Values) -> Values:
 def derivation() -> Claims:
     # One factor takes C(i, k) to C(i-1, k); the factors i = n-c+1..n take C(n, k) to C(n-c, k) one by one.
     i, k = sympy.symbols("i k", integer=True, positive=True)
-    factor = sympy.binomial(i - 1, k) / sympy.binomial(i, k)
-    yield Claim("C(i-1, k)/C(i, k) = 1 - k/i", sympy.combsimp(factor), equals=1 - k / i, where=(k < i,))
+    factor = (1 - k / i) * sympy.binomial(i, k)
+    yield Claim("C(i-1, k) = (1 - k/i) C(i, k)", sympy.binomial(i - 1, k), equals=factor, where=(k < i,))
     last = sympy.Subs(1 - k / i, i, k)
     yield Claim("and it vanishes at i = k, where too few failures are left", last)
 

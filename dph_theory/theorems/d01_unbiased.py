@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy
 from flint import arb
 
 from ..coverage import exact_pass_at_k, pass_at_k
@@ -16,7 +17,7 @@ from ..references import Source
 from ..statement.charts import chart, example, integers, rates
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
 
 MOST_K, MOST_SPARE = 5, 4
@@ -41,6 +42,16 @@ def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
     return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
 
 
+def derivation() -> Claims:
+    # E[1 - estimate] is the sum of the terms below times p^c (1-p)^(n-c), none beyond c = n - k, over
+    # C(n, k): (1-p)^k (p + 1 - p)^(n-k) (L1.binomial).
+    n, k = sympy.symbols("n k", integer=True, positive=True)
+    c = sympy.Symbol("c", integer=True, nonnegative=True)
+    term = sympy.binomial(n, c) * sympy.binomial(n - c, k)
+    moved = sympy.binomial(n, k) * sympy.binomial(n - k, c)
+    yield Claim("C(n, c) C(n-c, k) = C(n, k) C(n-k, c)", term, equals=moved, where=(c + k <= n,))
+
+
 def counts(k: int, spare: int, p: Scalar) -> dict[str, Any]:
     return {"p": p, "k": k, "spare": spare}
 
@@ -61,8 +72,10 @@ THEOREM = Theorem(
     lhs=expected_estimate,
     rhs=exact_pass_at_k,
     instances=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
-    expected=Verdict.ENCLOSED,
+    expected=Verdict.PROVED,
+    given=("L1.binomial",),
     examples=(example(p=".3", k=4, spare=4),),
+    symbolic=derivation,
     digits=8,  # fewer would round rates near 1 to 1
     reductions=tuple(
         Reduction(

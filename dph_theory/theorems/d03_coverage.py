@@ -5,7 +5,7 @@ import numpy as np
 from ..numeric.balls import Values, highest, lowest
 from ..references import Source
 from ..statement.charts import chart, example, integers, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ..strategies import pass_rates, shared_pass_at_k, strategy_rewards
 from ._lemmas import solving
@@ -59,6 +59,6 @@ THEOREM = Theorem(
             ),
             rhs=base_pass_at_k,
         ),
-        near(-0.01, q=(0.35, 0.0002)),
+        masses_clamped("q", 0.001, "lhs"),
     ),
 )

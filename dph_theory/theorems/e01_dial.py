@@ -7,7 +7,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.neighbours import near
+from ..statement.neighbours import rates_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -78,6 +78,6 @@ THEOREM = Theorem(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)", lhs=elsewhere_first_order, rhs=at_first_order
         ),
-        near(-0.01, base_rate=(0.52, 0.0003)),
+        rates_clamped("base_rate", 1e-06),
     ),
 )

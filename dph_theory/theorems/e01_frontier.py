@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import sympy
 
 from ..binary_reward import valid_mass
 from ..divergences import SMOOTH, each
@@ -11,7 +12,7 @@ from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import masses_clamped
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import Law, chance
 from ._generators import merging
 
@@ -23,6 +24,15 @@ def of_verdicts(q: Values, base: Values, valid: Values) -> Values:
 
 def of_answers(q: Values, base: Values, valid: Values) -> Values:
     return each(lambda divergence: divergence(q, base), SMOOTH)
+
+
+def derivation() -> Claims:
+    # Of the answers of one verdict, of base mass A and weights a/A: A times f at their mean ratio is at most
+    # A times the mean of f (L1.jensen, B1.convex).
+    a, q, A = sympy.symbols("a q A", positive=True)
+    value = sympy.Symbol("f", real=True)
+    yield Claim("an answer's part of the mean ratio q(Y)/A", a / A * (q / a), equals=q / A)
+    yield Claim("and of A times the mean of f", A * (a / A * value), equals=a * value)
 
 
 def two_valid(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
@@ -41,9 +51,11 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=of_verdicts,
     rhs=of_answers,
-    instances=chart(q=simplex(4), base=simplex(4), valid=masks(4)),
-    expected=Verdict.ENCLOSED,
+    instances=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
+    expected=Verdict.PROVED,
+    given=("B1.convex", "L1.jensen"),
     examples=(example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
+    symbolic=derivation,
     tight=True,
     reductions=merging(
         "two valid outcomes, one invalid: their ratios about the mean q(Y1)/A1, whatever A1",

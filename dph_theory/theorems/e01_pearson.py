@@ -9,9 +9,8 @@ from ..numeric.balls import Values, lowest
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates
-from ..statement.neighbours import near
 from ..statement.reduction import Reduction
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Relation, Theorem, Verdict, neighbour, scaled
 from ._boxes import ODDS, RATE, SHARE, chance
 
 
@@ -71,6 +70,6 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_law, halves=1)),
-        near(-0.01, base_rate=(0.52, 0.0003)),
+        neighbour("a left side 0.00005% larger", lhs=scaled(objective, 1 + 5e-7)),
     ),
 )

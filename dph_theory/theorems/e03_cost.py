@@ -6,7 +6,7 @@ import sympy
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._laws import STRING, STRINGS, answers_of, flat, local_filter
 
@@ -65,6 +65,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("averaged over the base's prefixes", rhs=under_the_base),
         neighbour("the first token's alone", rhs=at_the_start_alone),
-        near(0.01, beta=(1.7, 0.003)),
+        masses_clamped("first", 0.01),
     ),
 )

@@ -9,7 +9,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, kl_to_second, mass
 from ._laws import TREES, TWO_TOKENS, answers_of, flat, local_filter, verifier
@@ -67,6 +67,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("2% more", lhs=lambda first, second, valid: 1.02 * filtering_cost(first, second, valid)),
         neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),
-        near(-0.01, beta=(1.7, 0.006)),
+        masses_clamped("first", 0.03),
     ),
 )

@@ -4,7 +4,7 @@ from ..divergences import FORWARD_KL, alpha_divergence
 from ..laws import locally_filtered, token_law
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
@@ -43,6 +43,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("alpha = 1, forward KL", lhs=at_one),
         neighbour("alpha = 1.5", lhs=beyond_one),
-        near(1, beta=(1.7, 0.004)),
+        masses_clamped("first", 0.01),
     ),
 )

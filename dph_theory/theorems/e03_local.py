@@ -3,7 +3,7 @@
 from ..laws import filtered_law, locally_filtered, token_forward_limit, token_law
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import STRING, STRINGS, answers_of
 
@@ -41,6 +41,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the filtered model p_*", rhs=globally),
         neighbour("the limit of the token forward KL", rhs=forward_limit),
-        near(0.01, beta=(1.7, 0.001)),
+        masses_clamped("first", 0.015),
     ),
 )

@@ -32,8 +32,8 @@ def derivation() -> Claims:
     # G/(k+1), less 1 at k = 0. Its mean, by the first claim, is [sum_{j>=1} C(G,j) V^j (1-V)^(G-j)]/V less
     # (1-V)^(G-1), and the sum is 1 - (1-V)^G (L1.binomial).
     G, k = sympy.symbols("G k", integer=True, positive=True)
-    moved = sympy.binomial(G - 1, k) * G / (k + 1) / sympy.binomial(G, k + 1)
-    yield Claim("C(G-1, k) G/(k+1) = C(G, k+1)", sympy.combsimp(moved), equals=1, where=(k < G,))
+    moved = sympy.binomial(G - 1, k) * G / (k + 1)
+    yield Claim("C(G-1, k) G/(k+1) = C(G, k+1)", moved, equals=sympy.binomial(G, k + 1), where=(k < G,))
     V, n = sympy.symbols("V n", positive=True)
     r = 1 - V
     weight = (1 - r ** (n + 1)) / V - r**n

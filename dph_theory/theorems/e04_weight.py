@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import sympy
 from flint import arb
 
 from ..divergences import each
@@ -12,7 +13,7 @@ from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.neighbours import near
 from ..statement.reduction import Reduction
-from ..statement.theorem import Relation, Theorem, Verdict, neighbour
+from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE, scalar_weight
 from ._laws import expected_weight
 
@@ -54,6 +55,20 @@ def of_the_population(validity: Values) -> Values:
     return each(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
 
 
+def derivation() -> Claims:
+    # The advantages depend on the verdicts alone. Given its own, an answer's score has the mean
+    # d log P(v)/dV grad V, and its advantage the mean over the others' verdicts; all answers of a group are
+    # alike.
+    V = sympy.Symbol("V", positive=True)
+    below = (V < 1,)
+    for name, v, chance in (("valid", 1, V), ("invalid", 0, 1 - V)):
+        score = (v - V) / (V * (1 - V))
+        yield Claim(f"score, {name}", sympy.Derivative(sympy.log(chance), V), equals=score, where=below)
+    won, lost = sympy.symbols("won lost", real=True)
+    update = V * won * (1 - V) + (1 - V) * lost * (0 - V)
+    yield Claim("one answer's update, times V (1-V)", update, equals=V * (1 - V) * (won - lost))
+
+
 def polynomials(validity: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [
         (_update_of_groups(size, validity), validity * (1 - validity) * scalar_weight(size, validity))
@@ -83,8 +98,9 @@ THEOREM = Theorem(
     lhs=over_all_groups,
     rhs=weighed,
     instances=chart(validity=rates(low=1e-4, high=1e-4)),
-    expected=Verdict.ENCLOSED,
+    expected=Verdict.PROVED,
     examples=(example(validity=".25"),),
+    symbolic=derivation,
     floor=1e-6,
     digits=6,
     reductions=(

@@ -8,7 +8,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..laws import sequence_law, token_law
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
@@ -57,6 +57,6 @@ THEOREM = Theorem(
     certified=False,
     false_neighbours=(
         neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),
-        near(0.01, beta=(1.7, 0.003)),
+        masses_clamped("first", 0.01),
     ),
 )

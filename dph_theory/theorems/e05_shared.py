@@ -8,7 +8,7 @@ from ..divergences import REVERSE_KL
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -64,6 +64,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("the mean of the prompts' own tilted models", rhs=from_the_mean_of_tilts),
-        near(0.01, beta=(1.3, 0.002)),
+        masses_clamped("q", 5e-11),
     ),
 )

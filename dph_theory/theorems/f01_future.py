@@ -7,7 +7,7 @@ import sympy
 from ..divergences import REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import near
+from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import softmax_slopes
 from ._tokens import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
@@ -53,6 +53,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("2% of it left out", rhs=partial(with_future, factor=0.98)),
         neighbour("the KL to come not centred", rhs=uncentred),
-        near(0.01, first=(0.35, 0.0001)),
+        masses_clamped("ref_first", 5e-6),
     ),
 )

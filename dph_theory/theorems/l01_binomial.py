@@ -32,8 +32,8 @@ def powers(a: Values, b: Values) -> Values:
 def derivation() -> Claims:
     # By induction: (a + b) times the expansion of order n has C(n, k-1) + C(n, k) before a^k b^(n+1-k).
     n, k = sympy.symbols("n k", integer=True, positive=True)
-    pascal = (sympy.binomial(n, k - 1) + sympy.binomial(n, k)) / sympy.binomial(n + 1, k)
-    yield Claim("Pascal's rule", sympy.combsimp(pascal), equals=1, where=(k <= n,))
+    pascal = sympy.binomial(n, k - 1) + sympy.binomial(n, k)
+    yield Claim("Pascal's rule", pascal, equals=sympy.binomial(n + 1, k), where=(k <= n,))
     a, b, before, here = sympy.symbols("a b before here", positive=True)
     j, m = sympy.symbols("j m", positive=True)
     step = a * before * a ** (j - 1) * b ** (m - j + 1) + b * here * a**j * b ** (m - j)
