@@ -101,7 +101,11 @@ def normalised_validity_at(
             return below[-1].validity
         return roots[len(below)].validity
 
-    return np.vectorize(reached, otypes=[float])(base_rate, positive("beta", beta), start)
+    given = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
+    # Rates from counts repeat: each different case is solved once.
+    cases, place = np.unique(given.reshape(-1, 3), axis=0, return_inverse=True)
+    found = np.array([reached(*case) for case in cases.tolist()])
+    return found[place].reshape(given.shape[:-1])
 
 
 def _rise(

@@ -63,7 +63,8 @@ def predict(
     if not rates.size:
         raise argument_error("base_rates", base_rates, "at least one base rate")
     scale = form.scale if scale is None else scale
-    prompts = tuple(_prompt(form, beta, group_size, float(rate), scale) for rate in rates)
+    found = {rate: _prompt(form, beta, group_size, rate, scale) for rate in np.unique(rates).tolist()}
+    prompts = tuple(found[rate] for rate in rates.tolist())
     mean = float(np.mean([prompt.validity for prompt in prompts]))
     equivalent = _equivalent(group_size, rates, mean)
     return Prediction(form, beta, group_size, scale, prompts, float(rates.mean()), mean, equivalent)
