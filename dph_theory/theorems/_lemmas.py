@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import sympy
 
-from ..binary_reward import filtered
+from ..binary_reward import filtered, valid_mass
 from ..coverage import expected_distinct_valid
 from ..divergences import ALPHAS, COMPARED, SMOOTH, TOTAL_VARIATION, alpha_divergence, alpha_generator, each
 from ..estimators import Estimator, definition_form, generator_form, x
@@ -233,6 +233,12 @@ def hits_rise() -> Claims:
     r, more, k = sympy.symbols("r more k", positive=True)
     yield Claim("(r + more)^k > r^k", (r + more) ** k - r**k, ">0")
     yield Claim("and no failure is the least", (r + more) ** k, ">0")
+
+
+def made_valid(law: Values, valid: Values) -> Values:
+    """The law with its invalid mass moved to the first, valid outcome: it runs over all laws on Y1."""
+    first = np.arange(law.shape[-1]) == 0
+    return only(law, valid) + only(trailing(valid_mass(law, ~valid), 1), first)
 
 
 def variation_by_excess() -> Claims:

@@ -2,14 +2,14 @@
 
 import sympy
 
-from ..binary_reward import filtered, valid_mass
+from ..binary_reward import valid_mass
 from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, masks, simplex
 from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import variation_by_excess
+from ._lemmas import made_valid, variation_by_excess
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -17,8 +17,7 @@ def missing_reward(policy: Values, valid: Values) -> Values:
 
 
 def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
-    # `other` conditioned on Y1 runs over the fully valid distributions.
-    return TOTAL_VARIATION(policy, filtered(other, valid))
+    return TOTAL_VARIATION(policy, made_valid(other, valid))
 
 
 def derivation() -> Claims:
@@ -40,7 +39,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=missing_reward,
     rhs=distance_to_valid,
-    instances=chart(policy=simplex(4, zeros=True), other=simplex(4), valid=masks(4)),
+    instances=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     expected=Verdict.PROVED,
     symbolic=derivation,
     # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.

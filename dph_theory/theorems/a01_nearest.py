@@ -3,14 +3,14 @@
 import numpy as np
 import sympy
 
-from ..binary_reward import filtered, valid_mass
+from ..binary_reward import valid_mass
 from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
-from ._lemmas import variation_by_excess
+from ._lemmas import made_valid, variation_by_excess
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -21,11 +21,11 @@ def distance_to_completed(policy: Values, other: Values, valid: Values) -> Value
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
     kept = np.where(valid, policy, 0 * policy)
     invalid = trailing(valid_mass(policy, ~valid), 1)
-    return TOTAL_VARIATION(policy, kept + invalid * filtered(other, valid))
+    return TOTAL_VARIATION(policy, kept + invalid * made_valid(other, valid))
 
 
-def distance_to_filtered(policy: Values, other: Values, valid: Values) -> Values:
-    return TOTAL_VARIATION(policy, filtered(other, valid))
+def distance_to_one(policy: Values, other: Values, valid: Values) -> Values:
+    return TOTAL_VARIATION(policy, made_valid(other, valid))
 
 
 def derivation() -> Claims:
@@ -49,14 +49,14 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=missing_reward,
     rhs=distance_to_completed,
-    instances=chart(policy=simplex(4, zeros=True), other=simplex(4), valid=masks(4)),
+    instances=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     expected=Verdict.PROVED,
     given=("A1.distance",),
-    # The policy is fully valid and is not the filtered model: value 1, at distance zero from the face.
-    examples=(example(policy=".7 .3 0", other=".2 .3 .5", valid=[True, True, False]),),
+    # The policy is fully valid: value 1, at distance zero from the face.
+    examples=(example(policy=".7 .3 0", other=".2 .6 .2", valid=[True, True, False]),),
     symbolic=derivation,
     false_neighbours=(
-        neighbour("a distinguished maximiser: p_* is the nearest", rhs=distance_to_filtered),
+        neighbour("a distinguished maximiser: one p on Y1 is the nearest to every q", rhs=distance_to_one),
         neighbour("the L1 distance in place of half of it", rhs=scaled(distance_to_completed, 2)),
         near(0.01, policy=(0.23, 0.0002)),
     ),

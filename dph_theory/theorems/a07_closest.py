@@ -9,18 +9,18 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
+from ._lemmas import made_valid
 
 VALID = np.array([True, True, True, False])
 """Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
 
 
 def margin(policy: Values, base: Values) -> Values:
-    return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), filtered(base, VALID)))
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), filtered(base, VALID)))
 
 
 def farther_than_least(policy: Values, base: Values) -> Values:
-    # `policy` conditioned on Y1 runs over the fully valid distributions.
-    return REVERSE_KL(filtered(policy, VALID), base) + np.log(valid_mass(base, VALID))
+    return REVERSE_KL(made_valid(policy, VALID), base) + np.log(valid_mass(base, VALID))
 
 
 def any_farther_than_least(policy: Values, base: Values) -> Values:
@@ -29,7 +29,7 @@ def any_farther_than_least(policy: Values, base: Values) -> Values:
 
 def margin_around_uniform(policy: Values, base: Values) -> Values:
     even = filtered(1 / (4 + 0 * base), VALID)
-    return 2 * np.square(TOTAL_VARIATION(filtered(policy, VALID), even))
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), even))
 
 
 def derivation() -> Claims:
@@ -48,7 +48,7 @@ THEOREM = Theorem(
     relation=Relation.AT_MOST,
     lhs=margin,
     rhs=farther_than_least,
-    instances=chart(policy=simplex(4), base=simplex(4)),
+    instances=chart(policy=simplex(4, zeros=True), base=simplex(4)),
     expected=Verdict.PROVED,
     given=("A7.pythagoras", "B4.kl"),
     examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),

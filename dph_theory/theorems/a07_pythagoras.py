@@ -10,25 +10,25 @@ from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.neighbours import masses_clamped
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
+from ._lemmas import made_valid
 
 
 def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
-    # `policy` conditioned on Y1 runs over the fully valid distributions.
-    return REVERSE_KL(filtered(policy, valid), base)
+    return REVERSE_KL(made_valid(policy, valid), base)
 
 
 def through_filtered(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(filtered(policy, valid), filtered(base, valid))
+    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
     return inside - np.log(valid_mass(base, valid))
 
 
 def with_sign_turned(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(filtered(policy, valid), filtered(base, valid))
+    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
     return inside + np.log(valid_mass(base, valid))
 
 
 def exchanged(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(filtered(base, valid), filtered(policy, valid))
+    inside = REVERSE_KL(filtered(base, valid), made_valid(policy, valid))
     return inside - np.log(valid_mass(base, valid))
 
 
@@ -47,7 +47,7 @@ THEOREM = Theorem(
     relation=Relation.EQUAL,
     lhs=distance_to_base,
     rhs=through_filtered,
-    instances=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
+    instances=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     expected=Verdict.PROVED,
     examples=(example(policy=".3 .25 .45", base=".2 .1 .7", valid=[True, True, False]),),
     symbolic=derivation,

@@ -15,13 +15,13 @@ def test_the_face_has_one_dimension_less_than_valid_outcomes(valid, dimension):
     assert a01_dimension.size_less_one(valid).tolist() == [[dimension]]
 
 
-def test_a_fully_valid_policy_is_a_maximiser_though_it_is_not_the_filtered_model():
+def test_a_fully_valid_policy_is_a_maximiser_whatever_another_one_is():
     instance = as_floats(a01_nearest.THEOREM.examples[0])
     lhs, rhs = a01_nearest.THEOREM.sides(instance)
     assert lhs == pytest.approx(0, abs=1e-15)
     assert rhs == pytest.approx(0, abs=1e-15)
-    # p_* = (.4, .6, 0) is at distance .3 from the maximiser (.7, .3, 0).
-    assert a01_nearest.distance_to_filtered(**instance) == pytest.approx(0.3, rel=1e-14)
+    # (.4, .6, 0) on Y1 is at distance .3 from the maximiser (.7, .3, 0).
+    assert a01_nearest.distance_to_one(**instance) == pytest.approx(0.3, rel=1e-14)
 
 
 def test_every_maximiser_is_fully_valid():
