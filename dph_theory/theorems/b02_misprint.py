@@ -8,7 +8,6 @@ from ..fdivergence import u
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour, scaled
 from ._lemmas import MISPRINT, misprinted
 
@@ -47,8 +46,7 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("only the first term misprinted", rhs=only_first_term_misprinted),
-        neighbour("bounded below by 98% of -log 2", lhs=scaled(minimum, 0.98)),
-        near(-0.01, {"lhs": minimum}, pi=(0.36, 0.0006)),
+        neighbour("bounded below by 99.999% of -log 2", lhs=scaled(minimum, 0.99999)),
     ),
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"
