@@ -19,12 +19,12 @@ from ..support.user_code import blamed
 from . import audit
 from .catalogue import CATALOGUE, audit_catalogue, form_of
 from .other_audits import audit_advantages, audit_one_metric
-from .page import batch_words, dead_zone_words, minimiser_words, page, variance_words
+from .page import page
 from .policy_losses.table import audit_policy_losses
 from .report import SAMPLES, AuditReport
 from .trainers import audit_trainers
 from .verdict import selects_words
-from .words import match_words
+from .words import batch_words, dead_zone_words, match_words, minimiser_words, variance_words
 
 _FORM = "FILE.py:function"
 _OUTPUT = terminal.OutputFile()

@@ -1,4 +1,4 @@
-"""A report in words short enough for a table, and the page that the catalogue's reports make."""
+"""The page that the reports of the catalogue, of the trainers and of the policy losses make."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from .policy_losses import PolicyReport
 from .policy_losses.page import section as policy_section
 from .report import AuditReport
 from .trainers import TRAINERS
-from .words import both_words, match_words
+from .words import both_words, dead_zone_words, match_words, minimiser_words, variance_words
 
 _FIND = """\
 # What does your KL do?
@@ -88,43 +88,6 @@ _TRAINER_HEADERS = (
     "dead zones",
     "nan",
 )
-_TARGETS = {
-    "p_*": "p_*, valid mass 1",
-    "base rate": "valid mass A1",
-    "other": "another valid mass",
-    "none": "none",
-}
-
-
-def minimiser_words(report: AuditReport) -> str:
-    """What the loss's minimiser on filtered samples is; "-" for other samples."""
-    found = report.minimiser
-    if found is None:
-        return "-"
-    if found.target == "constant":
-        return f"valid mass {found.ratio:.3g} A1"
-    return _TARGETS[found.target]
-
-
-def batch_words(report: AuditReport) -> str:
-    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
-    if report.batches is None:
-        return "-"
-    if report.batches.constant is not None:
-        return f"scaled by {report.batches.constant}"
-    return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
-
-
-def variance_words(report: AuditReport) -> str:
-    """The relative variance to two digits; "-" where the gradient vanishes."""
-    return "-" if report.variance is None else f"{report.variance:.2g}"
-
-
-def dead_zone_words(report: AuditReport) -> str:
-    """The intervals, or "none"."""
-    zones = [f"[{low:g}, {high:g}]" for low, high in report.dead_zones]
-    zones += [f"[{low:g}, {high:g}] by rounding" for low, high in report.rounded_zones]
-    return ", ".join(zones) or "none"
 
 
 def page(
@@ -192,11 +155,7 @@ def _trainers(reports: Sequence[AuditReport]) -> str:
         nan = [f"{e.dtype} from |x| = {min(map(abs, e.nan)):g}" for e in report.extremes if e.nan]
         rows.append(
             (
-                form.trainer,
-                form.version,
-                form.file,
-                form.flag,
-                form.formula,
+                *form.cells,
                 *_found(report),
                 variance_words(report),
                 dead_zone_words(report),

@@ -18,6 +18,11 @@ class TrainerForm:
     samples: str = "policy"
 
     @property
+    def cells(self) -> tuple[str, ...]:
+        """What a table tells of it."""
+        return self.trainer, self.version, self.file, self.flag, self.formula
+
+    @property
     def name(self) -> str:
         """The trainer, its version and the setting."""
         return f"{self.trainer} {self.version}, {self.flag}"

@@ -1,7 +1,14 @@
-"""A match in words short enough for a table."""
+"""A match, and what else a report holds, in words short enough for a table."""
 
-from .report import Match
+from .report import AuditReport, Match
 from .verdict import angle_words, differ
+
+_TARGETS = {
+    "p_*": "p_*, valid mass 1",
+    "base rate": "valid mass A1",
+    "other": "another valid mass",
+    "none": "none",
+}
 
 
 def match_words(match: Match) -> str:
@@ -24,3 +31,34 @@ def both_words(single: Match, sequence: Match) -> str:
     if differ(single, sequence) and (single.exact or sequence.exact):
         words += f"; on sequences: {match_words(sequence)}"
     return words
+
+
+def minimiser_words(report: AuditReport) -> str:
+    """What the loss's minimiser on filtered samples is; "-" for other samples."""
+    found = report.minimiser
+    if found is None:
+        return "-"
+    if found.target == "constant":
+        return f"valid mass {found.ratio:.3g} A1"
+    return _TARGETS[found.target]
+
+
+def batch_words(report: AuditReport) -> str:
+    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
+    if report.batches is None:
+        return "-"
+    if report.batches.constant is not None:
+        return f"scaled by {report.batches.constant}"
+    return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
+
+
+def variance_words(report: AuditReport) -> str:
+    """The relative variance to two digits; "-" where the gradient vanishes."""
+    return "-" if report.variance is None else f"{report.variance:.2g}"
+
+
+def dead_zone_words(report: AuditReport) -> str:
+    """The intervals, or "none"."""
+    zones = [f"[{low:g}, {high:g}]" for low, high in report.dead_zones]
+    zones += [f"[{low:g}, {high:g}] by rounding" for low, high in report.rounded_zones]
+    return ", ".join(zones) or "none"

@@ -103,7 +103,7 @@ def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
 
 
 def _audit_line(report: Any) -> dict[str, Any]:
-    from dph_theory.audit import page, words
+    from dph_theory.audit import words
     from dph_theory.audit.catalogue import form_of
 
     form = form_of(report)
@@ -114,9 +114,9 @@ def _audit_line(report: Any) -> dict[str, Any]:
         "samples": form.samples.replace("_", " "),
         "value": words.match_words(report.value),
         "gradient": words.both_words(report.gradient, report.sequence_gradient),
-        "minimiser": page.minimiser_words(report),
-        "variance": page.variance_words(report),
-        "dead_zones": page.dead_zone_words(report),
+        "minimiser": words.minimiser_words(report),
+        "variance": words.variance_words(report),
+        "dead_zones": words.dead_zone_words(report),
         "verdict": report.verdict,
         "failed": report.gradient.name == "failed",
     }

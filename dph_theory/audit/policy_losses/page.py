@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...support.markdown import table
 from ..report import Match
 from ..verdict import angle_words
-from ..words import both_words, match_words
+from ..words import both_words, match_words, variance_words
 from .report import PolicyReport, Zones
 from .table import POLICY_LOSSES
 
@@ -53,11 +53,7 @@ def section(reports: Sequence[PolicyReport]) -> str:
         form, first = forms[report.loss], report.on_policy
         rows.append(
             (
-                form.trainer,
-                form.version,
-                form.file,
-                form.flag,
-                form.formula,
+                *form.cells,
                 both_words(first.value, first.sequence_value),
                 both_words(first.gradient, first.sequence_gradient),
                 first.law,
@@ -66,7 +62,7 @@ def section(reports: Sequence[PolicyReport]) -> str:
                 f"{_off(report.later)}; several tokens: {_off(report.sequence_later)}",
                 zone_words(report.stopped_right),
                 zone_words(report.stopped_wrong),
-                "-" if first.variance is None else f"{first.variance:.2g}",
+                variance_words(first),
                 "; ".join(f"{dtype} from |log r| = {x:g}" for dtype, x in report.nan) or "none",
             )
         )
