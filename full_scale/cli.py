@@ -10,7 +10,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
@@ -228,10 +227,10 @@ def _print_tables(console: Console, found: Sequence[Any]) -> None:
 def _print_rows(
     console: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
 ) -> None:
-    shown = Table(*headers, title=title, pad_edge=False)
-    for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
-    console.print(shown)
+    if not rows:
+        return
+    escaped = [tuple(map(escape, row)) for row in rows]
+    console.print(terminal.fitted(console, headers, escaped, headers, title=title))
 
 
 def _print_dry_run(console: Console, found: Any) -> None:

@@ -95,8 +95,10 @@ def curves(
     Raises ValueError for fewer than two prompts, k not increasing, or k above the least n.
     """
     asked = _asked(pairs, ks)
-    if len(pairs) < 2 or draws < 2:
-        raise argument_error("prompts, draws", (len(pairs), draws), "at least two of each")
+    if len(pairs) < 2:
+        raise argument_error("prompts", len(pairs), "at least two: intervals are over prompts")
+    if draws < 2:
+        raise argument_error("draws", draws, "at least two")
     base = PassTable(pairs.base_n, pairs.base_c, asked)
     run = PassTable(pairs.run_n, pairs.run_c, asked)
     means = [t.times(np.bincount(t.place, minlength=len(t.n)) / len(pairs)) for t in (base, run)]

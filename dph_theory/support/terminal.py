@@ -21,6 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from .files import STANDARD_OUTPUT
 
@@ -57,8 +58,7 @@ def fitted(
 ) -> Table:
     """A table as wide as the console: of the columns not to `keep` the last ones are left out until it fits.
 
-    Lines are broken between words, in the first column not at all. A row of a single cell begins a section;
-    options are Table's.
+    Lines are broken between words. A row of a single cell begins a section; options are Table's.
     """
     chosen, wide = list(range(len(headers))), on.options.update(max_width=10_000)
     while True:
@@ -68,7 +68,10 @@ def fitted(
                 table.add_section()
             table.add_row(*(row if len(row) == 1 else (row[column] for column in chosen)))
         spans = [measure_renderables(on, wide, [c.header, *c.cells]) for c in table.columns]
-        widths = [spans[0].maximum, *(span.minimum for span in spans[1:])]
+        # A word that stands indented needs its indent, too.
+        names = [Text.from_markup(str(name)).plain for name in table.columns[0].cells]
+        indent = max((len(name) - len(name.lstrip()) for name in names), default=0)
+        widths = [spans[0].minimum + indent, *(span.minimum for span in spans[1:])]
         table.columns[0].min_width = widths[0]
         room = on.width - Measurement.get(on, wide, table).minimum
         spare = [column for column in chosen if headers[column] not in keep]

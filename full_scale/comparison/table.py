@@ -59,7 +59,8 @@ class Comparison:
         if broken:
             where = "; ".join(f"{line.name} ({line.theory}) of {line.run} on {line.set}" for line in broken)
             told = f"ALARM, not consistent: {where}. {told}"
-        judged = f"{len(self.predictions)} predictions: {_counts(self.predictions)}."
+        many = "prediction" if len(self.predictions) == 1 else "predictions"
+        judged = f"{len(self.predictions)} {many}: {_counts(self.predictions)}."
         missed = [line for line in self.predictions if line.verdict is Judgement.INCONSISTENT]
         kinds = dict.fromkeys(f"{line.name} ({line.theory}; {line.detail})" for line in missed)
         return [told, f"{judged} Inconsistent: {', '.join(kinds)}." if kinds else judged]

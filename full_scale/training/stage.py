@@ -195,9 +195,8 @@ def _findings(method: str, log: list[dict[str, Any]]) -> list[str]:
         values = [entry[key] for entry in log if entry.get(key) is not None]
         if values:
             first, last = (sum(part) / len(part) for part in (values[:width], values[-width:]))
-            sentences.append(
-                f"{method}: {what} {first:.4g} over the first {width} logs, {last:.4g} over the last."
-            )
+            logs = "log" if width == 1 else f"{width} logs"
+            sentences.append(f"{method}: {what} {first:.4g} over the first {logs}, {last:.4g} over the last.")
     return sentences
 
 

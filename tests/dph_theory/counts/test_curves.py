@@ -104,3 +104,8 @@ def test_prompts_that_all_agree_say_nothing_of_others():
 def test_k_must_increase_up_to_the_fewest_answers(ks):
     with pytest.raises(ValueError, match="increasing whole numbers"):
         curves(drawn(0).pairs, ks)
+
+
+def test_one_prompt_has_no_interval():
+    with pytest.raises(ValueError, match="prompts=1 is not allowed: at least two"):
+        curves(Pairs.of([4], [2], 4, [3]))
