@@ -47,10 +47,11 @@ def test_lists_become_tuples_and_free_values_stay():
 
 
 def test_a_gauge_is_a_name_or_a_number():
-    for given, meant in (("k3", "k3"), (0.5, 0.5), (1, 1.0), (None, None)):
+    for given, meant in (("normalised", "normalised"), (0.5, 0.5), (1, 1.0), (None, None)):
         assert build(MethodConfig, {"gauge": given}, "").gauge == meant
-    with pytest.raises(ValueError, match=r"gauge=\[1\] is not allowed: a valid string or a valid number"):
-        build(MethodConfig, {"gauge": [1]}, "")
+    for wrong in ("k3", [1]):
+        with pytest.raises(ValueError, match=r"gauge=.* 'printed' or 'normalised' or a valid number"):
+            build(MethodConfig, {"gauge": wrong}, "")
 
 
 def test_arguments_of_a_function_are_checked_like_fields():
