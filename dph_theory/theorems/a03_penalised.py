@@ -8,7 +8,7 @@ from ..flows import integrate, softmax
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -76,6 +76,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("no delay: beta' = 1/t", rhs=without_delay),
         neighbour("beta' = beta + 1/t, which has both limits", rhs=slowed_harmonically),
-        masses_clamped("base", 0.001),
+        near(1, time=(0.4, 0.001)),
     ),
 )

@@ -10,7 +10,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import LOG_ODDS, SHARE, base_of
@@ -87,6 +87,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("to first order, 1/beta = (mu - A1)/(A1 A0)", lhs=reached_to_first_order),
         neighbour("1/beta = log(mu/A1)", lhs=reached_from_ratio),
-        masses_clamped("base", 2.2e-5),
+        near(0.01, share=(0.53, 0.0003)),
     ),
 )

@@ -53,6 +53,6 @@ THEOREM = Theorem(
     reductions=over_two_verdicts(masses, "the masses of both verdicts, which outcomes share alike"),
     false_neighbours=(
         neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),
-        masses_clamped("base", 1.8e-11),
+        masses_clamped("base", 1.9e-11),
     ),
 )

@@ -7,7 +7,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import over_two_verdicts, tilted_law, tilted_odds
 
@@ -52,6 +52,6 @@ THEOREM = Theorem(
             rhs=lambda base, valid, beta: valid_mass(base, valid) * (1 + 1 / beta),
         ),
         neighbour("half the gain", rhs=lambda base, valid, beta: validity_from_logit(base, valid, 2 * beta)),
-        masses_clamped("base", 2e-11, "lhs"),
+        near(0.01, beta=(4.3, 0.02)),
     ),
 )

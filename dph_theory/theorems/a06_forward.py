@@ -68,6 +68,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("to first order, 1 - mu", rhs=invalid_left),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
-        masses_clamped("base", 2e-11, "lhs"),
+        masses_clamped("base", 3.2e-11, "lhs"),
     ),
 )

@@ -63,6 +63,6 @@ THEOREM = Theorem(
             lhs=lambda pi, ref: each(lambda d: d(pi, ref), tuple(map(alpha_divergence, ALPHAS))),
             rhs=same_alpha,
         ),
-        masses_clamped("ref", 2e-11),
+        masses_clamped("ref", 3.2e-11),
     ),
 )

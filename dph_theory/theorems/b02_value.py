@@ -10,7 +10,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar, xlogx
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import DROP, ODDS, both_ways, chance
 from ._lemmas import MISPRINT, misprinted
@@ -71,6 +71,6 @@ THEOREM = Theorem(
     ),
     false_neighbours=(
         neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),
-        masses_clamped("ref", 2e-11, "lhs"),
+        near(0.01, pi=(0.36, 0.0003)),
     ),
 )

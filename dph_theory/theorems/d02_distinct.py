@@ -14,7 +14,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
@@ -76,6 +76,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("repeats counted, k q(Y1)", rhs=counting_repeats),
         neighbour("invalid outputs counted too", rhs=counting_invalid),
-        masses_clamped("q", 3.8e-11),
+        near(0.01, q=(0.35, 0.0002)),
     ),
 )

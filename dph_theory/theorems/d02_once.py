@@ -7,7 +7,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._boxes import SHARE
@@ -56,6 +56,6 @@ THEOREM = Theorem(
             lhs=lambda q, valid: distinct_with_two(q, valid, 2),
             rhs=lambda q, valid, share: distinct_with_two(averaged(q, share, 0, 1), valid, 2),
         ),
-        masses_clamped("q", 3.8e-11, "lhs"),
+        near(0.01, share=(0.59, 0.0001)),
     ),
 )

@@ -8,7 +8,7 @@ from ..divergences import SMOOTH, each
 from ..numeric.balls import Values, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 
 
@@ -53,6 +53,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("uniform on the valid answers", lhs=uniform_inside),
-        masses_clamped("base", 2e-11),
+        near(0.01, mu=(0.53, 0.0003)),
     ),
 )

@@ -6,7 +6,7 @@ from ..divergences import FORWARD_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import softmax_slopes
 
@@ -47,6 +47,6 @@ THEOREM = Theorem(
     symbolic=derivation,
     false_neighbours=(
         neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),
-        masses_clamped("ref", 1.9e-11),
+        near(0.01, pi=(0.24, 0.0002)),
     ),
 )
