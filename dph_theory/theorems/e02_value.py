@@ -10,7 +10,7 @@ from ..numeric.balls import Values
 from ..numeric.boxes import Scalar, linear, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.reduction import Reduction
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._boxes import DROP, chance, laws
@@ -84,6 +84,6 @@ THEOREM = Theorem(
     floor=1.0,
     false_neighbours=(
         neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),
-        masses_clamped("base", 0.0012, "lhs"),
+        near(0.01, beta=(2, 0.004)),
     ),
 )

@@ -4,7 +4,7 @@ from ..divergences import FORWARD_KL
 from ..laws import filtered_law, locally_filtered, token_forward_limit, token_law
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
@@ -43,6 +43,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("the locally filtered model", rhs=local),
         neighbour("the filtered model p_*", rhs=globally),
-        masses_clamped("first", 0.01),
+        near(1, beta=(1.7, 0.003)),
     ),
 )

@@ -7,7 +7,7 @@ from ..binary_reward import tilted
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Claim, Claims, Relation, Theorem, Verdict, neighbour
 from ._lemmas import softmax_slopes
 
@@ -70,6 +70,6 @@ THEOREM = Theorem(
     false_neighbours=(
         neighbour("diag(p) alone", rhs=without_the_mean),
         neighbour("the base in the place of its law", rhs=at_the_base),
-        masses_clamped("base", 0.0085),
+        near(1, base=(0.26, 0.0002)),
     ),
 )

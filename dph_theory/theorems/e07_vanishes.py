@@ -6,7 +6,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.neighbours import masses_clamped
+from ..statement.neighbours import near
 from ..statement.theorem import Relation, Theorem, Verdict, neighbour
 
 
@@ -42,6 +42,6 @@ THEOREM = Theorem(
     ladder=(1e-3, 1e-5, 1e-7),
     false_neighbours=(
         neighbour("both pull by the reference mass", rhs=all_and_all),
-        masses_clamped("ref", 0.008),
+        near(1, ref=(0.26, 0.0002)),
     ),
 )
