@@ -34,9 +34,7 @@ def presample_command(config: str, overrides: Sequence[str]) -> None:
         check_versions()
         from .stages import presample_stage
 
-        found = presample_stage(_recipe(config, overrides), progress)
-        sizes = f"{len(found.pef)} prompts in D_pef, {len(found.exp)} in D_exp"
-        _say(console, [f"{sizes}, {len(found.buffer)} rehearsal rows"])
+        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
 
 
 class _WithKeys(click.Command):

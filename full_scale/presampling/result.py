@@ -14,6 +14,7 @@ from dph_theory.support.record import read_record, record
 
 from ..models.hashes import ModelHashes
 from ..recipe.schema import Recipe
+from ..tasks.verifiers.worker import Outcome
 from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
@@ -155,4 +156,9 @@ class Presampling:
         if self.unfinished:
             share = self.unfinished / sum(self.outcomes.values())
             said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
+        if unjudged := self.outcomes.get(Outcome.GOLD_ERROR, 0):
+            said.append(
+                f"{unjudged} rollouts count as wrong because their reference could not be judged: an error of"
+                " the data, such as a reference query that does not run"
+            )
         return said

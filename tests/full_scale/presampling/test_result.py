@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,8 @@ def test_findings_follow_the_numbers():
     assert "D_exp is empty" in sampled(["b"], []).findings[-1]
     assert "25.0% of the rollouts were cut off" in sampled(["b"], ["c"], unfinished=4).findings[-1]
     assert "1 with no correct" in sampled([], ["b"], correct=0).findings[0]
+    broken = replace(sampled(["b"], ["c"]), outcomes={"correct": 8, "gold_error": 8})
+    assert "8 rollouts count as wrong because their reference" in broken.findings[-1]
 
 
 def test_what_is_not_there_is_said(tmp_path):
