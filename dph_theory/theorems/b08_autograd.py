@@ -51,6 +51,6 @@ THEOREM = Theorem(
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     false_neighbours=(
         neighbour("on policy samples too", lhs=on_policy_samples),
-        masses_clamped("pi", 3e-4, "lhs"),
+        masses_clamped("ref", 2.5e-4, "lhs"),
     ),
 )
