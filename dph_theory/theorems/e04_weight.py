@@ -57,9 +57,13 @@ def of_the_population(validity: Values) -> Values:
 
 def derivation() -> Claims:
     # The advantages depend on the verdicts alone. Given its own, an answer's score has the mean
-    # d log P(v)/dV grad V, and its advantage the mean over the others' verdicts; all answers of a group are
-    # alike.
+    # grad P(v)/P(v) = d log P(v)/dV grad V, as the terms below sum to, and its advantage the mean over the
+    # others' verdicts; all answers of a group are alike.
     V = sympy.Symbol("V", positive=True)
+    t = sympy.Symbol("t", real=True)
+    p = sympy.Function("p", positive=True)(t)
+    score = p / V * sympy.Derivative(sympy.log(p), t)
+    yield Claim("a valid answer's part of the mean score", score, equals=sympy.Derivative(p, t) / V)
     below = (V < 1,)
     for name, v, chance in (("valid", 1, V), ("invalid", 0, 1 - V)):
         score = (v - V) / (V * (1 - V))
