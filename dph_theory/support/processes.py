@@ -136,7 +136,7 @@ def _keep_freed_memory() -> None:
     """Freed memory is used again instead of being given back, where the C library can be told so.
 
     Tensors of a megabyte are freed and allocated thousands of times a training; each time they would come as
-    new pages, which to map and to clear takes a fifth of its time.
+    new pages, which take time to map and to clear.
     """
     tell = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if tell is not None:

@@ -111,11 +111,9 @@ class OutputFile(click.ParamType):
             return path
         if not folder.is_dir():
             self.fail(f"{path}: the folder {folder} does not exist", param, ctx)
-        try:
-            # What is written stands beside the path until it is whole.
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            self.fail(f"{path}: in {folder} nothing can be written ({error.strerror})", param, ctx)
+        # What is written stands beside the path until it is whole.
+        if why := _unwritable(folder):
+            self.fail(f"{path}: in {folder} nothing can be written ({why})", param, ctx)
         return path
 
 
@@ -130,11 +128,18 @@ class OutputFolder(click.ParamType):
         there = next(each for each in (path.resolve(), *path.resolve().parents) if each.exists())
         if not there.is_dir():
             self.fail(f"{there} is no folder", param, ctx)
-        try:
-            tempfile.TemporaryFile(dir=there).close()
-        except OSError as error:
-            self.fail(f"{path}: in {there} nothing can be written ({error.strerror})", param, ctx)
+        if why := _unwritable(there):
+            self.fail(f"{path}: in {there} nothing can be written ({why})", param, ctx)
         return path
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why no file can be made in the folder, None if one can."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:

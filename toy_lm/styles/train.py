@@ -138,7 +138,7 @@ def train(
 
 
 def law_where_trained(model: Transformer, task: Task) -> Law:
-    """The model's exact law on the prompts trained on, nan on the others: a quarter less to compute."""
+    """The model's exact law on the prompts trained on, nan on the others, which need not be computed."""
     return exact_law(model, task.prompts[task.train]).among(task.train, len(task.prompts))
 
 
