@@ -25,6 +25,7 @@ demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, tra
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py
+	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/toy_engine.py

@@ -24,19 +24,21 @@ COMMANDS = {
     "verify": _Command(
         "dph_theory.verification.cli", "verify", "Check every theorem, and that its false neighbours fall."
     ),
-    "audit": _Command("dph_theory.audit.cli", "audit_command", "Tell what a loss really descends.", "toy"),
+    "audit": _Command(
+        "dph_cli", "audit", "Tell what a loss, an advantage, a metric or TRL really does.", "toy"
+    ),
     "predict": _Command(
         "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
     ),
     "confront": _Command(
-        "figures.confront.cli",
+        "dph_theory.counts.cli",
         "confront_command",
         "Tell what changed between two checkpoints, from counts alone.",
         "figures",
     ),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
     "figures": _Command(
-        "figures.cli", "figures_command", "Draw the figures, from stored numbers or new ones.", "toy,figures"
+        "figures.cli", "figures_command", "Draw the figures, from stored numbers or new ones.", "figures"
     ),
     "reproduce": _Command(
         "figures.cli", "reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
@@ -79,39 +81,58 @@ COMMANDS = {
         "full_scale.cli", "laws_command", "Hold a real Llama under TRL to the laws of training.", "full"
     ),
 }
-
-
-def _missing(name: str, error: ModuleNotFoundError) -> click.UsageError:
-    return click.UsageError(
-        f"dph {name} needs {error.name}: "
-        f'in the folder of this project run pip install -e ".[{COMMANDS[name].extra}]"'
-    )
+AUDITS = {
+    "loss": _Command("dph_theory.audit.cli", "loss_command", "What a loss really descends.", "toy"),
+    "advantage": _Command(
+        "dph_theory.audit.cli", "advantage_command", "What an advantage weighs and maximises.", "toy"
+    ),
+    "metric": _Command("dph_theory.audit.cli", "metric_command", "Whether a Pass@k is one.", "toy"),
+    "catalogue": _Command(
+        "dph_theory.audit.cli", "catalogue_command", "The same of what is published.", "toy"
+    ),
+    "trainer": _Command(
+        "full_scale.audit_command",
+        "trainer_command",
+        "What the installed TRL descends with your settings.",
+        "full",
+    ),
+}
 
 
 class _Lazy(click.Group):
     """A group that knows its commands by name and a line each: --help and completion import none of them."""
 
+    def __init__(self, *args: Any, known: dict[str, _Command], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.known = known
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.known:
             return None
-        command = COMMANDS[cmd_name]
-        from dph_theory.support.interrupts import deferred
+        command = self.known[cmd_name]
+        from dph_theory.support.processes import deferred
 
         try:
             with deferred():
                 module = importlib.import_module(command.module)
         except ModuleNotFoundError as error:
-            raise _missing(cmd_name, error) from error
+            raise self._missing(cmd_name, error) from error
         found: click.Command = getattr(module, command.attribute)
-        return _with_trl(found) if cmd_name == "audit" else found
+        return found
+
+    def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
+        return click.UsageError(
+            f"dph {'' if self.name == 'main' else f'{self.name} '}{name} needs {error.name}: "
+            f'pip install "dph[{self.known[name].extra}]"'
+        )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         named = [
             CompletionItem(name, help=command.summary)
-            for name, command in COMMANDS.items()
+            for name, command in self.known.items()
             if name.startswith(incomplete)
         ]
         # Of a group only: its options, without its commands, which would be imported.
@@ -134,38 +155,29 @@ class _Lazy(click.Group):
         except ModuleNotFoundError as error:
             if ctx.invoked_subcommand is None:
                 raise
-            raise _missing(ctx.invoked_subcommand, error) from error
+            raise self._missing(ctx.invoked_subcommand, error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+            formatter.write_dl([(name, command.summary) for name, command in self.known.items()])
 
 
-def _with_trl(audit: click.Command) -> click.Command:
-    """`dph audit` with --trl, which needs full_scale and is loaded when it is used."""
-    if any(param.name == "trl" for param in audit.params):
-        return audit
-    words = "Audit the installed TRL's own loss with the GRPOConfig settings of this YAML file."
-    audit.params.append(click.Option(["--trl"], metavar="FILE", help=words))
-    of_a_file = audit.callback
-
-    def run(trl: str | None, **given: Any) -> Any:
-        if trl is None:
-            return of_a_file(**given) if of_a_file is not None else None
-        live = importlib.import_module("full_scale.audit_command").audit_trl
-        kept = {name: given.pop(name) for name in ("samples", "seed", "json_path")}
-        if any(value not in (None, False) for value in given.values()):
-            raise click.UsageError("--trl goes with --samples, --seed and --json alone")
-        return live(trl, **kept)
-
-    audit.callback = run
-    return audit
+@click.command(cls=_Lazy, known=AUDITS)
+def audit() -> None:
+    """Tell what a loss, an advantage, a metric or TRL really does."""
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Lazy, known=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dph", prog_name="dph")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Why reinforcement learning with binary rewards loses diversity, and which divergence repairs it."""
+    context.obj = _confronted_folder
+
+
+def _confronted_folder() -> Any:
+    """What `dph confront --folder` writes with, which the theory does not import."""
+    return importlib.import_module("figures.confront.page").write_folder
 
 
 if __name__ == "__main__":

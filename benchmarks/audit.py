@@ -16,22 +16,21 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from dph_theory.audit import audit
-from dph_theory.audit.advantages import page as advantages_page
-from dph_theory.audit.catalogue import CATALOGUE
-from dph_theory.audit.metrics import audit_metric
-from dph_theory.audit.policy_losses.table import POLICY_LOSSES, audit_row
-from dph_theory.audit.trainers import TRAINERS
+from dph_theory.audit import audit, audit_metric
+from dph_theory.audit.catalogue import CATALOGUE, audit_kl_term
+from dph_theory.audit.pages import audit_advantages
+from dph_theory.audit.policy_loss import POLICY_LOSSES, audit_trainer_policy_loss
 from dph_theory.support.files import write_json
+from dph_theory.trainers import KL_TERMS
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")
 
 
 def command_seconds() -> tuple[float, float]:
-    """Wall and processor seconds of `dph audit --catalogue`, start-up and both workers included."""
+    """Wall and processor seconds of `dph audit catalogue`, start-up and both workers included."""
     start, before = time.perf_counter(), os.times()
-    subprocess.run([DPH, "audit", "--catalogue"], capture_output=True, check=True)
+    subprocess.run([DPH, "audit", "catalogue"], capture_output=True, check=True)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - start, used
@@ -52,9 +51,9 @@ def other_seconds() -> dict[str, float]:
     """Seconds of all KL terms and policy losses of trainers, of all advantages, and of a metric."""
     found = {}
     for name, work in (
-        ("trainers", lambda: [audit(f.loss, samples=f.samples, name=f.name) for f in TRAINERS]),
-        ("policy losses", lambda: [audit_row(index, 0) for index in range(len(POLICY_LOSSES))]),
-        ("advantages", advantages_page.catalogue),
+        ("trainers", lambda: [audit_kl_term(index, 0) for index in range(len(KL_TERMS))]),
+        ("policy losses", lambda: [audit_trainer_policy_loss(i, 0) for i in range(len(POLICY_LOSSES))]),
+        ("advantages", audit_advantages),
         ("a metric", lambda: audit_metric(lambda n, c, k: c / n)),
     ):
         start = time.process_time()
@@ -87,7 +86,7 @@ def main() -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     write_json(out, numbers)
     Console().print(
-        f"dph audit --catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
+        f"dph audit catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
         f"one process, forms alone: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from dph_theory.counts import Pairs, confront, five_lines, matched, read_counts
-from dph_theory.counts.curves import curves
+from dph_theory.counts.pass_at_k import pass_curves
 from dph_theory.support.files import write_json
 
 RESULT = Path(__file__).parent / "results" / "confront.json"
@@ -46,7 +46,7 @@ def bands(pairs: Pairs) -> tuple[float, float]:
     start = time.process_time()
     passk_inference.compare(pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n, bootstrap=4000, seed=0)
     middle = time.process_time()
-    curves(pairs, draws=4000)
+    pass_curves(pairs, draws=4000)
     return middle - start, time.process_time() - middle
 
 

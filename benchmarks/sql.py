@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dph_theory.support.files import write_json
-from full_scale.tasks.protocol import Example
+from full_scale.tasks.protocol import Prompt
 from full_scale.tasks.verifiers.sandbox import QueryLimits
 from full_scale.tasks.verifiers.sql import SqlVerifier
 from full_scale.tasks.verifiers.sql_judge import judge
@@ -68,7 +68,7 @@ def rates(path: Path, kind: str, rounds: int) -> dict[str, list[float]]:
     """Verdicts a second of each case in each round."""
     _, count, text = KINDS[kind]
     queries, gold = [text.format(i / 10) for i in range(count)], text.format(7)
-    example = Example("e", "", {"database": str(path), "query": gold})
+    example = Prompt("e", "", {"database": str(path), "query": gold})
     found: dict[str, list[float]] = {}
     with SqlVerifier(workers=2) as verifier:
 

@@ -98,8 +98,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
 
     from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
     from full_scale.training.config import DPHConfig
-    from full_scale.training.online import OnlineTrainer
-    from full_scale.training.trainer import DPHTrainer
+    from full_scale.training.trainer import DPHTrainer, OnlineTrainer
 
     size, settings = SIZES[device], dict(CASES[case])
     rng = np.random.default_rng(0)

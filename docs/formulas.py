@@ -4,7 +4,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from figures.report.formulas import formula
+from figures.report.markup import formula
 
 DISPLAYED = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.M | re.S)
 

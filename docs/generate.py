@@ -1,4 +1,4 @@
-"""Writes what is made, not typed: pages of theorems, guide to divergences, parts and pictures of the README.
+"""Writes what is made, not typed: pages of theorems, guide to divergences, findings, pictures.
 
 Run: python docs/generate.py (from anywhere; it writes only what has changed)
 """
@@ -6,13 +6,14 @@ Run: python docs/generate.py (from anywhere; it writes only what has changed)
 import re
 from pathlib import Path
 
+from dph_theory.support.table import Table
+from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages
 from figures.catalogue import figure
+from figures.files import rendered
 from figures.report import claims, guide
-from figures.results.drawings import rendered
 
 DOCS = Path(__file__).parent
-ROOT = DOCS.parent
 PICTURES = (
     *("laws", "way_back", "budget_and_family", "filtering", "direction"),
     *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
@@ -20,19 +21,33 @@ PICTURES = (
 """Figures that the README and the docs show."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
-"""The parts of the README that are made."""
+TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
+"""The parts of pages that are made."""
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
-    stored = guide.records()
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    for part, made in ((FOUND, f"{guide.in_short(stored).strip()}\n"), (DIFFERS, claims.in_short())):
-        text = part.sub(lambda _, made=made: f"\n{made}\n", text)
+    stored = guide.stored_records()
+    parts = {
+        DOCS / "findings.md": (FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
+        DOCS / "differences.md": (DIFFERS, f"\n{claims.in_short()}\n"),
+        DOCS / "what-will-my-beta-do.md": (TRAINERS, trainers()),
+    }
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
-    return theorems | pictures | {DOCS / "which-divergence.md": guide.guide(stored), readme: text}
+    written = {
+        path: part.sub(lambda _, made=made: made, path.read_text(encoding="utf-8"))
+        for path, (part, made) in parts.items()
+    }
+    written[DOCS / "which-divergence.md"] = guide.guide(stored)
+    return theorems | pictures | written
+
+
+def trainers() -> str:
+    """The table of the KL terms that `dph predict` knows."""
+    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in PREDICTED]
+    head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
+    return f"\n{Table.of(head, rows).markdown()}\n\n"
 
 
 def picture(name: str) -> str:

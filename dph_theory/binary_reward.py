@@ -26,10 +26,14 @@ from .numeric.arrays import (
 from .numeric.balls import Values, expit, is_ball, logit, normalised, only, trailing
 from .numeric.roots import rising_root
 from .support.errors import argument_error
+from .support.record import readable
 
 
 class ExcessKL(NamedTuple):
     """KL(policy || base) = validity + valid + invalid, each (...); see `excess_kl`."""
+
+    def __repr__(self) -> str:
+        return readable(self)
 
     total: Values
     validity: Values
@@ -58,9 +62,14 @@ def valid_mass(policy: Distribution, valid: Mask) -> Values:
 
 @in_own_precision
 def filtered(base: Distribution, valid: Mask) -> Values:
-    """The filtered model p_* = a(. | Y1), shape (..., outcomes).
+    """The filtered model p_* = a(. | Y1): the base restricted to its right answers.
 
-    Raises ValueError where the base gives the valid outcomes no mass. Source: dymetman2026binary.
+    Parameters: base, probabilities (..., outcomes); valid, the verdicts of the same shape.
+    Returns probabilities (..., outcomes). Raises ValueError where the base gives the valid outcomes no mass.
+    Source: dymetman2026binary.
+
+    >>> filtered([0.2, 0.3, 0.5], [1, 1, 0])
+    array([0.4, 0.6, 0. ])
     """
     base, valid = _model(base, valid)
     kept = only(base, valid)
@@ -73,9 +82,14 @@ def filtered(base: Distribution, valid: Mask) -> Values:
 
 @in_own_precision
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
-    """The tilted model p_b ~ a e^{v/b}, shape (..., outcomes), for beta > 0 of shape (...).
+    """The tilted model p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
 
-    The unique maximiser of E_q[v] - beta KL(q || a). Source: dymetman2026binary.
+    Parameters: base, probabilities (..., outcomes); valid, the verdicts of the same shape; beta > 0 in units
+    of reward, shape (...). Returns probabilities (..., outcomes).
+    Raises ValueError for what is no law, other shapes, beta not positive. Source: dymetman2026binary.
+
+    >>> tilted([0.2, 0.3, 0.5], [1, 1, 0], beta=0.5).round(4)
+    array([0.3523, 0.5285, 0.1192])
     """
     base, valid = _model(base, valid)
     beta = positive("beta", beta)
@@ -102,18 +116,25 @@ def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
 def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     """The validity of the tilted model: logit mu = logit A1 + 1/beta.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
+    Parameters: base_rate A1 in (0, 1); beta > 0; shapes broadcast. Returns mu of that shape.
+    Raises ValueError for numbers out of range. Source: dymetman2026binary.
+
+    >>> float(mu_from_beta(0.25, beta=0.5).round(4))
+    0.7112
     """
     base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
     together(base_rate=base_rate, beta=beta)
     return expit(logit(base_rate) + 1 / beta)
 
 
-def mu_by_forward_kl(base_rate: Values, eta: Values) -> Values:
+def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
     """The validity of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
 
-    mu^2 + (eta-1) mu = eta A1; shapes broadcast. Source: ours, theory B9.
+    mu^2 + (eta-1) mu = eta A1; shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
+    Source: ours, theory B9.
     """
+    base_rate, eta = rate("base_rate", base_rate), positive("eta", eta)
+    together(base_rate=base_rate, eta=eta)
     # Of the two forms of the root the one whose terms have one sign.
     b = 1 - eta
     root = np.sqrt(b**2 + 4 * base_rate * eta)
@@ -138,7 +159,11 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
 def kappa(mu: Scalars, base_rate: Scalars) -> Values:
     """The least KL(q || a) at validity mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
 
-    Shapes broadcast; mu in [0, 1], base_rate in (0, 1). Source: dymetman2026binary.
+    Parameters: mu in [0, 1], base_rate in (0, 1); shapes broadcast. Returns nats of that shape.
+    Raises ValueError for numbers out of range. Source: dymetman2026binary.
+
+    >>> float(kappa(0.7112, 0.25).round(4))
+    0.4679
     """
     mu, base_rate = probability("mu", mu), rate("base_rate", base_rate)
     together(mu=mu, base_rate=base_rate)
@@ -171,10 +196,14 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
 def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 
-    Returns (total, validity, valid, invalid), each (...); `.excess` is the sum of the last two, the
-    diversity lost beyond what the validity had to cost. Each part is computed on its own.
+    Parameters: policy and base, probabilities (..., outcomes); valid, the verdicts of the same shape.
+    Returns (total, validity, valid, invalid) in nats, each (...) and computed on its own; `.excess` is the
+    sum of the last two, the diversity lost beyond what the validity had to cost.
     Raises ValueError where the policy has mass on valid (or on invalid) outcomes and the base has none.
     Source: ours (chain rule), theory A8.
+
+    >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
+    ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
@@ -219,8 +248,12 @@ def solvable_share(base_rates: Values) -> Values:
 def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
     """The one beta at which the mean of mu_from_beta(base_rates, beta) over prompts is mu.
 
-    base_rates (..., prompts) in [0, 1] (prompts never or always solved stay so), mu (...) strictly
-    between E[A1] and P(A1 > 0), outside of which no beta reaches it: ValueError. Source: ours, theory A9.
+    Parameters: base_rates (..., prompts) in [0, 1], where those never or always solved stay so; mu (...).
+    Returns beta (...). Raises ValueError unless mu lies between E[A1] and P(A1 > 0), the means that some
+    beta reaches. Source: ours, theory A9.
+
+    >>> float(beta_for_mean_validity([0.1, 0.5, 0.9], 0.8).round(4))
+    0.448
     """
     base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
     if base_rates.ndim == 0 or base_rates.shape[-1] == 0:

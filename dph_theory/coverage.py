@@ -66,17 +66,20 @@ def _balls(whole_numbers: Values) -> Values:
 
 @in_own_precision
 def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
-    """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k >= 1.
+    """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k from 1 to 2^63.
 
     Shapes broadcast; the pass@k of a prompt set is its mean over prompts. Source: chen2021codex.
     """
-    p, k = probability("p", p), whole("k", k, at_least=1)
+    # k only multiplies a logarithm: it needs no more digits than a float has.
+    p, k = probability("p", p), whole("k", k, at_least=1, exact=False)
     together(p=p, k=k)
     return _hit(p, k)
 
 
 def _hit(p: Values, k: Values) -> Values:
     """1 - (1-p)^k without cancellation for small p."""
+    if is_ball(p):  # Where p is one exactly, 1-p has a power and no logarithm.
+        return 1 - (1 - p) ** k
     # An outcome's mass may exceed one by rounding.
     certain = np.asarray(p >= 1).astype(bool)
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))

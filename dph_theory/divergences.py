@@ -5,6 +5,7 @@ KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 """
 
 import math
+import numbers
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
@@ -17,6 +18,9 @@ from .fdivergence import FDivergence, u
 from .numeric.balls import Values, exp_remainder
 from .support.errors import argument_error
 
+_LOW = -80.0
+"""Below it e^x is lost beside 1: values there are those at it, and no 0 times inf is formed."""
+
 
 def _x_exp(xp: Any, x: Any) -> Any:
     """The product x e^x, 0 at -inf."""
@@ -28,22 +32,20 @@ def _forward(xp: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _reverse(xp: Any, x: Any) -> tuple[Any, Any]:
-    # u log u - u + 1 = e^x (e^-x - 1 + x): the left form away from 0, the right one near it.
-    near = x > -0.5
-    near_zero = xp.exp(x) * exp_remainder(-xp.where(near, x, xp.zeros_like(x)), xp)
-    return xp.where(near, near_zero, _x_exp(xp, x) - xp.expm1(x)), _x_exp(xp, x)
+    # u log u - u + 1 = u r(-x), r(x) = e^x - 1 - x.
+    kept = xp.clip(x, _LOW, None)
+    return xp.exp(kept) * exp_remainder(-kept, xp), _x_exp(xp, x)
 
 
 def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
-    # f(e^x) = (1 + e^x) (log 2 - H(s)), H the entropy of s = 1/(1+e^x). With t = tanh(x/2) the bracket is
-    # t atanh t + log(1-t^2)/2, whose two terms cancel by a factor of two at most while |x| is small.
-    near = x > -1.0
-    half = xp.where(near, x, xp.zeros_like(x)) / 2
-    t = xp.tanh(half)
-    odds = xp.exp(x)
-    away = math.log(2.0) - xp.log1p(odds) + _x_exp(xp, x) / (1 + odds)
-    bracket = xp.where(near, half * t + xp.log1p(-t * t) / 2, away)
-    return (1 + odds) * bracket, odds * (xp.clip(x, -1000.0, None) - xp.log1p(xp.expm1(x) / 2))
+    # With m the mean of pi and ref and s = log(m/ref): u r(s-x) + r(s), a KL to m from either side. The
+    # product with u is made in two halves: it is finite a little beyond where u is.
+    s, kept = xp.log1p(xp.expm1(-xp.abs(x)) / 2), xp.clip(x, _LOW, None)
+    half = xp.exp(kept / 2)
+    to_policy = half * (half * exp_remainder(s - xp.clip(kept, None, 0.0), xp))
+    half = xp.exp(x / 2)
+    slope = half * (half * (xp.clip(x, -1000.0, 0.0) - s))
+    return exp_remainder(s + xp.clip(x, 0.0, None), xp) + to_policy, slope
 
 
 def _hellinger(xp: Any, x: Any) -> tuple[Any, Any]:
@@ -62,7 +64,7 @@ def _neyman(xp: Any, x: Any) -> tuple[Any, Any]:
 
 def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
     # At the kink x = 0 the derivative returned is the middle of the subgradient.
-    return -xp.expm1(x) / 2, xp.where(x < 0, -xp.exp(x) / 2, xp.zeros_like(x))
+    return xp.abs(xp.expm1(x)) / 2, xp.sign(x) * xp.exp(x) / 2
 
 
 FORWARD_KL: FDivergence = FDivergence(
@@ -134,7 +136,6 @@ TOTAL_VARIATION: FDivergence = FDivergence(
 """Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
 
 
-@cache
 def alpha_divergence(alpha: float) -> FDivergence:
     """The alpha-divergence, f(u) = (u^(1-alpha) - (1-alpha)u - alpha)/(alpha(alpha-1)), f''(1) = 1.
 
@@ -142,16 +143,21 @@ def alpha_divergence(alpha: float) -> FDivergence:
     the mass-covering family of li2025choice is alpha in (0, 1). Source: li2025choice, kruszewski2026whatever.
     Raises ValueError for alpha in {0, 1}, or not finite.
     """
-    if not math.isfinite(alpha) or alpha in (0, 1):
+    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not number or not math.isfinite(alpha) or alpha in (0, 1):
         raise argument_error(
             "alpha", alpha, "any finite number but 0 (there use REVERSE_KL) and 1 (there use FORWARD_KL)"
         )
-    alpha = float(alpha)
+    return _alpha_divergence(float(alpha))
+
+
+@cache
+def _alpha_divergence(alpha: float) -> FDivergence:
     exact = sympy.Rational(repr(alpha))
     return FDivergence(
         f"alpha_{alpha:g}",
         alpha_generator(exact),
-        lambda xp, x: _alpha_below(xp, x, alpha, float(1 - exact)),
+        lambda xp, x: _alpha(xp, x, alpha, float(1 - exact)),
         reverse=lambda: alpha_divergence(float(1 - exact)),
         formula=f"alpha-divergence with alpha = {alpha:g}",
         alpha=alpha,
@@ -163,25 +169,26 @@ def alpha_generator(alpha: Any) -> sympy.Expr:
     return (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
 
 
-def _alpha_below(xp: Any, x: Any, alpha: float, rest: float) -> tuple[Any, Any]:
-    near = x > -1.0
-    t = xp.where(near, x, xp.zeros_like(x))
-    # Near 0 the smaller of two remainders is subtracted from the larger, or terms of one sign are added;
-    # below -1 the linear parts are removed first, since there they would cancel.
-    if alpha > 0.5:
-        close = (rest * exp_remainder(t, xp) - exp_remainder(rest * t, xp)) / (alpha * rest)
-        away = (xp.expm1(x) - xp.expm1(rest * x) / rest) / alpha
-    else:
-        close = xp.exp(t) * (alpha * exp_remainder(-t, xp) - exp_remainder(-alpha * t, xp)) / (alpha * rest)
-        away = (_power_gap(xp, x, alpha, rest) - xp.expm1(x)) / rest
-    return xp.where(near, close, away), _power_gap(xp, x, alpha, rest)
-
-
-def _power_gap(xp: Any, x: Any, alpha: float, rest: float) -> Any:
-    """(u - u^rest)/alpha at u = e^x, x <= 0, rest = 1 - alpha: the slope of f in x, free of inf times 0."""
+def _alpha(xp: Any, x: Any, alpha: float, rest: float) -> tuple[Any, Any]:
+    # With r(x) = e^x - 1 - x >= 0 and rest = 1 - alpha the generator is a sum of two remainders of one sign,
+    # since their linear parts cancel: nothing is lost near u = 1.
+    if alpha > 1:
+        # r(y) = h^2 + 2 r(y/2) with h = e^(y/2) - 1: divided before it is squared, it overflows no earlier.
+        y, scale = rest * x / 2, -alpha * rest
+        square = (xp.expm1(y) / math.sqrt(scale)) ** 2
+        value = square + exp_remainder(y, xp) * (2 / scale) + exp_remainder(x, xp) / alpha
+        # The slope is (u - u^rest)/alpha, here by the larger of its two powers.
+        largest = xp.clip(x, 0.0, None) + rest * xp.clip(x, None, 0.0)
+        return value, -xp.sign(x) * xp.exp(largest) * (xp.expm1(-alpha * xp.abs(x)) / alpha)
     if alpha > 0:
-        return xp.exp(rest * x) * xp.expm1(alpha * x) / alpha
-    return -xp.exp(x) * xp.expm1(-alpha * x) / alpha
+        t = xp.clip(x, _LOW / rest, None)
+        value = xp.exp(rest * t) * (
+            exp_remainder(alpha * t, xp) / alpha + exp_remainder(-rest * t, xp) / rest
+        )
+        return value, xp.exp(rest * x) * (xp.expm1(alpha * x) / alpha)
+    t = xp.clip(x, _LOW, None)
+    bracket = exp_remainder(-alpha * t, xp) - alpha * exp_remainder(-t, xp)
+    return xp.exp(t) / (-alpha * rest) * bracket, xp.exp(x) * (xp.expm1(-alpha * x) / -alpha)
 
 
 DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(

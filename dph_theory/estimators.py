@@ -27,6 +27,7 @@ from .numeric.arrays import (
 from .numeric.balls import Values, exp_remainder, is_ball, log_ratio, trailing
 from .numeric.compiled import compiled
 from .support.errors import argument_error
+from .support.record import readable
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -140,6 +141,9 @@ def _score_mean(pi: Values, weight: Values) -> Values:
 
 class Moments(NamedTuple):
     """Mean and variance of a one-sample estimator, each (...)."""
+
+    def __repr__(self) -> str:
+        return readable(self)
 
     mean: Values
     variance: Values

@@ -1,8 +1,8 @@
 """What an f-divergence is: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, the policy first.
 
 A declaration is the generator f as a sympy expression, and beside it the *normalised* generator
-g(u) = f(u) - f'(1)(u-1) as a function of x = log u for x <= 0, written so that float64 loses nothing
-near u = 1 or at extreme ratios. The other half follows from u f(1/u): g(e^x) = e^x g_reversed(e^-x).
+g(u) = f(u) - f'(1)(u-1) as a function of x = log u, written so that floats lose nothing near u = 1 or at
+extreme ratios.
 g is non-negative term by term, so summing it never yields a negative divergence by rounding; it gives
 the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
 """
@@ -34,8 +34,8 @@ class OnLogRatio(NamedTuple):
     derivative: Any
 
 
-Below = Callable[[Any, Any], tuple[Any, Any]]
-"""(xp, x) -> g(e^x) and its derivative in x, for x <= 0 and the array namespace xp."""
+Form = Callable[[Any, Any], tuple[Any, Any]]
+"""(xp, x) -> g(e^x) and its derivative in x, for the array namespace xp."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class FDivergence:
 
     name: str
     expression: sympy.Expr = field(repr=False)
-    below: Below = field(repr=False, compare=False)
+    normalised: Form = field(repr=False, compare=False)
     reverse: Callable[[], "FDivergence"] = field(repr=False, compare=False)
     formula: str = field(default="", repr=False, compare=False)
-    printed: Below | None = field(default=None, repr=False, compare=False)
+    printed: Form | None = field(default=None, repr=False, compare=False)
     alpha: float | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -112,8 +112,8 @@ class FDivergence:
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         with np.errstate(over="ignore"):
-            fewer = ref * self.below(np, inside)[0]
-            more = pi * self.reversed.below(np, inside)[0]
+            fewer = ref * self.normalised(np, inside)[0]
+            more = pi * self.reversed.normalised(np, inside)[0]
         terms = np.where(x <= 0, fewer, more)
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
@@ -142,15 +142,20 @@ class FDivergence:
         ratio = np.asarray(ratio)
         return np.broadcast_to(compiled(expression, u, is_ball(ratio))(ratio), ratio.shape)
 
-    def on_log_ratio(self, x: Any, *, gauge: str | float = "printed") -> OnLogRatio:
+    def on_log_ratio(self, x: Any, *, gauge: str | float = "printed", xp: Any = None) -> OnLogRatio:
         """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
 
         gauge: "printed" for f as declared, "normalised" for f(u) - f'(1)(u-1), or a number c for
         f(u) + c(u-1), accurate relative to the larger of |g(u)| and |(f'(1) + c)(u-1)|, g the normalised f.
-        Never nan; overflows to inf only where the value itself exceeds the dtype.
+        Never nan; overflows to inf only where the value itself exceeds the dtype. xp: the namespace that
+        computes, by default that of x.
         """
-        xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
-        x = x if xp is not np else np.asarray(x, dtype=np.result_type(x, np.float16))
+        if xp is None:
+            xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
+        if xp is np:
+            x = np.asarray(x, dtype=np.result_type(x, np.float32))
+        elif x.dtype.itemsize < 4:
+            x = x.float()
         if gauge not in ("printed", "normalised") and not (
             isinstance(gauge, int | float) and math.isfinite(gauge)
         ):
@@ -160,24 +165,25 @@ class FDivergence:
         with np.errstate(over="ignore", invalid="ignore"):
             if self.printed is not None and offset == self.gauge:
                 value, slope = self.printed(xp, x)
+            elif offset == 0:
+                value, slope = self.normalised(xp, x)
             else:
                 value, slope = self._both_sides(xp, x, offset)
         return OnLogRatio(value, slope)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
-        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
+        """g + c(e^x - 1) and its derivative in x, c not 0, from the halves x <= 0 of g and of its reverse.
 
         For x > 0 everything stands over the common factor e^x, in two halves: no difference of infinities
         is formed, and no factor overflows where the product does not.
         """
         inside = -xp.abs(x)
-        value, slope = self.below(xp, inside)
-        other, other_slope = self.reversed.below(xp, inside)
+        value, slope = self.normalised(xp, inside)
+        other, other_slope = self.reversed.normalised(xp, inside)
         # d/dx [e^x h(-x)] = e^x (h(-x) - h'(-x)): a sum of two non-negative terms, since h falls to 0 at 0.
         other_slope = other - other_slope
-        if offset != 0:
-            value, slope = value + offset * xp.expm1(inside), slope + offset * xp.exp(inside)
-            other, other_slope = other - offset * xp.expm1(inside), other_slope + offset
+        value, slope = value + offset * xp.expm1(inside), slope + offset * xp.exp(inside)
+        other, other_slope = other - offset * xp.expm1(inside), other_slope + offset
         root = xp.exp(xp.where(x > 0, x, xp.zeros_like(x)) / 2)
         return (
             xp.where(x <= 0, value, _grown(xp, root, other)),
@@ -199,8 +205,8 @@ class FDivergence:
         """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
-        _, slope = self.below(np, inside)
-        other, other_slope = self.reversed.below(np, inside)
+        _, slope = self.normalised(np, inside)
+        other, other_slope = self.reversed.normalised(np, inside)
         pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
         pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)

@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .numeric.arrays import mask
-from .numeric.balls import Values, normalised, only, trailing
+from .numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
+from .numeric.balls import Values, highest, minimisers, normalised, trailing
 from .numeric.roots import newton_root
+from .support.errors import argument_error
 
 RUNGE_KUTTA_STEPS = 24
 """At time 10 a logit is off by about 1e-6."""
@@ -23,18 +24,32 @@ Field: TypeAlias = Callable[[Values, Values], Values]
 
 
 def softmax(theta: Values) -> Values:
-    """The policy e^theta / sum e^theta, for logits far from overflow; shape (..., outcomes)."""
-    return normalised(np.exp(theta))
+    """The policy e^theta / sum e^theta, shape (..., outcomes)."""
+    return normalised(np.exp(theta - trailing(highest(theta), 1)))
 
 
-def plain_gradient(theta: Values, valid: Values) -> Values:
-    """The gradient of E_q v in logits, d theta_y/dt = q_y (v_y - E_q v)."""
+def plain_gradient(theta: Scalars, valid: Mask) -> Values:
+    """The gradient of E_q v in logits, d theta_y/dt = q_y (v_y - E_q v), shape (..., outcomes).
+
+    Raises ValueError for logits that are not finite and for a verifier of another shape.
+    """
+    theta = _logits(theta)
+    valid = mask("valid", valid, theta)
     policy = softmax(theta)
     return policy * (valid - (policy * valid).sum(axis=-1, keepdims=True))
 
 
-def natural_gradient(theta: Values, valid: Values) -> Values:
-    """The natural gradient of E_q v in logits, d theta_y/dt = v_y - E_q v."""
+def _logits(theta: Scalars) -> Values:
+    theta = finite("theta", theta)
+    if not theta.ndim or not theta.shape[-1]:
+        raise argument_error("theta.shape", theta.shape, "needs a last axis of outcomes")
+    return theta
+
+
+def natural_gradient(theta: Scalars, valid: Mask) -> Values:
+    """The natural gradient of E_q v in logits, d theta_y/dt = v_y - E_q v; errors as in `plain_gradient`."""
+    theta = _logits(theta)
+    valid = mask("valid", valid, theta)
     return valid - (softmax(theta) * valid).sum(axis=-1, keepdims=True)
 
 
@@ -52,15 +67,16 @@ def integrate(
     return theta
 
 
-def orbit(base: Values, valid: Values, left: Values) -> Values:
+def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
     """The plain gradient's policy where the likeliest valid outcome's e^-theta is `left` times 1/a.
 
     With `left` in (0, 1], shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
     and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the sum.
     Raises ValueError where all outcomes are valid, or none is.
     """
-    base = np.asarray(base)
+    base = distribution("base", base)
     valid = mask("valid", valid, base, both=True)
+    left = real("left", left, above=0, at_most=1)
     top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
     left = np.asarray(left)[..., None]
     # 1 - s1 a_y with s1 = (1 - left)/top, without cancellation at y = top.
@@ -84,7 +100,9 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
     return np.expm1(newton_root(step, gained))[..., None] / top
 
 
-def uniform_on_likeliest(base: Values, valid: Values) -> Values:
+def uniform_on_likeliest(base: Scalars, valid: Mask) -> Values:
     """The limit of the plain gradient: the uniform law on argmax_{Y1} a, of a base or of its weights."""
-    kept = only(base, valid)
-    return normalised(kept == kept.max(axis=-1, keepdims=True))
+    base = real("base", base, at_least=0)
+    if not base.ndim:
+        raise argument_error("base.shape", base.shape, "needs a last axis of outcomes")
+    return normalised(minimisers(-base, among=mask("valid", valid, base)))

@@ -8,7 +8,9 @@ Policies and masks are (..., outcomes), base rates, validities and beta (...).
 import numpy as np
 
 from .binary_reward import valid_mass
+from .numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, positive, together
 from .numeric.balls import Values, highest, logit, normalised, trailing
+from .support.errors import argument_error
 
 
 def advantage(policy: Values, valid: Values) -> Values:
@@ -28,16 +30,28 @@ def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
     return normalised(base * np.exp(gain - trailing(highest(gain), 1)))
 
 
-def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The next policy, from the advantage divided by its deviation."""
+def grpo_round(policy: Distribution, base: Distribution, valid: Mask, beta: Scalars) -> Values:
+    """The next policy, from the advantage divided by its deviation, shape (..., outcomes).
+
+    Raises ValueError for what are no laws, shapes that do not fit, a policy whose verdicts all agree, and
+    beta that is not positive.
+    """
+    policy, base, beta = distribution("policy", policy), distribution("base", base), positive("beta", beta)
+    valid = mask("valid", valid, policy)
+    together(policy=policy, base=base, valid=valid, beta=trailing(beta, 1))
+    if np.asarray(deviation(policy, valid) == 0).astype(bool).any():
+        raise argument_error("policy", policy, "some mass on valid and some on invalid outcomes")
     return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
 
 
-def next_log_odds(start: Values, beta: Values, log_odds: Values) -> Values:
+def next_log_odds(start: Scalars, beta: Scalars, log_odds: Scalars) -> Values:
     """The next round's log odds L' = start + 2 cosh(L/2)/beta, start = logit p_ref.
 
-    2 cosh(L/2) is 1/sqrt(p(1-p)) at L = logit p.
+    2 cosh(L/2) is 1/sqrt(p(1-p)) at L = logit p. Shapes broadcast; raises ValueError for log odds that are
+    not finite and beta that is not positive.
     """
+    start, beta, log_odds = finite("start", start), positive("beta", beta), finite("log_odds", log_odds)
+    together(start=start, beta=beta, log_odds=log_odds)
     return start + (np.exp(log_odds / 2) + np.exp(-log_odds / 2)) / beta
 
 

@@ -68,12 +68,7 @@ def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
 
 
 def stated_bound(
-    mdp: TabularMDP,
-    pi: Array,
-    pi_old: Array,
-    pi_pef: Array,
-    divergence: FDivergence,
-    reading: str = "old",
+    mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence, reading: str = "old"
 ) -> Values:
     """The "enhanced monotonic improvement" bound AS STATED; it is false (theory C2), use `best_bound`.
 

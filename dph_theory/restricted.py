@@ -11,7 +11,9 @@ import numpy as np
 from .binary_reward import filtered, log_partition, valid_mass
 from .divergences import REVERSE_KL
 from .fdivergence import FDivergence
+from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
 from .numeric.balls import Values, highest, lowest, minimisers, only, trailing, xlogy
+from .support.errors import argument_error
 
 
 def shared_value(members: Values, values: Values) -> Values:
@@ -34,24 +36,46 @@ def most_valid(V: Values, K: Values) -> Values:
     return minimisers(K, among=minimisers(-V))
 
 
-def projection(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The member pi_b that minimises KL(pi || p_b) over the family, as a mask (..., members)."""
+def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Values, Values, Values]:
+    """The members (..., members, outcomes), the base and the verifier, if they fit each other."""
+    family, base = distribution("family", family), distribution("base", base)
+    valid = mask("valid", valid, base)
+    if family.ndim < 2 or family.shape[-1] != base.shape[-1]:
+        allowed = f"must be (..., members, {base.shape[-1]}), a law of the base's outcomes for each member"
+        raise argument_error("family.shape", family.shape, allowed)
+    together(family=family[..., 0, 0], base=base[..., 0], valid=valid[..., 0])
+    return family, base, valid
+
+
+def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) -> Values:
+    """The member pi_b that minimises KL(pi || p_b) over the family, as a mask (..., members).
+
+    family (..., members, outcomes), base and valid (..., outcomes), beta > 0 (...). Raises ValueError for
+    what are no laws, for shapes that do not fit, and for another beta.
+    """
+    family, base, valid = _checked_family(family, base, valid)
+    beta = positive("beta", beta)
+    together(base=base[..., 0], beta=beta)
     # In log space, since p_b itself underflows on Y0 where beta is below 1/700.
     gain = np.where(valid, trailing(1 / beta, 1), trailing(0 * beta, 1))
     log_target = np.log(base) + gain - trailing(log_partition(valid_mass(base, valid), beta), 1)
     return minimisers((xlogy(family, family) - family * log_target[..., None, :]).sum(axis=-1))
 
 
-def critical_beta(family: Values, base: Values, valid: Values) -> Values:
+def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
     """The beta below which the most valid member wins: the least (V* - V)/(K* - K) over cheaper members.
 
-    Shape (...); 1 if there is no cheaper member.
+    Shapes and errors as in `projection`; gives (...), inf where no member is cheaper: it wins at every beta.
     """
+    family, base, valid = _checked_family(family, base, valid)
     V, K = validity_and_cost(family, base, valid)
     best = most_valid(V, K)
     lost, saved = (trailing(shared_value(best, x), 1) - x for x in (V, K))
     rival = ~best & (saved > 0)
-    return lowest(np.where(rival, lost, 1 + 0 * lost) / np.where(rival, saved, 1 + 0 * saved))
+    ratio = np.where(rival, lost, 0 * lost) / np.where(rival, saved, 1 + 0 * saved)
+    # Members that are no rivals take the largest ratio, which leaves the least as it is.
+    least = lowest(np.where(rival, ratio, trailing(highest(ratio), 1)))
+    return np.where(rival.any(axis=-1), least, np.inf)
 
 
 def with_diracs(laws: Values) -> Values:

@@ -14,7 +14,9 @@ from .binary_reward import filtered
 from .divergences import each
 from .estimators import ratio_where
 from .fdivergence import FDivergence
+from .numeric.arrays import Array, distribution
 from .numeric.balls import Values
+from .support.errors import argument_error
 
 Tables: TypeAlias = Sequence[Values]
 """Next-token laws, one table a position."""
@@ -40,13 +42,45 @@ def flat(values: Values, axes: int) -> Values:
     return values.reshape(*values.shape[: values.ndim - axes], -1)
 
 
+def checked_tables(name: str, tables: Sequence[Array]) -> list[Values]:
+    """The tables, if they are laws: entry t of shape (..., symbols, ..., symbols) with t + 1 such axes."""
+    if not isinstance(tables, Sequence | np.ndarray) or isinstance(tables, str) or not len(tables):
+        raise argument_error(name, tables, "needs a table for each token, at least one")
+    checked = [distribution(f"{name}[{t}]", table) for t, table in enumerate(tables)]
+    symbols = checked[0].shape[-1]
+    for t, table in enumerate(checked):
+        if table.ndim <= t or table.shape[table.ndim - t - 1 :] != (symbols,) * (t + 1):
+            raise argument_error(f"{name}[{t}].shape", table.shape, f"must end in {t + 1} axes of {symbols}")
+    return checked
+
+
+def _pair(
+    divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables
+) -> tuple[list[Values], list[Values]]:
+    if not isinstance(divergence, FDivergence):
+        raise argument_error("divergence", divergence, "an FDivergence, such as dph_theory.FORWARD_KL")
+    pi, ref = checked_tables("pi_tokens", pi_tokens), checked_tables("ref_tokens", ref_tokens)
+    if len(pi) != len(ref) or pi[0].shape[-1] != ref[0].shape[-1]:
+        shapes = [[table.shape for table in tables] for tables in (pi, ref)]
+        raise argument_error("pi_tokens", shapes[0], f"as many tables and symbols as ref_tokens, {shapes[1]}")
+    return pi, ref
+
+
 def sequence_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """D_f of the two laws of sequences, shape (...)."""
+    """D_f of the two laws of sequences, shape (...).
+
+    Raises ValueError for tables that are no next-token laws, or that differ in shape.
+    """
+    pi_tokens, ref_tokens = _pair(divergence, pi_tokens, ref_tokens)
     return divergence(sequences(pi_tokens), sequences(ref_tokens))
 
 
 def token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """The sum of the tokens' D_f, each averaged over prefixes of ref; for forward KL the sequences' own."""
+    """The sum of the tokens' D_f, each averaged over prefixes of ref; for forward KL the sequences' own.
+
+    Errors as in `sequence_divergence`.
+    """
+    pi_tokens, ref_tokens = _pair(divergence, pi_tokens, ref_tokens)
     return _over_prefixes(divergence, pi_tokens, ref_tokens, ref_tokens)
 
 

@@ -1,11 +1,11 @@
 """What does an advantage weigh? Three that look alike, by every outcome of a group.
 
-Run: python examples/audit_your_own_advantage.py (needs torch: pip install -e ".[toy]")
+Run: python examples/audit_your_own_advantage.py (needs torch: pip install "dph[toy]")
 """
 
 from torch import Tensor
 
-from dph_theory.audit.advantages import audit_advantage
+from dph_theory.audit import audit_advantage
 
 
 def centred(rewards: Tensor) -> Tensor:

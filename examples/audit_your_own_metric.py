@@ -1,13 +1,13 @@
 """Is a Pass@k one? An unbiased estimate, and a bootstrap that is not, by exact binomial enumeration.
 
-Run: python examples/audit_your_own_metric.py (needs torch: pip install -e ".[toy]")
+Run: python examples/audit_your_own_metric.py (needs torch: pip install "dph[toy]")
 """
 
 from math import comb
 
 import numpy as np
 
-from dph_theory.audit.metrics import audit_metric
+from dph_theory.audit import audit_metric
 
 
 def unbiased(n: int, c: int, k: int) -> float:

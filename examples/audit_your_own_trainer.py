@@ -1,7 +1,7 @@
 """What does the installed TRL descend? Its own loss, with and without one flag, and a subclass of it.
 
-Run: python examples/audit_your_own_trainer.py (needs trl: pip install -e ".[full]"), about half a minute;
-for a file of settings: dph audit --trl config.yaml
+Run: python examples/audit_your_own_trainer.py (needs trl: pip install "dph[full]"), about half a minute;
+for a file of settings: dph audit trainer config.yaml
 """
 
 from tempfile import TemporaryDirectory
@@ -16,11 +16,7 @@ class Halved(GRPOTrainer):
     """A trainer whose loss is half of TRL's."""
 
     def compute_loss(
-        self,
-        model: object,
-        inputs: object,
-        return_outputs: bool = False,
-        num_items_in_batch: object = None,
+        self, model: object, inputs: object, return_outputs: bool = False, num_items_in_batch: object = None
     ) -> Tensor:
         """Half of it."""
         found: Tensor = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)

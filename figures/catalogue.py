@@ -35,5 +35,5 @@ NAMES = (
 def figure(name: str) -> Figure[Any, Any]:
     """The figure of that name; ValueError says which there are."""
     choice("figure", name, NAMES)
-    found: Figure[Any, Any] = importlib.import_module(f"figures.plates.{name}").FIGURE
+    found: Figure[Any, Any] = importlib.import_module(f"figures.gallery.{name}").FIGURE
     return found

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import write_text
+from dph_theory.support.table import Table
 
-from .look.venues import VENUES
+from .style.venues import VENUES
 
 if TYPE_CHECKING:
     from .figure import Figure
-    from .results.paper import Wanted
+    from .files import Wanted
 
 _FOLDER = terminal.OutputFolder()
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -73,12 +73,12 @@ def figures_command(
 
     Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Numbers whose computing fails stay as they were.
     """
+    from . import files, records
     from .catalogue import NAMES, figure
-    from .results import drawings, paper, store
 
     try:
-        place, where = VENUES[venue] if venue else None, folder or _writable(drawings.OUT)
-        wanted = paper.Wanted(drawings.formats(form), where, place, tables)
+        place, where = VENUES[venue] if venue else None, folder or _writable(files.OUT)
+        wanted = files.Wanted(files.formats(form), where, place, tables)
         if runs:
             _draw_runs(tuple(map(Path, names)), labels, prompts, wanted, macros)
             return
@@ -86,9 +86,9 @@ def figures_command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        terminal.console(highlight=False).print(_listing(asked))
+        terminal.console(highlight=False).print(_listing(asked).rich())
         return
-    kept = numbers or (_writable(store.NUMBERS) if recompute else store.NUMBERS)
+    kept = numbers or (_writable(records.NUMBERS) if recompute else records.NUMBERS)
     try:
         failed = _recomputed(tuple(asked), kept, seed) if recompute else {}
         failed |= _written([name for name in asked if name not in failed], kept, wanted, macros)
@@ -113,32 +113,31 @@ def _draw_runs(
     if macros is not None:
         write_text(macros, made.macros)
     console = terminal.console(highlight=False)
-    rows = [list(map(escape, row)) for row in made.table.words()]
-    console.print(terminal.fitted(console, made.table.head, rows, made.table.head))
+    console.print(made.table.rich())
 
 
 def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:
     """Write what is wanted of each figure, and tell its path; what went wrong, by name.
 
-    With all figures, the commands have the README's numbers too.
+    With all figures, the commands have the findings' numbers too.
     """
+    from . import files
     from .catalogue import NAMES, figure
     from .report import guide
-    from .results import paper
 
     failed, commands = {}, []
     for name in names:
         try:
             found = figure(name).stored(kept)
-            made = paper.piece(figure(name), found, wanted.venue)
-            for path in paper.write(made, wanted):
+            made = files.piece(figure(name), found, wanted.venue)
+            for path in files.write_piece(made, wanted):
                 click.echo(path)
-            commands.append(paper.commands(name, made.table, f"dph figures {name}"))
+            commands.append(files.commands(name, made.table, f"dph figures {name}"))
         except ValueError as error:
             failed[name] = str(error)
     if macros is not None:
         if not failed and set(NAMES) <= set(names):
-            commands.append(paper.commands_of_page("readme", guide.in_short(guide.records(kept))))
+            commands.append(files.commands_of_page("readme", guide.in_short(guide.stored_records(kept))))
         write_text(macros, "\n".join(commands))
     return failed
 
@@ -149,17 +148,15 @@ def _writable(folder: Path) -> Path:
 
 
 def _listing(asked: Mapping[str, "Figure[Any, Any]"]) -> Table:
-    table = Table("figure", "experiments", "title", box=None, pad_edge=False)
-    for name, one in asked.items():
-        table.add_row(name, ", ".join(one.needs) or "-", escape(one.title))
-    return table
+    rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in asked.items())
+    return Table.of(("figure", "experiments", "title"), rows)
 
 
 def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]:
-    from .results import drawings
+    from . import files
 
     with _bars() as bars:
-        return drawings.recompute(names, seed=seed, folder=kept, progress=bars)
+        return files.recompute(names, seed=seed, folder=kept, progress=bars)
 
 
 @click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
@@ -179,7 +176,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     A stage that fails is named, and the others go on. After an interruption or a failure the same command
     takes up the stages that were finished. Exits 0 if every stage succeeded, 1 if not.
     """
-    from .report.contents import Outcome
+    from .report.contents import StageEnd
     from .reproduce import Plan, Watch, reproduce
 
     if not folder.absolute().parent.is_dir():
@@ -190,7 +187,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
         started = bars.start
         progressed = bars.__call__
 
-        def ended(self, outcome: Outcome) -> None:
+        def ended(self, outcome: StageEnd) -> None:
             bars.remove(outcome.stage)
             target = console if bars.hidden else bars.console
             target.print(_line(outcome.stage, outcome.state, outcome.seconds, outcome.words), soft_wrap=True)

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dph_theory.support.frozen import as_json, from_json
-from dph_theory.support.record import checked, record
+from dph_theory.support.record import as_json, checked, from_json, record
+from dph_theory.support.table import Table
 
-from .look.tables import Table
-from .look.venues import Venue
-from .results import store
-from .results.records import Records
+from . import records
+from .records import Records
+from .style.venues import Venue
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -21,15 +20,15 @@ DIGITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class FigureConfig:
     """What every figure is computed from; a figure adds fields of its own."""
 
     seed: int = 0
     quick: bool = False
 
 
-_PLAIN: Any = Config()
-C = TypeVar("C", bound=Config)
+_PLAIN: Any = FigureConfig()
+C = TypeVar("C", bound=FigureConfig)
 R = TypeVar("R")
 
 
@@ -38,7 +37,7 @@ class Figure(Generic[C, R]):
     """A figure by name: `compute(config, records)` makes its `results`, `draw(config, results)` its picture.
 
     `config` is what the stored numbers are computed from, `quick` that of a reduced run, if there is one.
-    `needs` names the records (`figures.results.records`) that compute reads; a figure that needs some keeps
+    `needs` names the records (`figures.records`) that compute reads; a figure that needs some keeps
     no numbers of its own. `caption` says in three sentences at most what to see and how it was computed,
     `table(results)` gives the numbers to quote.
     """
@@ -60,7 +59,9 @@ class Figure(Generic[C, R]):
         """The kind of its record."""
         return f"figure.{self.name}"
 
-    def numbers(self, *, seed: int = 0, quick: bool = False, folder: Path = store.NUMBERS) -> dict[str, Any]:
+    def numbers(
+        self, *, seed: int = 0, quick: bool = False, folder: Path = records.NUMBERS
+    ) -> dict[str, Any]:
         """The record that is stored and drawn, computed from the experiments' records in the folder."""
         chosen = (quick and self.quick) or self.config
         config = replace(chosen, seed=seed, quick=quick)
@@ -74,9 +75,9 @@ class Figure(Generic[C, R]):
             packages=self.packages,
         )
 
-    def stored(self, folder: Path = store.NUMBERS) -> dict[str, Any]:
+    def stored(self, folder: Path = records.NUMBERS) -> dict[str, Any]:
         """Its record as it is kept in the folder; of a figure that needs records, computed from these."""
-        return self.numbers(folder=folder) if self.needs else store.load(self.name, self.kind, folder)
+        return self.numbers(folder=folder) if self.needs else records.load(self.name, self.kind, folder)
 
     def read(self, numbers: Any) -> tuple[C, R]:
         """The configuration and results of a record; ValueError if it is another figure's."""
@@ -85,7 +86,7 @@ class Figure(Generic[C, R]):
 
     def drawing(self, numbers: Any, venue: Venue | None = None) -> "Drawing":
         """The picture of a stored record, at the size and with the fonts of a venue."""
-        from .look.theme import look
+        from .style.theme import look
 
         with look(venue):
             return self.draw(*self.read(numbers))

@@ -16,10 +16,10 @@ from dph_theory.support.progress import StageProgress
 from toy_lm.experiments import EXPERIMENTS, RESUMABLE
 
 from .catalogue import NAMES, figure
+from .records import stored_name
 from .report import page, results
-from .report.contents import Contents, Outcome
+from .report.contents import Contents, StageEnd
 from .report.results import Plan
-from .results.records import stored_name
 
 _JOURNAL = "finished.json"
 
@@ -49,7 +49,7 @@ class Watch:
     def progressed(self, stage: str, done: int, total: int) -> None:
         """A stage has done so much of what it has to do."""
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: StageEnd) -> None:
         """A stage ended."""
 
 
@@ -89,7 +89,7 @@ def _figure_stage(name: str) -> Stage:
 
 def reproduce(
     plan: Plan, chosen: Sequence[Stage] | None = None, *, fresh: bool = False, watch: Watch | None = None
-) -> list[Outcome]:
+) -> list[StageEnd]:
     """Run the stages, and write the page of what they left as index.html in the plan's folder.
 
     A stage that fails is an outcome, and the others go on. What an interrupted or failed run finished is
@@ -99,8 +99,8 @@ def reproduce(
     if fresh:
         shutil.rmtree(plan.results, ignore_errors=True)
     plan.results.mkdir(parents=True, exist_ok=True)
-    journal = Journal(plan)
-    ended: dict[str, Outcome] = {}
+    journal = StageJournal(plan)
+    ended: dict[str, StageEnd] = {}
     # Figures that need experiments come after all those that need none, so a stage follows what it needs.
     for (alone, _), group in groupby(chosen, key=lambda stage: (stage.alone, bool(stage.needs))):
         todo = []
@@ -122,27 +122,27 @@ def reproduce(
     return outcomes
 
 
-def _blocked(stage: Stage, ended: Mapping[str, Outcome]) -> Outcome | None:
+def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
     """The failure of a stage that needs one that failed."""
     missing = [name for name in stage.needs if name in ended and ended[name].failed]
     words = f"it needs {', '.join(missing)}, which failed"
-    return Outcome(stage.name, "failed", 0.0, words) if missing else None
+    return StageEnd(stage.name, "failed", 0.0, words) if missing else None
 
 
-def _one_by_one(todo: Iterable[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, Outcome]]:
+def _one_by_one(todo: Iterable[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, StageEnd]]:
     for stage in todo:
         watch.started(stage.name)
         yield stage, attempt(stage, plan, partial(watch.progressed, stage.name))
 
 
-def _side_by_side(todo: Sequence[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, Outcome]]:
+def _side_by_side(todo: Sequence[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, StageEnd]]:
     """Each in a process of its own, as many at once as there are cores; an interruption ends them."""
     for stage in todo:
         watch.started(stage.name)
     return run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
 
 
-def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, total: None) -> Outcome:
+def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, total: None) -> StageEnd:
     """Make one stage, from nothing; what goes wrong is its outcome."""
     for name in stage.files:
         (plan.results / name).unlink(missing_ok=True)
@@ -151,17 +151,17 @@ def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, tot
         words = stage.make(plan, progress)
     except Exception as error:
         return _failed(stage, error, time.perf_counter() - start)
-    return Outcome(stage.name, "done", time.perf_counter() - start, words)
+    return StageEnd(stage.name, "done", time.perf_counter() - start, words)
 
 
-def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> Outcome:
+def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEnd:
     surprise = isinstance(error, results.UnexpectedError)
     words = str(error) if surprise else f"{type(error).__name__}: {error}"
     trace = "" if surprise else "".join(traceback.format_exception(error))
-    return Outcome(stage.name, "failed", seconds, words, trace)
+    return StageEnd(stage.name, "failed", seconds, words, trace)
 
 
-class Journal:
+class StageJournal:
     """The stages that a run has finished, kept until a run has finished them all."""
 
     def __init__(self, plan: Plan) -> None:
@@ -172,14 +172,14 @@ class Journal:
         if self._path.is_file():
             self._finished = json.loads(self._path.read_text(encoding="utf-8"))
 
-    def finished(self, stage: Stage) -> Outcome | None:
+    def finished(self, stage: Stage) -> StageEnd | None:
         """How the stage ended, if it did, under the same conditions as now."""
         found = self._finished.get(stage.name)
         if found is None or found["digest"] != self._plan.digest(stage.packages):
             return None
-        return Outcome(stage.name, "reused", found["seconds"], found["words"])
+        return StageEnd(stage.name, "reused", found["seconds"], found["words"])
 
-    def add(self, stage: Stage, outcome: Outcome) -> None:
+    def add(self, stage: Stage, outcome: StageEnd) -> None:
         """Note a stage that is done."""
         self._finished.pop(stage.name, None)
         if not outcome.failed:

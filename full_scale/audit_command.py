@@ -1,4 +1,4 @@
-"""`dph audit --trl FILE`: what the installed TRL's own loss descends with the settings of a file."""
+"""`dph audit trainer FILE`: what the installed TRL's own loss descends with the settings of a file."""
 
 from pathlib import Path
 
@@ -7,24 +7,43 @@ import click
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 
+# Those of `dph_theory.audit.SAMPLES`, which would load torch to show the help.
+SAMPLES = ("policy", "old_policy", "reference", "filtered")
 
-def audit_trl(path: str, samples: str | None, seed: int, json_path: Path | None) -> None:
-    """Audit GRPOTrainer with the GRPOConfig settings of a YAML file; its other names are listed."""
+
+@click.command(name="trainer", short_help="Tell what the installed TRL's own loss descends.")
+@click.argument("path", metavar="FILE.yaml")
+@click.option(
+    "--samples",
+    type=click.Choice(SAMPLES),
+    default="policy",
+    show_default=True,
+    help="Where the samples come from.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
+)
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write the findings there.")
+def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) -> None:
+    """Audit the installed TRL's GRPOTrainer with the GRPOConfig settings of a YAML file.
+
+    Names in the file that are no settings of GRPOConfig are listed, and not read.
+    """
     from .training.live_audit import audit_file
 
     if not Path(path).is_file():
-        raise click.UsageError(f"--trl: there is no file {path}")
+        raise click.UsageError(f"there is no file {path}")
     try:
-        report, others = audit_file(Path(path), samples=samples or "policy", seed=seed)
+        report, others = audit_file(Path(path), samples=samples, seed=seed)
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
-        write_json(json_path, {**report.as_json(), "not_read": others})
+        write_json(json_path, {**report.to_dict(), "not_read": others})
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     lines = [report.verdict]
     if report.reduction is not None:
         lines.append(f"adds up: {report.reduction.words}")
-    lines.append(f"law of training: {report.law}; selects as its coefficient falls: {report.selects}")
+    lines.append(f"law of training: {report.law}; ends, with a small beta, at: {report.selects}")
     if others:
         lines.append(f"no settings of GRPOConfig, and not read: {', '.join(others)}")
     for line in lines:

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
+from dph_theory.support.table import Table
 
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe, recipe_keys
@@ -156,16 +156,16 @@ def laws_command(
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .laws.experiments import EXPERIMENTS, quick_runs, record_runs
         from .laws.record import HEADERS, table_rows
-        from .laws.stage import Record, findings, run_record, store
+        from .laws.runs import EXPERIMENTS, quick_runs, record_runs
+        from .laws.stage import RunJournal, findings, run_record, store
         from .laws.stage import pack as store_packed
 
         runs = quick_runs() if quick else record_runs(only, seeds)
         if packed is not None:
-            Record(folder).adopt(packed)
+            RunJournal(folder).adopt(packed)
         if listed:
-            kept = Record(folder)
+            kept = RunJournal(folder)
             for name in {run.experiment: None for run in runs}:
                 of_name = [run for run in runs if run.experiment == name]
                 done = len(of_name) - len(kept.to_do(of_name))
@@ -174,7 +174,7 @@ def laws_command(
             outcomes = kept.done(runs)
         else:
             outcomes = run_record(runs, folder, workers=workers, progress=progress)
-        _print_rows(console, HEADERS, table_rows(outcomes))
+        _print_tables(console, [Table.of(HEADERS, table_rows(outcomes))])
         if json_path is not None:
             store(outcomes, folder / "bases", json_path)
         if pack is not None:
@@ -217,18 +217,10 @@ def _say(console: Console, sentences: Sequence[str]) -> None:
         terminal.say(console, sentence)
 
 
-def _print_tables(console: Console, found: Sequence[Any]) -> None:
+def _print_tables(console: Console, found: Sequence[Table]) -> None:
     for table in found:
-        _print_rows(console, table.headers, table.rows, title=table.title)
-
-
-def _print_rows(
-    console: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
-) -> None:
-    if not rows:
-        return
-    escaped = [tuple(map(escape, row)) for row in rows]
-    console.print(terminal.fitted(console, headers, escaped, headers, title=title))
+        if table.rows:
+            console.print(table.rich())
 
 
 def _print_dry_run(console: Console, found: Any) -> None:
@@ -247,7 +239,7 @@ def _print_dry_run(console: Console, found: Any) -> None:
         "rollouts": steps.rollouts,
     }
     told = [(key, "unknown" if v is None else f"{v:,}") for key, v in words.items()]
-    _print_rows(console, ("steps", ""), told)
+    _print_tables(console, [Table.of(("steps", ""), told)])
     if found.memory:
         parts = {stage: memory.as_dict() for stage, memory in found.memory.items()}
         rows = [
@@ -255,7 +247,7 @@ def _print_dry_run(console: Console, found: Any) -> None:
             for part in parts["train"]
         ]
         title = f"GiB a device, {found.shape.parameters:,} parameters, an estimate"
-        _print_rows(console, [title, *parts], rows)
+        _print_tables(console, [Table.of([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

@@ -8,13 +8,21 @@ from typing import Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
-from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import read_record, record
+from dph_theory.support.record import as_json, from_json, read_record, record
+from dph_theory.support.table import Table
 
-from .comparison.differences import BASE, COLUMNS, Column, Difference, columns, differences, told_apart
-from .comparison.table import Table, compare
+from .comparison.table import (
+    BASE,
+    COLUMNS,
+    Column,
+    MethodDifference,
+    columns,
+    compare,
+    differences,
+    told_apart,
+)
 from .comparison.verdicts import Line
 from .evaluation.record import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
@@ -57,13 +65,13 @@ QUICK = (
 
 
 @dataclass(frozen=True)
-class Demo:
+class DemoFound:
     """What the demo found: base and methods on a set, their differences, and the theory's verdicts."""
 
     set: str
     prompts: int
     methods: Mapping[str, Mapping[str, Column]]
-    differences: tuple[Difference, ...]
+    differences: tuple[MethodDifference, ...]
     checks: tuple[Line, ...]
     predictions: tuple[Line, ...]
 
@@ -120,7 +128,7 @@ def demo(
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
     """Base and methods, means over seeds and their deviations; and the differences between methods."""
-    found = from_json(Demo, result["results"])
+    found = from_json(DemoFound, result["results"])
     rows = [
         (name, str(len(values["Pass@1"].values)), *(_cell(values.get(column)) for column in COLUMNS))
         for name, values in found.methods.items()
@@ -138,7 +146,7 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
     ]
     title = f"{found.set}, {found.prompts} prompts, means over seeds (standard deviations)"
     headers = ("measure", "methods", "difference", "margin", "expected", "found")
-    return [Table(title, ("", "seeds", *COLUMNS), tuple(rows)), Table("differences", headers, tuple(gaps))]
+    return [Table.of(("", "seeds", *COLUMNS), rows, title), Table.of(headers, gaps, "differences")]
 
 
 def _sign(sign: int) -> str:
@@ -185,7 +193,7 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     for job, run in runs.items():
         evaluations.setdefault(job.name, []).append(_evaluated(run))
         excess.setdefault(job.name, []).append(measured[run.run, SET])
-    found = Demo(
+    found = DemoFound(
         set=SET,
         prompts=len(evaluations[BASE][0].prompts),
         methods=columns(evaluations, excess),

@@ -12,8 +12,7 @@ from dph_theory.support.progress import NotedProgress, Progress
 
 from .evaluation.record import Evaluation
 from .evaluation.stage import evaluate
-from .models.hashes import ModelHashes
-from .models.load import load, load_trained
+from .models.load import ModelHashes, load, load_trained
 from .presampling.result import Presampling
 from .presampling.stage import presample
 from .recipe.folders import Folders

@@ -1,4 +1,4 @@
-"""The house rules that a machine can hold: arrows, sizes, silence, the mirror of the tests.
+"""The house rules that a machine can hold: arrows, sizes, silence, where tests stand.
 
 A rule is one test that lists every place which breaks it.
 """
@@ -16,9 +16,12 @@ MAY_IMPORT = {
     "full_scale": {"dph_theory"},
     "figures": {"dph_theory", "toy_lm"},
 }
-NEEDS_TORCH = {"losses", "audit"}
-"""The rooms of dph_theory that may import torch."""
-LONGEST_FILE, LONGEST_FUNCTION = 280, 45
+NEEDS_TORCH = ("dph_theory/losses/", "dph_theory/audit/", "dph_theory/dynamics/training.py")
+"""The parts of dph_theory that may import torch."""
+LONGEST_FILE, LONGEST_FUNCTION = 600, 60
+LOOKED_AT = {"dph_theory/theorems/a10.py"}
+"""Longer, and still one subject: a family of thirteen statements."""
+"""A file or a function that grows beyond is a reason to look whether it still holds one idea."""
 ENTRY_POINTS = {"cli.py", "dph_cli.py"}
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 SOURCES.append(ROOT / "dph_cli.py")
@@ -55,14 +58,14 @@ def test_arrows_between_packages_go_one_way():
 
 def test_the_theory_needs_no_torch():
     for path in sorted((ROOT / "dph_theory").rglob("*.py")):
-        if path.relative_to(ROOT).parts[1] not in NEEDS_TORCH:
+        if not name(path).startswith(NEEDS_TORCH):
             imported = {module[0] for module in imports(path)}
             assert not imported & {"torch", "transformers", "trl", "matplotlib"}, name(path)
 
 
 def test_rooms_are_small():
     files = {name(p): len(p.read_text().splitlines()) for p in SOURCES}
-    assert {file: lines for file, lines in files.items() if lines > LONGEST_FILE} == {}
+    assert {file: lines for file, lines in files.items() if lines > LONGEST_FILE}.keys() == LOOKED_AT
     functions = {
         f"{name(path)}:{node.name}": node.end_lineno - node.lineno
         for path in SOURCES
@@ -92,14 +95,6 @@ def test_no_bare_assert_and_no_swallowed_error():
             assert not (isinstance(node, ast.ExceptHandler) and node.type is None), name(path)
 
 
-def test_every_theorem_file_is_registered_and_every_entry_has_a_file():
-    from dph_theory.theorems import MODULES
-
-    files = {path.stem for path in THEOREMS.glob("[a-z]*.py")}
-    assert files == set(MODULES)
-    assert len(MODULES) == len(set(MODULES))
-
-
 def test_no_theorem_file_imports_another():
     """What several share stands in the library, or in a file of the folder whose name begins with _."""
     for path in THEOREMS.glob("[a-z]*.py"):
@@ -109,18 +104,9 @@ def test_no_theorem_file_imports_another():
                 assert all(name.startswith("_") for name in shared), (path.name, node.lineno)
 
 
-def test_tests_mirror_the_sources():
-    for path in SOURCES:
-        relative = path.relative_to(ROOT)
-        if path.name != "__init__.py" and "theorems" not in relative.parts:
-            assert (ROOT / "tests" / relative.parent / f"test_{relative.name}").exists(), relative
+def test_tests_stand_where_their_subject_does():
+    """A test module holds one subject, in the folder of that subject's source."""
     for path in (ROOT / "tests").rglob("test_*.py"):
-        relative = path.relative_to(ROOT / "tests")
-        if relative.parts[0] in PACKAGES and "theorems" not in relative.parts:
-            assert (ROOT / relative.parent / relative.name.removeprefix("test_")).exists(), relative
-
-
-def test_theorem_tests_belong_to_a_statement():
-    statements = {path.stem[:3] for path in THEOREMS.glob("[a-z]*.py")}
-    for path in (ROOT / "tests" / "dph_theory" / "theorems").glob("test_*.py"):
-        assert path.stem == "test_registry" or path.stem.removeprefix("test_") in statements, path.name
+        folder = path.relative_to(ROOT / "tests").parent
+        if folder.parts and folder.parts[0] in PACKAGES:
+            assert (ROOT / folder).is_dir(), path

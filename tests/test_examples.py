@@ -20,7 +20,6 @@ def output(name, *arguments):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
     )
     assert done.returncode == 0, done.stderr

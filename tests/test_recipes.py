@@ -62,7 +62,7 @@ def test_a_recipe_loads_and_is_named_as_its_file(name):
     assert recipe.method.name in METHODS
     assert set(recipe.train) <= FIELDS | {"collapse_every"}
     if recipe.method.mu is None:
-        arguments = resolved(recipe)
+        arguments = resolved(recipe, setup(recipe.method))
         assert arguments["learning_rate"] == recipe.train["learning_rate"]
         assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
 
@@ -102,10 +102,7 @@ def test_the_collapse_meter_is_on(name):
 
 @pytest.mark.parametrize(
     ("family", "tasks"),
-    [
-        ("llama3.1-8b-bird", (None, "spider", "maths")),
-        ("qwen2.5-math-7b", ("maths", "maths", "bird")),
-    ],
+    [("llama3.1-8b-bird", (None, "spider", "maths")), ("qwen2.5-math-7b", ("maths", "maths", "bird"))],
 )
 def test_evaluation_sets_name_their_task(family, tasks):
     """Else a set would inherit, by the merging of mappings, the task of the other family's."""
@@ -155,7 +152,7 @@ def test_both_launches_are_there():
 @pytest.mark.parametrize("name", RELEASE)
 def test_a_release_recipe_does_what_the_script_does(name):
     recipe = load_recipe(name)
-    arguments = resolved(recipe)
+    arguments = resolved(recipe, setup(recipe.method))
     rehearses = "dph" in name
     assert recipe.sampling.top_p == 0.9
     assert (recipe.presample.k, recipe.presample.threshold) == (4, 4)

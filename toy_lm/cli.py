@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
+from dph_theory.support.table import Table
 
 from .experiments import EXPERIMENTS, RESUMABLE, experiment
 
@@ -96,11 +96,11 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
     if path is not None:
         write_json(path, {"seed": seed, "rows": [asdict(row) for row in found]})
     headers = ("grammar", "length", "-log A1", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
-    table = Table(*headers, pad_edge=False)
+    rows: list[tuple[str, ...]] = []
     for row in found:
         nats = (row.filtering, row.local, row.local_to_filtered, row.filtered_to_local)
-        table.add_row(row.grammar, str(row.length), *(f"{value:.3f}" for value in nats))
-    terminal.console(stderr=path == STANDARD_OUTPUT).print(table)
+        rows.append((row.grammar, str(row.length), *(f"{value:.3f}" for value in nats)))
+    terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.of(headers, rows).rich())
 
 
 @toy.command(name="all")
@@ -149,7 +149,7 @@ def _run_one(
         sys.exit(terminal.INTERRUPTED)
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     for table in found.tables(record):
-        console.print(table)
+        console.print(table.rich())
     for sentence in record["findings"]:
         terminal.say(console, sentence)
 

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .engine.automaton import ValidityAutomaton
-from .engine.builders import balanced, from_regex
-from .engine.markov import MarkovLM
-from .engine.token_laws import base_law, filtered_law, locally_filtered, token_law_kl
+import toy_lm  # Its names are loaded when they are used: the lengths need no engine.
 
 GRAMMARS = ("brackets", "json", "arithmetic")
 LENGTHS: Mapping[str, int] = {"brackets": 32, "json": 24, "arithmetic": 24}
@@ -32,21 +29,21 @@ class Distances:
     filtered_to_local: float
 
 
-def grammar(name: str) -> ValidityAutomaton:
+def grammar(name: str) -> "toy_lm.ValidityAutomaton":
     """The automaton of a grammar of `GRAMMARS`; texts shorter than the word are padded with $."""
     if name == "brackets":
-        return balanced("()", "(", ")", depth=8)
+        return toy_lm.balanced("()", "(", ")", depth=8)
     if name == "json":
         text, number = '"(a|b)*"', "(0|1)+"
         scalar = f"({text}|{number})"
         pair = f"{text}:{scalar}"
         lists = rf"\[({scalar}(,{scalar})*)?\]"
         objects = rf"\{{({pair}(,{pair})*)?\}}"
-        return from_regex(rf"({scalar}|{lists}|{objects})\$*", '{}[],:"ab01$')
+        return toy_lm.from_regex(rf"({scalar}|{lists}|{objects})\$*", '{}[],:"ab01$')
     letters = "01+*()$"
     factor = r"\(*(0|1)+\)*"
-    chain = from_regex(rf"{factor}((\+|\*){factor})*\$*", letters)
-    return chain & balanced(letters, "(", ")", depth=4)
+    chain = toy_lm.from_regex(rf"{factor}((\+|\*){factor})*\$*", letters)
+    return chain & toy_lm.balanced(letters, "(", ")", depth=4)
 
 
 def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int = 0) -> Distances:
@@ -55,10 +52,13 @@ def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int
     length = LENGTHS[name] if length is None else length
     rows = []
     for index in range(bases):
-        base = MarkovLM.random(automaton.symbols, seed=np.random.default_rng((seed, index)))
-        local = locally_filtered(base, automaton, length)
-        filtered, plain = filtered_law(base, automaton, length), base_law(base, automaton, length)
+        base = toy_lm.MarkovLM.random(automaton.symbols, seed=np.random.default_rng((seed, index)))
+        local = toy_lm.locally_filtered(base, automaton, length)
+        filtered, plain = (
+            toy_lm.filtered_law(base, automaton, length),
+            toy_lm.base_law(base, automaton, length),
+        )
         pairs = ((filtered, plain), (local, plain), (local, filtered), (filtered, local))
-        rows.append([token_law_kl(one, other) for one, other in pairs])
+        rows.append([toy_lm.token_law_kl(one, other) for one, other in pairs])
     means = (float(mean) for mean in np.mean(rows, axis=0))
     return Distances(name, length, automaton.states, bases, *means)

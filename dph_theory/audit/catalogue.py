@@ -1,4 +1,4 @@
-"""The KL terms in circulation, with their sources, and the audit of them all."""
+"""The KL terms in circulation, with their sources, and the audit of them and of the trainers' own."""
 
 import math
 from collections.abc import Callable
@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
+from torch import Tensor
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from ..fdivergence import FDivergence
+from ..losses import generator_loss, kl_term
+from ..losses import released as forms
+from ..losses.released import Loss
 from ..references import Source
 from ..support.processes import in_order
-from . import AuditReport, audit
-from . import catalogue_forms as forms
-from .kl_terms import Loss
+from ..trainers import KL_TERMS
+from .loss import audit
+from .report import AuditReport
 
 
 @dataclass(frozen=True)
-class Form:
+class PublishedLoss:
     """One loss as published, on the samples it is used with; `source` is a paper key or a public code."""
 
     name: str
@@ -39,85 +44,102 @@ def _released(place: str) -> str:
     return str(Source("li2025choice", f"released code, {place}"))
 
 
-_ON_POLICY_SAMPLES: tuple[Form, ...] = (
-    Form("k1", _SCHULMAN, "mean_t log(pi/ref)", "policy", forms.k1),
-    Form("k2", _SCHULMAN, "mean_t log(pi/ref)^2 / 2", "policy", forms.k2),
-    Form("k3", _GRPO, "mean_t (r - 1 - log r), r = ref/pi", "policy", forms.k3),
-    Form("k3", _GRPO, "mean_t (r - 1 - log r), r = ref/pi", "old_policy", forms.k3),
-    Form(
+_ON_POLICY_SAMPLES: tuple[PublishedLoss, ...] = (
+    PublishedLoss("k1", _SCHULMAN, "mean_t log(pi/ref)", "policy", kl_term("loss", "k1")),
+    PublishedLoss("k2", _SCHULMAN, "mean_t log(pi/ref)^2 / 2", "policy", kl_term("loss", "k2")),
+    PublishedLoss("k3", _GRPO, "mean_t (r - 1 - log r), r = ref/pi", "policy", kl_term("loss", "k3")),
+    PublishedLoss("k3", _GRPO, "mean_t (r - 1 - log r), r = ref/pi", "old_policy", kl_term("loss", "k3")),
+    PublishedLoss(
         "k1 in the reward",
         _SCHULMAN,
         "sum_t log pi_t sg(sum_s log(pi_s/ref_s))",
         "policy",
-        forms.k1_in_return,
+        kl_term("reward", "k1"),
     ),
-    Form(
+    PublishedLoss(
         "k1 in the reward to go",
         _SCHULMAN,
         "sum_t log pi_t sg(sum_{s>=t} log(pi_s/ref_s))",
         "policy",
-        forms.k1_to_go,
+        kl_term("reward to go", "k1"),
     ),
-    Form(
+    PublishedLoss(
         "k1 in each token's own advantage",
         _SCHULMAN,
         "sum_t log pi_t sg(log(pi_t/ref_t))",
         "policy",
-        forms.k1_own_token,
+        kl_term("own reward", "k1"),
     ),
     *(
-        Form("corrected k3", _DEEPSEEK, "mean_t pi/old (r - 1 - log r), r = ref/pi", s, forms.corrected_k3)
+        PublishedLoss(
+            "corrected k3", _DEEPSEEK, "mean_t pi/old (r - 1 - log r), r = ref/pi", s, kl_term("ratio", "k3")
+        )
         for s in ("policy", "old_policy")
     ),
-    Form(
+    PublishedLoss(
         "k3 corrected by a sequence ratio",
         _TRL,
         "mean_t exp(mean_s log(pi_s/old_s)) (r_t - 1 - log r_t), r = ref/pi",
         "policy",
-        forms.sequence_corrected_k3,
+        kl_term("answer ratio", "k3"),
     ),
-    Form("absolute log ratio", f"{_VERL} abs", "mean_t |log(pi/ref)|", "policy", forms.absolute),
-    Form(
+    PublishedLoss(
+        "absolute log ratio", f"{_VERL} abs", "mean_t |log(pi/ref)|", "policy", kl_term("loss", "abs")
+    ),
+    PublishedLoss(
         "clamped k3",
         f"{_VERL} low_var_kl",
         "mean_t clip(r - 1 - log r, -10, 10), log r = clip(log(ref/pi), -20, 20)",
         "policy",
-        forms.clamped_k3,
+        kl_term("loss", "k3", inner=20, outer=10),
     ),
-    Form(
+    PublishedLoss(
         "value of k3, gradient of k2",
         f"{_VERL} k3+",
         "mean_t (sg(clamped k3) + k2 - sg(k2))",
         "policy",
-        forms.straight_through_k3,
+        kl_term("straight through", "k3", inner=20, outer=10),
     ),
 )
 
 
-def _pseudo_losses() -> tuple[Form, ...]:
+def _pseudo_losses() -> tuple[PublishedLoss, ...]:
     log = "log pi(y) sg({}), u = pi(y)/ref(y)"
     return (
-        Form(
+        PublishedLoss(
             "f-DPG forward KL",
             _FDPG,
             log.format("-1/u"),
             "policy",
-            forms.pseudo_loss(lambda x: -torch.exp(-x)),
+            forms.pseudo_reward_loss(lambda x: -torch.exp(-x)),
         ),
-        Form(
-            "f-DPG reverse KL", _FDPG, log.format("log u + 1"), "policy", forms.pseudo_loss(lambda x: x + 1)
+        PublishedLoss(
+            "f-DPG reverse KL",
+            _FDPG,
+            log.format("log u + 1"),
+            "policy",
+            forms.pseudo_reward_loss(lambda x: x + 1),
         ),
-        Form(
+        PublishedLoss(
             "f-DPG JS",
             _FDPG,
             log.format("log(2u/(u+1))"),
             "policy",
-            forms.pseudo_loss(lambda x: math.log(2) - torch.logaddexp(-x, torch.zeros_like(x))),
+            forms.pseudo_reward_loss(lambda x: math.log(2) - torch.logaddexp(-x, torch.zeros_like(x))),
         ),
     )
 
 
-def _rehearsal() -> tuple[Form, ...]:
+def _ours(divergence: FDivergence, gauge: str | float = "printed") -> Loss:
+    """The rehearsal loss of this package."""
+
+    def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+        return generator_loss(divergence, log_pi - log_ref, mask, gauge=gauge)
+
+    return loss
+
+
+def _rehearsal() -> tuple[PublishedLoss, ...]:
     """Each on correct samples of the reference, as rehearsed, and on all of them, as the theory has it."""
     half, alpha = alpha_divergence(0.5), "(u^(1-a) - (1-a) u - a) / (a(a-1))"
     js = "u log u - (u+1) log((u+1)/2)"
@@ -146,28 +168,28 @@ def _rehearsal() -> tuple[Form, ...]:
             f"mean_t {alpha}, u = pi/ref, a = 0.2",
             forms.released_alpha,
         ),
-        ("forward KL, printed", _OURS, "mean_t -log u, u = pi/ref", forms.ours(FORWARD_KL)),
+        ("forward KL, printed", _OURS, "mean_t -log u, u = pi/ref", _ours(FORWARD_KL)),
         (
             "forward KL, normalised",
             _OURS,
             "mean_t (u - 1 - log u), u = pi/ref",
-            forms.ours(FORWARD_KL, "normalised"),
+            _ours(FORWARD_KL, "normalised"),
         ),
-        ("JS", _OURS, f"mean_t ({js}), u = pi/ref", forms.ours(JENSEN_SHANNON)),
-        ("alpha 0.5", _OURS, f"mean_t {alpha}, u = pi/ref, a = 0.5", forms.ours(half)),
+        ("JS", _OURS, f"mean_t ({js}), u = pi/ref", _ours(JENSEN_SHANNON)),
+        ("alpha 0.5", _OURS, f"mean_t {alpha}, u = pi/ref, a = 0.5", _ours(half)),
     )
     return tuple(
-        Form(name, source, formula, samples, loss)
+        PublishedLoss(name, source, formula, samples, loss)
         for name, source, formula, loss in published
         for samples in ("filtered", "reference")
     )
 
 
-CATALOGUE: tuple[Form, ...] = (*_ON_POLICY_SAMPLES, *_pseudo_losses(), *_rehearsal())
-"""Every form that `dph audit --catalogue` audits; sg holds its argument fixed, mean_t is over tokens."""
+CATALOGUE: tuple[PublishedLoss, ...] = (*_ON_POLICY_SAMPLES, *_pseudo_losses(), *_rehearsal())
+"""Every form that `dph audit catalogue` audits; sg holds its argument fixed, mean_t is over tokens."""
 
 
-def form_of(report: AuditReport) -> Form:
+def form_of(report: AuditReport) -> PublishedLoss:
     """The catalogue's form that a report is about; ValueError if there is none."""
     for form in CATALOGUE:
         if (form.name, form.samples) == (report.loss, report.samples):
@@ -188,5 +210,15 @@ def audit_catalogue(
 
     `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    audits = partial(audit_form, seed=seed)
-    return in_order(audits, range(len(CATALOGUE)), on_result=on_report)
+    return in_order(partial(audit_form, seed=seed), range(len(CATALOGUE)), on_result=on_report)
+
+
+def audit_kl_term(index: int, seed: int) -> AuditReport:
+    """The audit of one trainer's KL term."""
+    term = KL_TERMS[index]
+    return audit(term.loss, samples=term.samples, name=term.title, seed=seed)
+
+
+def audit_kl_terms(*, seed: int = 0) -> list[AuditReport]:
+    """Audit every trainer's KL term in two processes, in the table's order."""
+    return in_order(partial(audit_kl_term, seed=seed), range(len(KL_TERMS)))

@@ -1,8 +1,13 @@
-"""`dph audit`: what a loss in a file, or every loss of the catalogue, really descends."""
+"""`dph audit loss | advantage | metric | catalogue`: what a function in a file, or a published one, does.
+
+`dph audit trainer` stands in full_scale. Each exits 0 if it could be audited, 1 if it could be evaluated on
+no problem, 2 for wrong usage.
+"""
 
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -10,87 +15,48 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
+from ..support.table import Table
 from ..support.user_code import blamed
-from . import audit
-from .catalogue import CATALOGUE, audit_catalogue, form_of
-from .other_audits import audit_advantages, audit_one_metric
-from .page import page
-from .policy_losses.table import audit_policy_losses
-from .report import SAMPLES, AuditReport
-from .trainers import audit_trainers
-from .verdict import selects_words
-from .words import batch_words, dead_zone_words, match_words, minimiser_words, variance_words
+from . import pages
+from .advantage import AdvantageError, AdvantageReport, audit_advantage
+from .catalogue import CATALOGUE, audit_catalogue, audit_kl_terms, form_of
+from .loss import audit
+from .metric import MetricError, audit_metric
+from .policy_loss import audit_policy_losses
+from .report import SAMPLES, AuditReport, dead_zone_words, match_words, minimiser_words, variance_words
 
-_FORM = "FILE.py:function"
+_TARGET = "FILE.py:function"
 _OUTPUT = terminal.OutputFile()
-
-
-@click.command(name="audit", short_help="Tell what a loss really descends.")
-@click.argument("target", required=False, metavar=f"[{_FORM}]")
-@click.option("--samples", type=click.Choice(SAMPLES), help="Where the samples come from. [default: policy]")
-@click.option("--catalogue", is_flag=True, help="Audit the published forms instead of a file's.")
-@click.option("--advantage", is_flag=True, help="It is an advantage: rewards (groups, G) -> advantages.")
-@click.option("--group-size", type=click.IntRange(min=2), help="G of an advantage. [default: 8]")
-@click.option(
-    "--metric", is_flag=True, help="It is a metric: (n, c, k), or (matrix of 0 and 1, k) -> number."
-)
-@click.option(
+_target = click.argument("target", metavar=_TARGET)
+_seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
-@click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
-@click.option("--page", "page_path", type=_OUTPUT, help="Write the catalogue's page there.")
-def audit_command(
-    target: str | None,
-    samples: str | None,
-    catalogue: bool,
-    advantage: bool,
-    group_size: int | None,
-    metric: bool,
-    seed: int,
-    json_path: Path | None,
-    page_path: Path | None,
-) -> None:
+_json = click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
+_group_size = click.option("--group-size", type=click.IntRange(min=2), help="G, the answers to a prompt.")
+
+
+@click.command(name="loss", short_help="Tell what a loss really descends.")
+@_target
+@click.option(
+    "--samples",
+    type=click.Choice(SAMPLES),
+    default="policy",
+    show_default=True,
+    help="Where the samples come from.",
+)
+@_seed
+@_json
+def loss_command(target: str, samples: str, seed: int, json_path: Path | None) -> None:
     """Tell which divergence a loss estimates and which it descends, by exact enumeration.
 
-    With --advantage, what an advantage weighs and maximises; with --metric, whether a metric is unbiased.
-
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
-    (batch, tokens), that returns a scalar. Exits 0 if it could be audited, 1 if it could be evaluated on no
-    problem, 2 for wrong usage.
+    (batch, tokens), that returns a scalar.
     """
-    _check_usage(target, catalogue, page_path)
-    if samples is not None and (catalogue or advantage or metric):
-        raise click.UsageError("--samples goes with a loss of yours alone")
-    if (group_size is not None and not advantage) or (metric and (catalogue or advantage)):
-        raise click.UsageError("--group-size goes with --advantage, --metric with a function of yours alone")
-    try:
-        if advantage:
-            sys.exit(audit_advantages(load(target) if target else None, group_size, json_path, page_path))
-        if metric:
-            sys.exit(audit_one_metric(load(target or ""), json_path))
-        if catalogue:
-            sys.exit(_audit_all(seed, json_path, page_path))
-        sys.exit(_audit_one(target or "", samples or "policy", seed, json_path))
-    except KeyboardInterrupt:
-        terminal.console().print("interrupted: nothing was written")
-        sys.exit(terminal.INTERRUPTED)
-
-
-def _check_usage(target: str | None, catalogue: bool, page_path: Path | None) -> None:
-    if catalogue == (target is not None):
-        raise click.UsageError(f"give either a loss to audit, as {_FORM}, or --catalogue")
-    if page_path is not None and not catalogue:
-        raise click.UsageError("--page goes with --catalogue: the page is about the published forms")
-
-
-def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> int:
     loss = load(target)
-    with terminal.Bars() as bars:
+    with _interruptible(), terminal.Bars() as bars:
         bars("auditing", 0, 1, target)
         try:
             report = audit(loss, samples=samples, seed=seed)
@@ -100,31 +66,122 @@ def _audit_one(target: str, samples: str, seed: int, json_path: Path | None) -> 
             raise click.UsageError(f"{target}: the loss called sys.exit({error.code!r})") from error
         bars("auditing", 1, 1, target)
     if json_path is not None:
-        write_json(json_path, report.as_json())
+        write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     terminal.say(console, report.verdict)
-    console.print(_findings(report))
-    return int(_failed(report))
+    console.print(Table.of(("", "found"), report.rows()).rich())
+    sys.exit(int(report.failed))
 
 
-def _audit_all(seed: int, json_path: Path | None, page_path: Path | None) -> int:
+@click.command(name="advantage", short_help="Tell what an advantage weighs and maximises.")
+@_target
+@_group_size
+@_json
+def advantage_command(target: str, group_size: int | None, json_path: Path | None) -> None:
+    """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises; G is 8 by default."""
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    with _interruptible(), _reasons(console):
+        report = audit_advantage(load(target), group_size=group_size or 8)
+    if json_path is not None:
+        write_json(json_path, report.to_dict())
+    terminal.say(console, report.verdict)
+    console.print(_weights(report).rich())
+
+
+@click.command(name="metric", short_help="Tell whether a Pass@k is one.")
+@_target
+@_json
+def metric_command(target: str, json_path: Path | None) -> None:
+    """Tell what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    with _interruptible(), _reasons(console):
+        report = audit_metric(load(target))
+    if json_path is not None:
+        write_json(json_path, report.to_dict())
+    terminal.say(console, report.verdict)
+
+
+@click.command(name="catalogue", short_help="Audit the published losses, or the published advantages.")
+@click.option("--advantages", is_flag=True, help="The advantages instead of the losses.")
+@_group_size
+@_seed
+@_json
+@click.option("--page", "page_path", type=_OUTPUT, help="Write the catalogue's page there.")
+def catalogue_command(
+    advantages: bool, group_size: int | None, seed: int, json_path: Path | None, page_path: Path | None
+) -> None:
+    """Audit every published KL term; with --page also the trainers' own terms and policy losses.
+
+    With --advantages, every published advantage, at G = 4, 8 and 16 or at the group size given.
+    """
+    if group_size is not None and not advantages:
+        raise click.UsageError("--group-size goes with --advantages")
+    console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
+    with _interruptible():
+        if advantages:
+            _all_advantages(console, group_size, json_path, page_path)
+        else:
+            sys.exit(_all_losses(console, seed, json_path, page_path))
+
+
+def _all_losses(console: Console, seed: int, json_path: Path | None, page_path: Path | None) -> int:
     done, total = count(1), len(CATALOGUE)
     with terminal.Bars() as bars:
         bars("auditing", 0, total)
         reports = audit_catalogue(
             seed=seed, on_report=lambda report: bars("auditing", next(done), total, report.loss)
         )
-    if json_path is not None:
-        write_json(json_path, [_with_form(report) for report in reports])
     if page_path is not None:
-        write_text(page_path, page(reports, audit_trainers(seed=seed), audit_policy_losses(seed=seed)))
-    console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
+        page = pages.loss_page(reports, audit_kl_terms(seed=seed), audit_policy_losses(seed=seed))
+        write_text(page_path, page)
+    if json_path is not None:
+        forms = [form_of(report) for report in reports]
+        write_json(
+            json_path,
+            [
+                {"source": form.source, "formula": form.formula, **report.to_dict()}
+                for form, report in zip(forms, reports, strict=True)
+            ],
+        )
     for report in reports:
         terminal.say(console, report.verdict)
-    console.print(_overview(console, reports))
-    failed = sum(_failed(report) for report in reports)
+    console.print(_overview(reports).rich())
+    failed = sum(report.failed for report in reports)
     console.print(f"{len(reports)} forms audited, {failed} could not be evaluated", highlight=False)
     return int(failed == len(reports))
+
+
+def _all_advantages(
+    console: Console, group_size: int | None, json_path: Path | None, page_path: Path | None
+) -> None:
+    reports = pages.audit_advantages(pages.SIZES if group_size is None else (group_size,))
+    if json_path is not None:
+        write_json(json_path, [report.to_dict() for report in reports])
+    if page_path is not None:
+        write_text(page_path, pages.advantage_page(reports))
+    for report in reports:
+        terminal.say(console, report.verdict)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        terminal.console().print("interrupted: nothing was written")
+        sys.exit(terminal.INTERRUPTED)
+
+
+@contextmanager
+def _reasons(console: Console) -> Iterator[None]:
+    """What cannot be audited says why, and ends with 1; a wrong argument is wrong usage."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except (AdvantageError, MetricError) as error:
+        terminal.say(console, f"could not be audited: {error}")
+        sys.exit(1)
 
 
 def load(target: str) -> Callable[..., Any]:
@@ -132,7 +189,7 @@ def load(target: str) -> Callable[..., Any]:
     file, colon, name = target.rpartition(":")
     if not (file and colon and name):
         raise click.UsageError(
-            f"{target}: a file and a function are needed, as {_FORM}; the colon is missing"
+            f"{target}: a file and a function are needed, as {_TARGET}; the colon is missing"
         )
     path = Path(file)
     if not path.is_file():
@@ -164,57 +221,20 @@ def _is_own(value: object, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", module.__name__) == module.__name__
 
 
-def _failed(report: AuditReport) -> bool:
-    return "failed" == report.gradient.name == report.sequence_gradient.name
-
-
-def _with_form(report: AuditReport) -> dict[str, Any]:
-    form = form_of(report)
-    return {"source": form.source, "formula": form.formula, **report.as_json()}
-
-
-def _findings(report: AuditReport) -> Table:
-    """One row a finding."""
-    table = Table("", "found", pad_edge=False)
-    extremes = [
-        f"{e.dtype}: {what} at x = {', '.join(f'{x:g}' for x in points)}"
-        for e in report.extremes
-        for what, points in (("nan", e.nan), ("early inf", e.inf))
-        if points
+def _weights(report: AdvantageReport) -> Table:
+    """One row a pass rate."""
+    headers = ("V", "weight", "J_G", "baseline adds", "variance")
+    columns = [report.weight, report.objective, report.baseline_bias, report.variance]
+    columns += [weights for _, weights in report.other_sizes]
+    rows = [
+        (f"{validity:g}", *(f"{column[i]:.4g}" if column else "-" for column in columns))
+        for i, validity in enumerate(report.validities)
     ]
-    rows = (
-        ("value", match_words(report.value)),
-        ("gradient", match_words(report.gradient)),
-        ("value on sequences", match_words(report.sequence_value)),
-        ("gradient on sequences", match_words(report.sequence_gradient)),
-        ("gradient, unequal lengths", match_words(report.unequal_gradient)),
-        ("adds up", "-" if report.reduction is None else report.reduction.words),
-        ("batch of B", batch_words(report)),
-        ("law of training", report.law),
-        ("selects as it weakens", selects_words(report)),
-        ("minimiser", minimiser_words(report)),
-        ("relative variance", variance_words(report)),
-        ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
-        ("dead zones", dead_zone_words(report)),
-        ("|slope at +5| / |slope at -5|", "-" if report.asymmetry is None else f"{report.asymmetry:.3g}"),
-        ("failures", "\n".join(f"{f.problem}: {f.what}" for f in report.failures) or "none"),
-    )
-    for name, words in rows[-1:] if _failed(report) else rows:
-        table.add_row(name, escape(words))
-    return table
+    return Table.of((*headers, *(f"weight, G = {size}" for size, _ in report.other_sizes)), rows)
 
 
-def _overview(console: Console, reports: Sequence[AuditReport]) -> Table:
-    headers = (
-        "form",
-        "samples",
-        "value estimates",
-        "gradient descends",
-        "selects",
-        "minimiser",
-        "variance",
-        "dead zones",
-    )
+def _overview(reports: Sequence[AuditReport]) -> Table:
+    found = ("value estimates", "gradient descends", "ends at", "minimiser", "variance", "dead zones")
     rows = [
         (
             report.loss,
@@ -228,5 +248,4 @@ def _overview(console: Console, reports: Sequence[AuditReport]) -> Table:
         )
         for report in reports
     ]
-    escaped = [tuple(map(escape, cells)) for cells in rows]
-    return terminal.fitted(console, headers, escaped, keep=("form", "gradient descends"))
+    return Table.of(("form", "samples", *found), rows)

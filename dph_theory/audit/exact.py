@@ -1,18 +1,146 @@
-"""The exact expected value and gradient of a loss on a problem: batches enumerated, weighted by law."""
+"""Problems small enough to enumerate, and the exact expected value and gradient of a loss on one."""
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..support.errors import argument_error
-from .problems import Problem
+
+SHAPES = ((3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (2, 4))
+"""(vocabulary, length) of the audited problems: three of outcomes, four of sequences."""
+ENDING = ((3, 2), (2, 3))
+"""(vocabulary, greatest length) of those in which token 0 ends a sequence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One enumerable problem; tensors are float64. `prefix` and `token` index each sequence's steps.
+
+    `mask` (sequences, length) is one at the tokens of a sequence and zero behind its end.
+    """
+
+    vocabulary: int
+    length: int
+    prefix: Tensor
+    token: Tensor
+    mask: Tensor
+    policy: Tensor
+    reference: Tensor
+    old: Tensor
+    valid: Tensor
+
+    @property
+    def name(self) -> str:
+        """Such as "sequences of 2 tokens out of 3"."""
+        if self.length == 1:
+            return f"{self.vocabulary} outcomes"
+        most = "up to " * bool((self.mask == 0).any())
+        return f"sequences of {most}{self.length} tokens out of {self.vocabulary}"
+
+    def sequence(self, index: int) -> str:
+        """A sequence's tokens, such as "(0, 2)"."""
+        tokens = self.token[index][self.mask[index] > 0].tolist()
+        return f"({', '.join(map(str, tokens))})"
+
+    @property
+    def lengths(self) -> Tensor:
+        """The number of tokens of each sequence, (sequences,)."""
+        return self.mask.sum(dim=-1)
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """Per-token log-probabilities of every sequence, (sequences, length); zero behind the end."""
+        return torch.log_softmax(logits, dim=-1)[self.prefix, self.token] * self.mask
+
+    def law(self, logits: Tensor) -> Tensor:
+        """The probabilities of all sequences, (sequences,), detached."""
+        return self.log_probs(logits).sum(dim=-1).exp().detach()
+
+    def samples(self, source: str) -> Tensor:
+        """The law that the samples come from, (sequences,): see `report.SAMPLES`."""
+        if source == "filtered":
+            kept = self.law(self.reference) * self.valid
+            return kept / kept.sum()
+        return self.law({"policy": self.policy, "old_policy": self.old, "reference": self.reference}[source])
+
+    def prefix_law(self, law: Tensor) -> Tensor:
+        """How often a law over sequences visits each prefix, (prefixes,)."""
+        visits = torch.zeros(len(self.policy), dtype=law.dtype)
+        return visits.index_add(0, self.prefix.flatten(), (law[:, None] * self.mask).flatten())
+
+    def distribution(self, logits: Tensor) -> np.ndarray:
+        """The law of the sequences as a numpy distribution."""
+        return self.law(logits).numpy()
+
+
+def _layout(vocabulary: int, length: int, ends: bool) -> tuple[Tensor, Tensor, Tensor, int]:
+    """(prefix row, token, mask) of every step of every sequence, and the number of prefixes."""
+    rows: dict[tuple[int, ...], int] = {}
+    for size in range(length):
+        for head in product(range(vocabulary), repeat=size):
+            if not (ends and 0 in head):
+                rows[head] = len(rows)
+    # Behind the end stand zeros, so that each sequence is met once.
+    sequences = [
+        y
+        for y in product(range(vocabulary), repeat=length)
+        if not ends or all(b == 0 for a, b in pairwise(y) if a == 0)
+    ]
+    counted = [[not (ends and 0 in y[:t]) for t in range(length)] for y in sequences]
+    prefix = torch.tensor([[rows.get(y[:t], 0) for t in range(length)] for y in sequences])
+    return prefix, torch.tensor(sequences), torch.tensor(counted, dtype=torch.float64), len(rows)
+
+
+def random_problem(
+    vocabulary: int, length: int, generator: torch.Generator, *, ends: bool = False
+) -> Problem:
+    """A problem with random logits and a verifier that accepts about half of the sequences."""
+    prefix, token, mask, rows = _layout(vocabulary, length, ends)
+
+    def logits() -> Tensor:
+        return torch.randn(rows, vocabulary, dtype=torch.float64, generator=generator)
+
+    count = len(token)
+    order = torch.randperm(count, generator=generator)
+    valid = torch.zeros(count, dtype=torch.float64)
+    # At least two valid sequences, so that there is a law within Y1 to preserve, and one invalid.
+    valid[order[: max(2, count // 2)]] = 1.0
+    policy, reference = logits(), logits()
+    return Problem(vocabulary, length, prefix, token, mask, policy, reference, policy + 0.5 * logits(), valid)
+
+
+@cache
+def random_problems(seed: int) -> tuple[Problem, ...]:
+    """One random problem of each shape."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(random_problem(*shape, generator) for shape in SHAPES)
+
+
+@cache
+def ending_problems(seed: int) -> tuple[Problem, ...]:
+    """One random problem of each shape in which sequences end at token 0."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(random_problem(*shape, generator, ends=True) for shape in ENDING)
+
+
+def near_the_reference(problem: Problem, reach: float) -> Problem:
+    """The problem with its policies nearer to the reference: no |log(pi/ref)| of a token is above `reach`."""
+    far = torch.log_softmax(problem.policy, -1) - torch.log_softmax(problem.reference, -1)
+    # The log ratio of a mixture of logits is at most 2 max |difference| times the share.
+    share = min(1.0, reach / (2 * float(far.abs().max())))
+
+    def moved(logits: Tensor) -> Tensor:
+        return problem.reference + share * (logits - problem.reference)
+
+    return replace(problem, policy=moved(problem.policy), old=moved(problem.old))
+
 
 Loss = Callable[..., Any]
 Given = dict[str, Tensor]
@@ -24,7 +152,7 @@ class LossError(Exception):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredLoss:
     """Expected value and gradient in the logits (flattened), and the variance of one batch's gradient."""
 
     value: float
@@ -141,7 +269,7 @@ def measure(
     *,
     size: int = 1,
     weights: Tensor | None = None,
-) -> Measured:
+) -> MeasuredLoss:
     """E[loss] and E[gradient] over all batches of `size` samples, held fixed, exactly; raises LossError.
 
     weights: what each sequence's loss is multiplied by, for batches of one; the numbers of tokens turn the
@@ -162,7 +290,7 @@ def measure(
     mean = chance @ stacked
     variance = float(chance @ ((stacked - mean) ** 2).sum(dim=-1))
     total = float(chance @ torch.tensor(values, dtype=law.dtype))
-    return Measured(total, mean, variance, float(stacked.norm(dim=-1).max()))
+    return MeasuredLoss(total, mean, variance, float(stacked.norm(dim=-1).max()))
 
 
 @cache
@@ -212,3 +340,35 @@ def is_random(loss: Loss, names: Sequence[str], problem: Problem, source: str) -
     given = rows(batch(problem, logits, source, names), range(len(problem.token)), problem)
     first = call(loss, given).detach()
     return any(bool(call(loss, given).detach() != first) for _ in range(CALLS - 1))
+
+
+def expected_gradients(
+    losses: Mapping[str, Loss], pi: np.ndarray, ref: np.ndarray, law: np.ndarray
+) -> np.ndarray:
+    """What autograd makes of each loss, E_law[grad loss] in the logits of pi, on many one-token problems.
+
+    pi, ref and law are (batch, outcomes) with full support, the old policy is the policy; gives
+    (batch, losses, outcomes). The outcomes are enumerated, the instances vectorised.
+    """
+    logits = torch.as_tensor(np.log(pi)).requires_grad_()
+    given = torch.as_tensor(np.log(ref)), torch.as_tensor(law)
+    # Instances do not meet in a sum: its gradient is that of each.
+    sums = [torch.vmap(_expected(loss))(logits, *given).sum() for loss in losses.values()]
+    return torch.stack([torch.autograd.grad(total, logits)[0] for total in sums], dim=1).numpy()
+
+
+def _expected(loss: Loss) -> Loss:
+    names = arguments_of(loss)
+
+    def expected(logits: Tensor, log_ref: Tensor, law: Tensor) -> Tensor:
+        log_pi = torch.log_softmax(logits, dim=-1)
+        given = {
+            "log_pi": log_pi[:, None],
+            "log_ref": log_ref[:, None],
+            "log_old": log_pi.detach()[:, None],
+            "mask": torch.ones_like(log_pi)[:, None],
+        }
+        each = [loss(**{name: given[name][i : i + 1] for name in names}).reshape(()) for i in range(len(law))]
+        return law @ torch.stack(each)
+
+    return expected

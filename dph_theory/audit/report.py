@@ -1,12 +1,72 @@
-"""What an audit finds, as frozen values, and its verdict in one line."""
+"""What an audit finds, as frozen values, and what it says of them: one sentence, and cells of a table."""
 
+import html
+import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .reduction import Reduction
+from ..trainers import ENDS
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 """Where the audited samples come from; "filtered" are correct samples of the reference."""
+REWARD, ENTROPY = "minus expected reward", "entropy(pi)"
+
+
+class LossReport:
+    """What every audit's report can do; `verdict` says in one sentence what was found."""
+
+    verdict: str
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """The findings, (name, words) each."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return asdict(self)  # type: ignore[call-overload]
+
+    def __repr__(self) -> str:
+        said = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
+        return "\n".join((f"{type(self).__name__}: {said}", *(f"  {k}: {words}" for k, words in self.rows())))
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(words)}</td></tr>"
+            for name, words in self.rows()
+        )
+        return f"<p>{html.escape(self.verdict)}</p><table>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class AddingUp:
+    """What the loss of a batch is made of.
+
+    batch: "mean" or "sum" of its sequences' losses; "token mean", their mean weighted by their lengths;
+    "coupled", none of these; "pairs only", if it fails on a single sequence; "unknown", if it fails on pairs.
+    tokens: whether a sequence twice as long with the same tokens has the same loss ("mean"), twice the loss
+    ("sum"), or neither ("other"). padding: "ignored", "divides by the padded length", "ignores its mask"
+    (what stands at masked tokens matters), "other", or "no mask" if it takes none.
+    """
+
+    batch: str
+    tokens: str
+    padding: str
+
+    @property
+    def words(self) -> str:
+        """Such as: token mean over the batch."""
+        if self.padding == "divides by the padded length":
+            return "sum over tokens, divided by the padded length"
+        return {
+            ("token mean", "mean"): "token mean over the batch",
+            ("mean", "mean"): "mean over each sequence's tokens, then over sequences",
+            ("mean", "sum"): "sum over tokens, mean over sequences",
+            ("sum", "sum"): "sum over tokens and sequences",
+            ("sum", "mean"): "mean over each sequence's tokens, sum over sequences",
+            ("mean", "other"): "mean over sequences",
+            ("sum", "other"): "sum over sequences",
+        }.get((self.batch, self.tokens), f"{self.batch} over the batch")
 
 
 @dataclass(frozen=True)
@@ -79,20 +139,21 @@ class Failure:
     what: str
 
 
-@dataclass(frozen=True)
-class AuditReport:
+@dataclass(frozen=True, repr=False)
+class AuditReport(LossReport):
     """Everything an audit finds about one loss on one kind of samples.
 
     `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
     sequences of one length, `unequal_gradient` on sequences whose lengths differ, a token mean there in the
-    limit of large batches. `reduction` says how tokens and sequences are added up; `precision` is
-    "float32" for a loss that rounds to it, and agreement then is that of float32; "16 bits" for one that
-    rounds more, too coarse to match. A loss that couples its batch has `batches`, and is matched
-    on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one (median
-    over problems; None if the exact one vanishes). `law` and `selects` are those of `laws.law_of`.
-    `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero
-    away from x = 0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is
-    |gradient at x = +5| over that at -5.
+    limit of large batches, `unclamped_gradient`, where the one on sequences is not exact and some log ratios
+    get no gradient, on sequences all of whose log ratios do. `reduction` says how tokens and sequences are
+    added up; `precision` is "float32" for a loss that rounds to it, and agreement then is that of float32;
+    "16 bits" for one that rounds more, too coarse to match. A loss that couples its batch has `batches`, and
+    is matched on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one
+    (median over problems; None if the exact one vanishes). `law` and `selects` are those of `law.law_of`:
+    `selects` is a key of `trainers.ENDS`, or "none". `dead_zones` are intervals of x = log(pi/ref) where the
+    gradient of a sampled token is zero away from x = 0, `rounded_zones` those where it is lost to rounding in
+    float64; `asymmetry` is |gradient at x = +5| over that at -5.
     """
 
     loss: str
@@ -103,7 +164,8 @@ class AuditReport:
     sequence_value: Match
     sequence_gradient: Match
     unequal_gradient: Match
-    reduction: Reduction | None
+    unclamped_gradient: Match
+    reduction: AddingUp | None
     precision: str
     batches: Batches | None
     minimiser: Minimiser | None
@@ -116,6 +178,250 @@ class AuditReport:
     asymmetry: float | None
     failures: tuple[Failure, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return asdict(self)
+    @property
+    def failed(self) -> bool:
+        """Whether it could be evaluated on no problem."""
+        return "failed" == self.gradient.name == self.sequence_gradient.name
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """The findings, (name, words) each; of a loss that could not be evaluated, why."""
+        extremes = [
+            f"{e.dtype}: {what} at x = {', '.join(f'{x:g}' for x in points)}"
+            for e in self.extremes
+            for what, points in (("nan", e.nan), ("early inf", e.inf))
+            if points
+        ]
+        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures) or "none")
+        if self.failed:
+            return (failures,)
+        return (
+            ("value", match_words(self.value)),
+            ("gradient", match_words(self.gradient)),
+            ("value on sequences", match_words(self.sequence_value)),
+            ("gradient on sequences", match_words(self.sequence_gradient)),
+            ("the same, no token clamped", match_words(self.unclamped_gradient)),
+            ("gradient, unequal lengths", match_words(self.unequal_gradient)),
+            ("adds up", "-" if self.reduction is None else self.reduction.words),
+            ("batch of B", batch_words(self)),
+            ("law of training", self.law),
+            ("ends, with a small beta, at", end_words(self)),
+            ("minimiser", minimiser_words(self)),
+            ("relative variance", variance_words(self)),
+            ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
+            ("dead zones", dead_zone_words(self)),
+            ("|slope at +5| / |slope at -5|", "-" if self.asymmetry is None else f"{self.asymmetry:.3g}"),
+            failures,
+        )
+
+
+def verdict_line(report: AuditReport) -> str:
+    """Such as: k3 on policy samples: value estimates reverse KL(pi||ref); its gradient descends ..."""
+    start = f"{report.loss} on {report.samples.replace('_', ' ')} samples"
+    if report.gradient.name == "failed":
+        return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
+    parts = [_value_words(report.value), _gradient_words(report)]
+    if _ignores_mask(report):
+        parts.insert(
+            0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
+        )
+    if differ(report.sequence_gradient, report.gradient):
+        parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}")
+    if report.unclamped_gradient.exact:
+        parts.append(f"while no token is clamped it {_descent(report.unclamped_gradient)}")
+    parts += _reduction_words(report)
+    if report.minimiser is not None:
+        parts.append(_minimiser_words(report.minimiser))
+    if report.selects != "none":
+        parts.append(f"with a small beta, training ends at {ENDS[report.selects]} (the {end_words(report)})")
+    parts += _warnings(report)
+    return f"{start}: " + "; ".join(parts)
+
+
+def end_words(report: AuditReport) -> str:
+    """What training ends at with a small beta, by name, and for which lengths that is known."""
+    unequal = report.unequal_gradient
+    exact = report.sequence_gradient.exact and report.selects != "none"
+    if not exact or unequal.exact or unequal.name == "failed":
+        return report.selects
+    return f"{report.selects}, where all lengths are equal"
+
+
+def _ignores_mask(report: AuditReport) -> bool:
+    return report.reduction is not None and report.reduction.padding == "ignores its mask"
+
+
+def _times(match: Match) -> str:
+    """The constant in words, if it is not one."""
+    return "" if match.constant is None or abs(match.constant - 1) < 1e-6 else f"{match.constant:.6g} times "
+
+
+def _value_words(match: Match) -> str:
+    if match.name == "zero":
+        return "value is zero"
+    if match.exact:
+        return f"value estimates {_times(match)}{match.name}"
+    if match.bias is None:
+        return "value estimates none of the known divergences"
+    low, high = match.bias
+    return f"value is biased, nearest {match.name} (off by {low:+.0%} to {high:+.0%})"
+
+
+def differ(one: Match, other: Match) -> bool:
+    """Whether another quantity is found, or one not exactly and the other exactly."""
+    return (one.name, one.exact) != (other.name, other.exact)
+
+
+def _gradient_words(report: AuditReport) -> str:
+    if report.gradient.name == "zero":
+        return "its gradient is ZERO in expectation: training on it changes nothing but noise"
+    return f"its gradient {_descent(report.gradient, report.batches)}"
+
+
+def _descent(match: Match, batches: Batches | None = None) -> str:
+    if match.name == "zero":
+        return "descends nothing (zero in expectation)"
+    if not match.exact:
+        angle = "" if match.angle is None else f", nearest {match.name} at {angle_words(match.angle)}"
+        return f"descends none of the known quantities{angle}"
+    size = abs(match.constant or 1.0)
+    scale = "exactly" if abs(size - 1) < 1e-6 else f"exactly, scaled by {size:.6g}"
+    if batches is not None and batches.constant is not None and "B" in batches.constant:
+        scale = f"exactly, scaled by {batches.constant.removeprefix('-')} in a batch of B"
+    return f"{_direction(match)}, {scale}{', per token' if match.per_token else ''}{_sign_error(match)}"
+
+
+def _direction(match: Match) -> str:
+    rises = match.constant is not None and match.constant < 0
+    if match.name == REWARD:
+        return f"{'lowers' if rises else 'raises'} the expected reward"
+    shout = match.name.replace("forward KL", "FORWARD KL").replace("reverse KL", "REVERSE KL")
+    return f"{'raises' if rises else 'descends'} {shout}"
+
+
+def _sign_error(match: Match) -> str:
+    """To raise an entropy is a bonus; to raise a divergence or to lower the reward is a mistake."""
+    rises = match.constant is not None and match.constant < 0
+    return ": sign error" if rises and "entropy" not in match.name else ""
+
+
+def _reduction_words(report: AuditReport) -> list[str]:
+    """How the batch matters, and the lengths, where they do."""
+    words = []
+    if report.batches is not None and report.batches.constant is None:
+        sizes = "; ".join(f"at B = {size} it {_descent(m)}" for size, m in report.batches.gradients)
+        known = all(match.exact for _, match in report.batches.gradients)
+        how = "" if known else ", in no way recognised"
+        words.append(f"it couples the sequences of a batch{how}: {sizes}")
+    elif report.batches is not None:
+        words.append("it couples the sequences of a batch")
+    reduction = report.reduction
+    if reduction is None or report.unequal_gradient.name == "failed":
+        return words
+    if reduction.padding in ("divides by the padded length", "other"):
+        words.append("it depends on how far the batch is padded")
+    told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
+    told = told and not _ignores_mask(report) and report.batches is None
+    if told and differ(report.unequal_gradient, report.sequence_gradient):
+        words.append(f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}")
+    return words
+
+
+def angle_words(angle: float) -> str:
+    """An angle in whole degrees; below one it still is no match."""
+    return f"{angle:.0f} degrees" if angle >= 1 else "under 1 degree"
+
+
+def _minimiser_words(found: Minimiser) -> str:
+    words = {
+        "p_*": "its minimiser is the filtered model p_* (valid mass 1)",
+        "base rate": "its minimiser keeps the base's own pass rate (valid mass A1)",
+        "constant": f"its minimiser has valid mass {found.ratio:.4g} A1" if found.ratio is not None else "",
+        "other": "its minimiser has a valid mass that is neither 1 nor a multiple of A1",
+        "none": "it has no minimiser (it falls without bound, or moves nothing)",
+    }[found.target]
+    if found.target != "none" and found.within_valid > 1e-3:
+        words += f", and is not p_* within Y1 (off by {found.within_valid:.2g} in total variation)"
+    return words
+
+
+def _warnings(report: AuditReport) -> list[str]:
+    words = []
+    if report.precision == "16 bits":
+        words.append("it computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64")
+    elif report.precision != "float64":
+        words.append(f"it computes in {report.precision}: exact to its rounding")
+    if report.dead_zones:
+        zones = ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones[:3])
+        words.append(f"no gradient at log ratios in {zones}")
+    for extremes in report.extremes:
+        if extremes.nan:
+            words.append(f"nan in {extremes.dtype} from |x| = {min(map(abs, extremes.nan)):g}")
+        if extremes.inf:
+            words.append(f"overflows early in {extremes.dtype} from |x| = {min(map(abs, extremes.inf)):g}")
+    failures = {f.problem: f.what for f in report.failures}
+    if why := failures.pop(SEVERAL, None):
+        words.append(f"it FAILS on {SEVERAL} ({why}): all this is about batches of one")
+    if failures:
+        words.append(f"failed on {len(failures)} of the problems ({next(iter(failures.values()))})")
+    return words
+
+
+_TARGETS = {
+    "p_*": "p_*, valid mass 1",
+    "base rate": "valid mass A1",
+    "other": "another valid mass",
+    "none": "none",
+}
+
+
+def match_words(match: Match) -> str:
+    """Such as: reverse KL(pi||ref), per token."""
+    if match.name in ("zero", "failed"):
+        return {"zero": "zero", "failed": "-"}[match.name]
+    if match.exact:
+        one = match.constant is None or abs(match.constant - 1) < 1e-6
+        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{', per token' * match.per_token}"
+    if match.bias is not None:
+        return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
+    if match.angle is not None:
+        return f"none; nearest {match.name} ({angle_words(match.angle)})"
+    return "none"
+
+
+def both_words(single: Match, sequence: Match) -> str:
+    """The match on single outcomes, and on sequences where that is another one and either is exact."""
+    words = match_words(single)
+    if differ(single, sequence) and (single.exact or sequence.exact):
+        words += f"; on sequences: {match_words(sequence)}"
+    return words
+
+
+def minimiser_words(report: AuditReport) -> str:
+    """What the loss's minimiser on filtered samples is; "-" for other samples."""
+    found = report.minimiser
+    if found is None:
+        return "-"
+    if found.target == "constant":
+        return f"valid mass {found.ratio:.3g} A1"
+    return _TARGETS[found.target]
+
+
+def batch_words(report: AuditReport) -> str:
+    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
+    if report.batches is None:
+        return "-"
+    if report.batches.constant is not None:
+        return f"scaled by {report.batches.constant}"
+    return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
+
+
+def variance_words(report: AuditReport) -> str:
+    """The relative variance to two digits; "-" where the gradient vanishes."""
+    return "-" if report.variance is None else f"{report.variance:.2g}"
+
+
+def dead_zone_words(report: AuditReport) -> str:
+    """The intervals, or "none"."""
+    zones = [f"[{low:g}, {high:g}]" for low, high in report.dead_zones]
+    zones += [f"[{low:g}, {high:g}] by rounding" for low, high in report.rounded_zones]
+    return ", ".join(zones) or "none"

@@ -1,15 +1,153 @@
-"""Two checkpoints on the same prompts, as arrays."""
+"""Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..numeric.arrays import Scalars, first, whole
 from ..support.errors import argument_error
-from .reading import Counts
-from .rows import Row
+from ..support.table import dataframe
+
+_PLAIN = {"id", "n", "c"}
+
+
+@dataclass(frozen=True)
+class PromptRow:
+    """A prompt by id: n answers, c of them correct.
+
+    `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
+    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for.
+    """
+
+    id: str | int
+    n: int
+    c: int
+    kl: float | None = None
+    kl_correct: float | None = None
+    styles: Mapping[str, int] | None = None
+    ks: tuple[int, ...] | None = None
+
+
+def row(value: Any) -> PromptRow:
+    """The row of a mapping {"id", "n", "c"} with optional "correct", "kl", "log_ratio", "style", "k".
+
+    "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; "log_ratio" lists
+    log pi - log ref of each answer in the same order, or "kl" holds their mean; "style" maps names to
+    counts; "k" lists whole numbers. Fields that are null count as absent.
+    Raises ValueError naming the field that is missing or is something else.
+    """
+    if not isinstance(value, Mapping):
+        raise argument_error("row", value, "an object with id, n and c")
+    if value.keys() == _PLAIN and None not in value.values():
+        return PromptRow(_id(value["id"]), *_counts(value["n"], value["c"]))
+    value = {name: entry for name, entry in value.items() if entry is not None}
+    verdicts = _verdicts(value.get("correct"))
+    if verdicts is not None:
+        value = {"n": len(verdicts), "c": sum(verdicts), **value}
+    missing = [name for name in ("id", "n", "c") if name not in value]
+    if missing:
+        raise argument_error("row", sorted(value), f"needs {', '.join(missing)}")
+    n, c = _counts(value["n"], value["c"])
+    if verdicts is not None and (len(verdicts), sum(verdicts)) != (n, c):
+        raise argument_error(
+            "correct", f"{sum(verdicts)} of {len(verdicts)}", f"must agree with c={c}, n={n}"
+        )
+    ks = value.get("k")
+    return PromptRow(
+        _id(value["id"]),
+        n,
+        c,
+        *_kl(value, n, verdicts),
+        styles=_styles(value.get("style"), n),
+        ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
+    )
+
+
+def _counts(n: Any, c: Any) -> tuple[int, int]:
+    n, c = _whole("n", n), _whole("c", c)
+    if n < 1:
+        raise argument_error("n", n, "at least one answer")
+    if c > n:
+        raise argument_error("c", c, f"at most n = {n}")
+    return n, c
+
+
+def _id(value: Any) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise argument_error("id", value, "a whole number or a text that is not empty")
+    return value
+
+
+def _whole(name: str, value: Any, least: int = 0) -> int:
+    if type(value) is not int or value < least:
+        raise argument_error(name, value, f"a whole number, at least {least}")
+    return value
+
+
+def _list(name: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise argument_error(name, value, "a list")
+    return value
+
+
+def _finite(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise argument_error(name, value, "a finite number")
+    return float(value)
+
+
+def _verdicts(value: Any) -> list[int] | None:
+    if value is None:
+        return None
+    found = [entry for entry in _list("correct", value) if entry in (0, 1)]
+    if len(found) != len(value):
+        raise argument_error("correct", value, "zeros and ones")
+    return [int(entry) for entry in found]
+
+
+def _kl(value: Mapping[str, Any], n: int, verdicts: list[int] | None) -> tuple[float | None, float | None]:
+    """The mean log ratio, and that of the correct answers alone over all n."""
+    if "log_ratio" not in value:
+        return (_finite("kl", value["kl"]) if "kl" in value else None), None
+    ratios = [_finite("log_ratio", entry) for entry in _list("log_ratio", value["log_ratio"])]
+    if len(ratios) != n:
+        raise argument_error("log_ratio", f"{len(ratios)} numbers", f"one for each of the {n} answers")
+    if verdicts is None:
+        return sum(ratios) / n, None
+    return sum(ratios) / n, sum(r for r, v in zip(ratios, verdicts, strict=True) if v) / n
+
+
+def _styles(value: Any, n: int) -> Mapping[str, int] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise argument_error("style", value, "an object of counts by name")
+    found = {str(name): _whole("style", count) for name, count in value.items() if count is not None}
+    if sum(found.values()) > n:
+        raise argument_error("style", sum(found.values()), f"counts of at most n = {n} answers in all")
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class Counts:
+    """The rows of a file by id, in the file's order; `cut_off` says that its last line was unfinished."""
+
+    source: str
+    rows: Mapping[str | int, PromptRow]
+    sha256: str
+    cut_off: bool = False
+
+    def __repr__(self) -> str:
+        rate = sum(row.c / row.n for row in self.rows.values()) / max(1, len(self.rows))
+        return f"Counts({self.source!r}: {len(self.rows)} prompts, Pass@1 {rate:.4g})"
+
+    def to_dataframe(self) -> Any:
+        """A row for each prompt: id, n, c; ModuleNotFoundError without pandas."""
+        return dataframe({name: [getattr(r, name) for r in self.rows.values()] for name in ("id", "n", "c")})
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +161,14 @@ class Pairs:
 
     @classmethod
     def of(cls, base_n: Scalars, base_c: Scalars, run_n: Scalars, run_c: Scalars) -> "Pairs":
-        """The pairs of counts that broadcast to one axis; ValueError unless 0 <= c <= n and n >= 1."""
+        """The pairs of counts without a file.
+
+        Parameters: `base_n` and `run_n`, answers to each prompt; `base_c` and `run_c`, the correct ones among
+        them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n and n >= 1.
+
+        >>> Pairs.of(4, [1, 2, 3], 8, [2, 0, 8]).least
+        4
+        """
         sides: list[np.ndarray] = []
         for side, n, c in (("base", base_n, base_c), ("run", run_n, run_c)):
             n, c = whole(f"{side}_n", n, at_least=1), whole(f"{side}_c", c, at_least=0)
@@ -62,24 +207,41 @@ class Pairs:
         return Pairs(n, base_c, n, run_c)
 
 
-@dataclass(frozen=True, eq=False)
+class UnmatchedPromptsError(ValueError):
+    """Of two files one lacks prompts of the other."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Matched:
     """The rows that two files share, in an order that the files' own order does not change."""
 
-    base: tuple[Row, ...]
-    run: tuple[Row, ...]
+    base: tuple[PromptRow, ...]
+    run: tuple[PromptRow, ...]
     only_base: int
     only_run: int
     counts: Pairs
 
+    def __repr__(self) -> str:
+        return (
+            f"Matched({len(self.base)} prompts of both; {self.only_base} + {self.only_run} of one file alone)"
+        )
+
 
 def matched(base: Counts, run: Counts, *, allow_missing: bool = False) -> Matched:
-    """The prompts of both; ValueError where one file lacks some, unless `allow_missing` counts them."""
+    """The prompts of both files, paired by id.
+
+    Parameters: `base` and `run`, from `read_counts`; `allow_missing`, leave out and count the prompts that
+    one file lacks. Returns the rows of both in one order, their counts as arrays (prompts,) in `counts`.
+    Raises UnmatchedPromptsError where one file lacks some, ValueError where they share none.
+
+    >>> matched(read_counts("base.jsonl"), read_counts("run.jsonl")).counts.base_c  # doctest: +SKIP
+    array([5, 0, 3])
+    """
     shared = sorted(base.rows.keys() & run.rows.keys(), key=lambda key: (isinstance(key, str), key))
     lacking = [_lacking(run, base.rows, shared), _lacking(base, run.rows, shared)]
     told = [words for words, count in lacking if count]
     if told and not allow_missing:
-        raise ValueError(f"{'; '.join(told)}; --allow-missing leaves them out")
+        raise UnmatchedPromptsError("; ".join(told))
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")
     base_rows, run_rows = (tuple(side.rows[key] for key in shared) for side in (base, run))
@@ -89,7 +251,7 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False) -> Matche
     return Matched(base_rows, run_rows, lacking[0][1], lacking[1][1], Pairs.of(*columns))
 
 
-def _lacking(here: Counts, there: Mapping[str | int, Row], shared: list[str | int]) -> tuple[str, int]:
+def _lacking(here: Counts, there: Mapping[str | int, PromptRow], shared: list[str | int]) -> tuple[str, int]:
     count = len(there) - len(shared)
     example = next((key for key in there if key not in here.rows), None)
     return f"{here.source} lacks {count} of the prompts, such as {str(example)[:60]!r}", count

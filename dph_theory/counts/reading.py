@@ -1,40 +1,39 @@
-"""Counts of a checkpoint from files: JSON lines, CSV, Parquet, and the logs of TRL and verl."""
+"""Counts of a checkpoint from files: JSON lines, CSV, Parquet, `dph evaluate`, logs of TRL and verl."""
 
+import csv
 import hashlib
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..support.errors import argument_error
-from .evaluation import evaluation_in, evaluation_rows
-from .rows import Row, row
+from ..support.errors import argument_error, choice
+from ..support.record import read_record
+from .pairs import Counts, PromptRow, row
 
 Numbered = Iterable[tuple[int, Any]]
 """Rows with the line of the file at which each stands."""
 _NAMED = 5
 """So many wrong rows are told one by one."""
+_PROMPT = {"trl": "prompt", "verl": "input"}
+"""Where the trainers' logs have the prompt."""
 _VERL_OWN = ("acc", "score")
 """Where verl's logs hold the verdict: the accuracy if the reward function returned one, else the score."""
 _TRL_OWN = ("step", "prompt", "completion", "advantage")
 """The columns of TRL's completion logs that are no rewards."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The rows of a file by id, in the file's order; `cut_off` says that its last line was unfinished."""
-
-    source: str
-    rows: Mapping[str | int, Row]
-    sha256: str
-    cut_off: bool = False
+_EVALUATION, _EVALUATION_FILE = "full_scale.evaluation", "evaluation.json"
+"""The kind of record that `dph evaluate` and `dph demo` store, and its file in the folder of a run."""
+_WHOLE = re.compile(r"0|-?[1-9]\d*")
+_ABSENT = ("", "NA", "null", "None")
+_LONGEST_CELL = 2**27
 
 
 def read_counts(
-    path: Path,
+    path: str | Path,
     trainer: str | None = None,
     *,
     reward: str | None = None,
@@ -42,27 +41,36 @@ def read_counts(
     allow_cut_off: bool = False,
     prompts: str | None = None,
 ) -> Counts:
-    """The counts in a file of rows (`rows.row`), or in a trainer's own log of completions.
+    """How many of a checkpoint's answers to each prompt are correct, from a file.
 
-    .csv and .parquet are read through `datasets`, all else as JSON lines. With `trainer` "trl" or "verl" each
-    row is one answer, correct where `reward` (the column of that name; by default the only one there is) is
-    at least `correct_from`; the prompt's text is its id, and of a folder the file of the last step is read.
-    An unfinished last line is left out if `allow_cut_off`. Of a folder of `dph evaluate` the set `prompts` is
-    read, by default the only one.
-    Raises ValueError naming the file and the line of each of the first wrong rows.
+    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, or a folder of `dph
+    evaluate`; `trainer`, "trl" or "verl" for its own log, where each row is one answer and the prompt's text
+    is its id (of a folder the file of the last step is read); `reward`, the log's column of verdicts, by
+    default the only one; `correct_from`, the least reward of a correct answer; `allow_cut_off`, leave out an
+    unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one.
+    .parquet needs the package datasets.
+
+    A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c), "log_ratio" (log pi - log
+    ref of each answer, in nats) or their mean "kl", "style" (answers by style) and "k" (where Pass@k is
+    wanted). Returns the rows by id. Raises ValueError naming the file and the line of each of the first wrong
+    rows.
+
+    >>> read_counts("base.jsonl")  # doctest: +SKIP
+    Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
-    if trainer is not None and path.is_dir():
-        path = _last_step(path)
-    evaluation = evaluation_in(path) if trainer is None else None
-    path = evaluation or path
+    path = Path(path)
+    if trainer is not None:
+        choice("trainer", trainer, _PROMPT)
+        path = _last_step(path) if path.is_dir() else path
+    elif path.is_dir() and (path / _EVALUATION_FILE).is_file():
+        path /= _EVALUATION_FILE
     if not path.is_file():
         raise argument_error("file", str(path), "a file of counts; it is not there")
     digest, cut_off = hashlib.sha256(), [False]
-    if evaluation is not None:
-        numbered: Numbered = evaluation_rows(path, prompts)
-        digest.update(path.read_bytes())
-    elif path.suffix in (".csv", ".parquet"):
-        numbered = _table(path)
+    evaluated = trainer is None and path.name == _EVALUATION_FILE
+    tables: dict[str, Callable[[Path], Numbered]] = {".csv": _csv_rows, ".parquet": _parquet_rows}
+    if evaluated or path.suffix in tables:
+        numbered = _evaluation_rows(path, prompts) if evaluated else tables[path.suffix](path)
         digest.update(path.read_bytes())
     else:
         numbered = _lines(path, digest.update, cut_off if allow_cut_off else None)
@@ -72,8 +80,7 @@ def read_counts(
         rows = _answers(path, numbered, trainer, reward, correct_from)
     if not rows:
         raise argument_error("file", str(path), "at least one row")
-    source = path.parent if evaluation is not None else path
-    return Counts(str(source), rows, digest.hexdigest(), cut_off[0])
+    return Counts(str(path.parent if evaluated else path), rows, digest.hexdigest(), cut_off[0])
 
 
 def _each(path: Path, numbered: Numbered, take: Callable[[Any], None]) -> None:
@@ -111,37 +118,79 @@ def _lines(
                 yield number, ValueError(words)
 
 
-def _table(path: Path) -> Iterator[tuple[int, Any]]:
-    """The rows of a CSV or Parquet file; the line of a row counts the header of a CSV as the first."""
-    import datasets
+def _csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """The rows of a CSV file with a header, its cells as numbers where they are such."""
+    longest = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            rows = [(reader.line_num, cells) for cells in reader]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise argument_error("file", str(path), f"CSV in UTF-8 ({error})") from error
+    finally:
+        csv.field_size_limit(longest)
+    # As in JSON, ids are numbers if all of them are.
+    as_text = {*_PROMPT.values()}
+    if not all(_WHOLE.fullmatch(cells.get("id") or "0") for _, cells in rows):
+        as_text.add("id")
+    for number, cells in rows:
+        if None in cells:
+            yield number, ValueError("more cells than the header has names")
+        else:
+            yield number, {name: _plain(x if name in as_text else _typed(x)) for name, x in cells.items()}
 
-    kind = path.suffix.removeprefix(".")
-    found = datasets.load_dataset(kind, data_files=str(path), split="train", streaming=True)
-    for number, value in enumerate(found, start=2 if kind == "csv" else 1):
-        yield number, {name: _plain(_counted(name, entry)) for name, entry in value.items()}
+
+def _typed(cell: str | None) -> Any:
+    """The number, the truth value, or the text that a cell of a CSV file holds; None for an empty one."""
+    if cell is None or cell.strip() in _ABSENT:
+        return None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(cell)
+    return {"True": True, "False": False}.get(cell, cell)
 
 
-def _counted(name: str, entry: Any) -> Any:
-    """A count that stands as text, because another cell of its column holds a word."""
-    return int(entry) if name in ("n", "c") and isinstance(entry, str) and entry.isdecimal() else entry
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """The rows of a Parquet file."""
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        allowed = "JSON lines or CSV; for Parquet: pip install datasets"
+        raise argument_error("file", str(path), allowed) from error
+    found = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
+    for number, value in enumerate(found, start=1):
+        yield number, {name: _plain(entry) for name, entry in value.items()}
 
 
 def _plain(entry: Any) -> Any:
-    """A table's cell: whole numbers that a gap in the column made floats, lists that CSV holds as text."""
+    """A table's cell: whole numbers that a gap in the column made floats, lists that stand as text."""
     if isinstance(entry, float) and not math.isfinite(entry):
         return None
     if isinstance(entry, float) and entry.is_integer():
         return int(entry)
     if isinstance(entry, str) and entry[:1] in ("[", "{"):
-        try:
+        with suppress(json.JSONDecodeError):
             return json.loads(entry)
-        except json.JSONDecodeError:
-            return entry
     return entry
 
 
-def _by_id(path: Path, numbered: Numbered) -> dict[str | int, Row]:
-    found: dict[str | int, Row] = {}
+def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]:
+    """A row for each prompt of an evaluation's set, with log ratios and styles of correct answers."""
+    sets = read_record(path, _EVALUATION, "dph evaluate")["results"]["sets"]
+    if which is None and len(sets) == 1:
+        which = next(iter(sets))
+    if which not in sets:
+        raise argument_error("set", which, f"one of {', '.join(sets)} in {path}")
+    for number, prompt in enumerate(sets[which]["prompts"], start=1):
+        correct = zip(prompt["styles"], prompt["correct"], strict=True)
+        styles = Counter(style for style, right in correct if right and style is not None)
+        ratios = [pi - ref for pi, ref in zip(prompt["log_pi"], prompt["log_ref"], strict=True)]
+        known = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
+        yield number, known | {"style": dict(styles) or None}
+
+
+def _by_id(path: Path, numbered: Numbered) -> dict[str | int, PromptRow]:
+    found: dict[str | int, PromptRow] = {}
 
     def take(value: Any) -> None:
         made = row(value)
@@ -155,11 +204,9 @@ def _by_id(path: Path, numbered: Numbered) -> dict[str | int, Row]:
 
 def _answers(
     path: Path, numbered: Numbered, trainer: str, reward: str | None, correct_from: float
-) -> dict[str | int, Row]:
+) -> dict[str | int, PromptRow]:
     """One row a prompt from a log with one row an answer."""
-    prompt_column = {"trl": "prompt", "verl": "input"}.get(trainer)
-    if prompt_column is None:
-        raise argument_error("from", trainer, "trl or verl")
+    prompt_column = _PROMPT[trainer]
     counts: dict[str, Counter[int]] = defaultdict(Counter)
 
     def take(value: Any) -> None:
@@ -168,7 +215,7 @@ def _answers(
         counts[_text(value[prompt_column])][int(_reward(trainer, reward, value) >= correct_from)] += 1
 
     _each(path, numbered, take)
-    return {text: Row(text, sum(seen.values()), seen[1]) for text, seen in counts.items()}
+    return {text: PromptRow(text, sum(seen.values()), seen[1]) for text, seen in counts.items()}
 
 
 def _text(prompt: Any) -> str:

@@ -43,13 +43,13 @@ def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsi
     `SCALES`. Source: ours, theory E4.
     """
     gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
-    return (_binomial(group_size - 1, validity) * gains).sum(axis=-1)
+    return (success_weights(group_size - 1, validity) * gains).sum(axis=-1)
 
 
 def group_weight_slope(group_size: int, validity: Scalars, scale: str = "std") -> Values:
     """d alpha_G/dV, shape of `validity`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
     rise = np.diff(_gains(group_size, scale, 0.0))
-    chance = _binomial(group_size - 2, probability("validity", validity))
+    chance = success_weights(group_size - 2, probability("validity", validity))
     return (group_size - 1) * (chance * rise).sum(axis=-1)
 
 
@@ -66,7 +66,7 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
     return (parts * gains).sum(axis=-1)
 
 
-def _binomial(trials: int, rate: Values) -> np.ndarray:
+def success_weights(trials: int, rate: Values) -> np.ndarray:
     """The probabilities of 0 .. trials successes, (..., trials + 1)."""
     # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.
     right, rate = np.arange(trials + 1), trailing(rate, 1)
@@ -81,6 +81,8 @@ def _ways(trials: int) -> np.ndarray:
     return np.array([math.comb(trials, right) for right in range(trials + 1)], dtype=float)
 
 
+MOST_ANSWERS = 1_000_000
+"""The largest group; its weight is a sum over all counts of successes."""
 _MOST_TRIALS = 500
 """So many trials leave the numbers of ways far from overflow; a power that underflows then belongs to a
 probability below 1e-100."""
@@ -88,8 +90,9 @@ probability below 1e-100."""
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
-    if group_size < 2:
-        raise argument_error("group_size", group_size, "a whole number, at least 2")
+    number = isinstance(group_size, int | np.integer) and not isinstance(group_size, bool)
+    if not number or not 2 <= group_size <= MOST_ANSWERS:
+        raise argument_error("group_size", group_size, f"a whole number from 2 to {MOST_ANSWERS:,}")
     choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)
     spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)

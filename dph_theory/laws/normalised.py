@@ -14,21 +14,27 @@ from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, positive, probability, rate
 from ..numeric.balls import Values, expit, logit
+from ..support.errors import argument_error
+from ..support.record import readable
 from .groups import group_weight, group_weight_slope
 from .response import require_smooth
-from .token import token_law
-from .trees import Tables, law_validity
-from .validity import validity_pull
+from .sequence import validity_pull
+from .token import Tables, law_validity, token_law
 
 _GRID = 4001
 """Points at which a change of sign is looked for, evenly spread in logit V."""
 _TREE_GRID = 129
+_REFINEMENTS, _FINER = 6, 33
+"""How often, and with how many points, the grid is made finer where two roots may hide between its points."""
 FARTHEST_LOGIT = 36.0
 """Beyond this |logit V| float64 does not tell V from 0 or 1."""
 
 
 class StationaryValidity(NamedTuple):
     """A validity at which a normalised run stands still, and whether runs nearby approach it."""
+
+    def __repr__(self) -> str:
+        return readable(self)
 
     validity: float
     stable: bool
@@ -45,6 +51,7 @@ def normalised_validities(
     """
     rise = _rise(base_rate, beta, group_size, scale, divergence)
     grid = np.linspace(logit(np.asarray(base_rate)), FARTHEST_LOGIT, _GRID)
+    grid = _with_folds(rise, grid)
     # A root may be a point of the grid: there the sign is zero, which counts as not rising.
     rises = rise(grid) > 0
     roots = []
@@ -54,6 +61,29 @@ def normalised_validities(
     if rises[-1]:
         roots.append(StationaryValidity(1.0, True))
     return tuple(roots)
+
+
+def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.ndarray:
+    """The grid, finer where the function comes so near to zero that it may touch it between two points.
+
+    Near a fold two roots lie within one step, where the signs at its ends agree: in between the function
+    turns, and the parabola through three points says whether it may reach zero.
+    """
+    values = function(grid)
+    for _ in range(_REFINEMENTS):
+        sides, height = np.sign(values), np.abs(values)
+        before, here, after = height[:-2], height[1:-1], height[2:]
+        near = (here < before) & (here <= after) & (sides[:-2] == sides[1:-1]) & (sides[1:-1] == sides[2:])
+        bend = np.where(near, before - 2 * here + after, 1.0)
+        near &= (after - before) ** 2 > 4 * bend * here
+        if not near.any():
+            break
+        i = np.flatnonzero(near) + 1
+        finer = np.linspace(grid[i - 1], grid[i + 1], _FINER).ravel()
+        order = np.argsort(np.concatenate([grid, finer]) * np.sign(grid[-1] - grid[0]), kind="stable")
+        grid = np.concatenate([grid, finer])[order]
+        values = np.concatenate([values, function(finer)])[order]
+    return grid
 
 
 def several_laws_below(group_size: int, scale: str = "std") -> float:
@@ -113,14 +143,15 @@ def _rise(
 ) -> Callable[[Values], Values]:
     """alpha_G(mu)/beta minus the penalty's pull, as a function of logit mu: positive where validity grows."""
     require_smooth(divergence)
-    start, strength = logit(rate("base_rate", base_rate)), 1 / positive("beta", beta)
+    base, strength = rate("base_rate", base_rate), 1 / positive("beta", beta)
+    if base.ndim or strength.ndim:
+        raise argument_error("base_rate, beta", (base_rate, beta), "one number each")
+    start = logit(base)
 
     def rise(log_odds: Values) -> Values:
         mu = expit(np.asarray(log_odds))
-        if divergence == REVERSE_KL:
-            pull = log_odds - start  # The log odds as they are: mu itself rounds to one beyond 36.
-        else:
-            pull = validity_pull(np.asarray(base_rate), mu, divergence)
+        # Where they can be, the log odds are taken as they are: mu itself rounds to one beyond 36.
+        pull = log_odds - start if divergence == REVERSE_KL else validity_pull(base, mu, divergence)
         return strength * group_weight(group_size, mu, scale) - pull
 
     return rise
@@ -156,7 +187,7 @@ def normalised_law(
     mu = law_validity(base, valid, end) if start is None else np.asarray(start)
     if 0 < mu < 1:
         aim = FARTHEST_LOGIT if rise(logit(mu)) > 0 else -FARTHEST_LOGIT
-        grid = np.linspace(logit(mu), aim, _TREE_GRID)
+        grid = _with_folds(rise, np.linspace(logit(mu), aim, _TREE_GRID))
         change = np.flatnonzero(np.diff(np.sign(rise(grid))))
         if change.size:
             mu = expit(np.asarray(brentq(rise, grid[change[0]], grid[change[0] + 1], xtol=1e-13)))

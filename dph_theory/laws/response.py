@@ -18,6 +18,7 @@ from ..numeric.arrays import Distribution, Scalars, distribution, finite, positi
 from ..numeric.balls import ZERO, Values, is_ball, trailing
 from ..numeric.roots import newton_root
 from ..support.errors import argument_error
+from ..support.record import readable
 
 _LEAST_LOG_RATIO = -700.0
 """Below this log ratio u = p/a counts as zero."""
@@ -29,6 +30,9 @@ _LEAST_START = 1e-280
 
 class Response(NamedTuple):
     """The maximiser (..., outcomes), and log p/a of its outcomes of greatest value (...)."""
+
+    def __repr__(self) -> str:
+        return readable(self)
 
     policy: np.ndarray
     top: Values
@@ -115,7 +119,9 @@ def _inverse_ratio(masses: list[arb], drops: list[arb], best: int) -> arb:
 
 
 def require_smooth(divergence: FDivergence) -> None:
-    """Refuse a generator with a kink at one."""
+    """Refuse what is no divergence, and a generator with a kink at one."""
+    if not isinstance(divergence, FDivergence):
+        raise argument_error("divergence", divergence, "an FDivergence, such as dph_theory.FORWARD_KL")
     if not np.isfinite(divergence.curvature):
         raise argument_error("divergence", divergence.name, "a generator with a finite f''(1)")
 

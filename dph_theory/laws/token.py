@@ -1,13 +1,149 @@
-"""The law of a penalty on every token at the prefixes sampled, the prefixes' own change left out."""
+"""The law of a penalty on every token at the prefixes sampled, and laws as next-token tables on a tree."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ..divergences import REVERSE_KL
+from ..binary_reward import ExcessKL, excess_kl, filtered
+from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars
-from ..numeric.balls import trailing
+from ..numeric.arrays import Array, Scalars, booleans, positive, real
+from ..numeric.balls import Values, normalised, trailing
+from ..numeric.roots import rising_root
+from ..support.errors import argument_error
+from ..tokens import checked_tables, flat, joint
 from .response import respond
-from .trees import Tables, tree
+
+Tables = Sequence[Array]
+"""Next-token probabilities given each prefix, one table a position."""
+
+
+class Tree(NamedTuple):
+    """Tables, verifier and beta, checked and broadcast to one batch shape."""
+
+    base: list[np.ndarray]
+    valid: np.ndarray
+    beta: np.ndarray
+
+    @property
+    def length(self) -> int:
+        """The number of tokens of an answer."""
+        return len(self.base)
+
+
+def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0) -> Tree:
+    """The arguments that every law takes, checked; after the end symbol only the end symbol follows.
+
+    Raises ValueError for tables that are no distributions, or for shapes that do not fit.
+    """
+    tables = next_token_tables("base", base, end)
+    valid = verifier(valid, tables)
+    beta = positive("beta", beta)
+    length = len(tables)
+    shapes = [table.shape[: table.ndim - t - 1] for t, table in enumerate(tables)]
+    try:
+        batch = np.broadcast_shapes(*shapes, valid.shape[: valid.ndim - length], beta.shape)
+    except ValueError:
+        raise argument_error(
+            "batch shapes", (*shapes, valid.shape, beta.shape), "base, valid and beta must broadcast"
+        ) from None
+    tokens = tables[0].shape[-1:]
+    return Tree(
+        [np.broadcast_to(table, batch + tokens * (t + 1)) for t, table in enumerate(tables)],
+        np.broadcast_to(valid, batch + tokens * length),
+        np.broadcast_to(beta, batch),
+    )
+
+
+def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.ndarray]:
+    """The tables as float arrays, checked; after the end symbol only the end symbol follows."""
+    checked = checked_tables(name, tables)
+    tokens = checked[0].shape[-1]
+    if end is not None and not 0 <= end < tokens:
+        raise argument_error("end", end, f"one of the {tokens} tokens, or None")
+    for t, table in enumerate(checked):
+        if end is not None:
+            checked[t] = np.where(_ended(tokens, t, end)[..., None], np.arange(tokens) == end, table)
+    return checked
+
+
+def _ended(tokens: int, length: int, end: int) -> np.ndarray:
+    """Which prefixes of that length hold the end symbol."""
+    ended = np.zeros((tokens,) * length, dtype=bool)
+    for axis in range(length):
+        ended[(slice(None),) * axis + (end,)] = True
+    return ended
+
+
+def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
+    """The verdict of every answer, checked, (..., V, ..., V)."""
+    valid = booleans("valid", valid)
+    tokens, length = tables[0].shape[-1], len(tables)
+    if valid.ndim < length or valid.shape[valid.ndim - length :] != (tokens,) * length:
+        raise argument_error("valid.shape", valid.shape, f"must end in {length} axes of {tokens}")
+    return valid
+
+
+def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) -> list[np.ndarray]:
+    """The next-token tables of a law of answers; where a prefix has no mass, those of `otherwise`."""
+    masses = [answers]
+    for _ in range(length):
+        masses.insert(0, masses[0].sum(axis=-1))
+    return [
+        np.where(mass[..., None] > 0, after / np.where(mass > 0, mass, 1.0)[..., None], other)
+        for mass, after, other in zip(masses, masses[1:], otherwise, strict=False)
+    ]
+
+
+def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
+    """The probability of every answer, shape (*batch, V, ..., V); ended answers stand at their padded entry.
+
+    Raises ValueError for tables that are no next-token laws.
+    """
+    return joint(next_token_tables("tables", tables, end))
+
+
+def law_divergence(
+    law: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
+) -> Values:
+    """D_f(law || reference) of whole answers, (*batch): by default KL(law || reference); inf where it is."""
+    return divergence(_flat(law, end), _flat(reference, end))
+
+
+def law_validity(law: Tables, valid: Array, end: int | None = None) -> Values:
+    """The probability of a valid answer, (*batch)."""
+    checked = tree(law, valid, end)
+    axes = tuple(range(-checked.length, 0))
+    return np.where(checked.valid, joint(checked.base), 0.0).sum(axis=axes)
+
+
+def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np.ndarray:
+    """P(answer | valid), shape (*batch, V, ..., V). Raises ValueError where no valid answer has mass."""
+    checked = tree(law, valid, end)
+    answers = joint(checked.base)
+    return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
+
+
+def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
+    """KL(law || base) in its parts, each (*batch): what validity had to cost, and the excess (theory A8)."""
+    checked = tree(base, valid, end)
+    flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
+    return excess_kl(_flat(law, end), flat_base, flat_valid)
+
+
+def _flat(tables: Tables, end: int | None) -> np.ndarray:
+    return flat(answer_probabilities(tables, end), len(tables))
+
+
+def answer_lengths(tokens: int, length: int, end: int | None) -> np.ndarray:
+    """How many tokens each answer has, its end symbol counted, (V, ..., V)."""
+    lengths = np.full((tokens,) * length, length)
+    if end is not None:
+        for kept in range(length - 1, 0, -1):
+            ended = _ended(tokens, kept, end).reshape((tokens,) * kept + (1,) * (length - kept))
+            lengths = np.where(ended, kept, lengths)
+    return lengths
 
 
 def token_law(
@@ -17,6 +153,8 @@ def token_law(
     divergence: FDivergence = REVERSE_KL,
     *,
     end: int | None = None,
+    per_answer_mean: bool = False,
+    lengths: Array | None = None,
 ) -> list[np.ndarray]:
     """The stationary policy of a token penalty, as next-token tables, by one backward pass over the tree.
 
@@ -25,12 +163,100 @@ def token_law(
     pi ~ a e^{Q/beta}. Forward KL (plain k3 in the loss): pi = beta a/(l - Q), and V(s) = l - beta.
     Shapes, `end` and prefixes without mass are as in `sequence_law`; a prefix from which no valid answer
     can be reached keeps the base's law. Source: ours, theory E2.
+
+    With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which makes
+    another law, `answer_mean_law`; `lengths` are those of the answers, (V, ..., V), where `end` does not say.
     """
     setting = tree(base, valid, end, beta)
-    value = setting.valid.astype(float)
+    if lengths is not None and not per_answer_mean:
+        raise argument_error("lengths", lengths, "none without per_answer_mean: sums weigh answers alike")
+    if per_answer_mean:
+        return answer_mean_law(setting, divergence, end, lengths)
+    # What is carried backwards is -(1 - Q): failures of the size of beta keep their digits, where Q, near
+    # one, would lose those beyond eps/beta.
+    lacking = setting.valid.astype(float) - 1.0
     law: list[np.ndarray] = []
     for t in reversed(range(setting.length)):
-        here = respond(setting.base[t], value, trailing(setting.beta, t), divergence).policy
+        here = respond(setting.base[t], lacking, trailing(setting.beta, t), divergence).policy
         law.insert(0, here)
-        value = (here * value).sum(axis=-1)
+        lacking = (here * lacking).sum(axis=-1)
     return law
+
+
+def answer_mean_law(
+    setting: Tree, divergence: FDivergence, end: int | None, lengths: Array | None
+) -> list[np.ndarray]:
+    """The law of a token penalty in a loss that averages over each answer's tokens.
+
+    At each prefix R(s,t) - b W(s,t) h(u_t) is one number, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
+    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V the law's own pass rate. Raises ValueError
+    for another divergence, and for lengths that do not fit. Source: ours, theory G8.
+    """
+    if divergence not in (REVERSE_KL, FORWARD_KL):
+        raise argument_error("divergence", divergence.name, "REVERSE_KL or FORWARD_KL, with per_answer_mean")
+    weight = 1 / lengths_of(lengths, setting, end)
+    batch = setting.beta.shape
+    parts = [*setting.base, setting.valid.astype(float)]
+    flats = [flat(part, part.ndim - len(batch)) for part in parts]
+
+    def at(validity: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
+        """The law if the baseline were that validity, for (k, ...) trees."""
+        *tables, verdicts = (
+            row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
+        )
+        weights = np.broadcast_to(weight, verdicts.shape)
+        values = weights * (verdicts - trailing(validity, setting.length))
+        law: list[np.ndarray] = []
+        for table in reversed(tables):
+            here = weighed_response(table, values, trailing(beta, table.ndim - 1) * weights, divergence)
+            law.insert(0, here)
+            values, weights = ((here * part).sum(axis=-1) for part in (values, weights))
+        return law
+
+    def short(validity: np.ndarray, *rows: np.ndarray) -> np.ndarray:
+        """By how much the law's pass rate falls short of the baseline; it rises in the baseline."""
+        law = at(validity, rows[:-1], rows[-1][..., 0])
+        return validity - (flat(joint(law), setting.length) * rows[-2]).sum(axis=-1)
+
+    validity = rising_root(short, np.zeros(batch), np.ones(batch), *flats, setting.beta[..., None])
+    rows = [part.reshape(-1, part.shape[-1]) for part in flats]
+    law = at(validity.ravel(), rows, setting.beta.ravel())
+    return [here.reshape(table.shape) for here, table in zip(law, setting.base, strict=True)]
+
+
+def lengths_of(lengths: Array | None, setting: Tree, end: int | None) -> np.ndarray:
+    """How many tokens each answer has, as given or by the end symbol."""
+    shape = setting.valid.shape[setting.valid.ndim - setting.length :]
+    if lengths is None:
+        return answer_lengths(shape[0], setting.length, end)
+    found = np.asarray(real("lengths", lengths, above=0, below=np.inf))
+    if found.shape != shape:
+        raise argument_error("lengths.shape", found.shape, f"one length an answer, {shape}")
+    return found
+
+
+def weighed_response(
+    base: np.ndarray, values: np.ndarray, cost: np.ndarray, divergence: FDivergence
+) -> np.ndarray:
+    """The policy at which values - cost h(u) is one number C at each prefix, (..., tokens)."""
+    kept = base > 0
+    high = np.where(kept, values, -np.inf).max(axis=-1)
+    least = values if divergence is REVERSE_KL else values - cost
+    # A base that has lost mass, as in a limit, is made up for by a C below all values.
+    lost = np.log(np.minimum(base.sum(axis=-1), 1.0)) * np.where(kept, cost, 0.0).max(axis=-1)
+    low = np.where(kept, least, np.inf).min(axis=-1) + lost
+    if divergence is FORWARD_KL:
+        low = np.where(kept, least, -np.inf).max(axis=-1)
+
+    def ratio(c: np.ndarray, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        gain = (values - c[..., None]) / cost
+        return np.exp(gain) if divergence is REVERSE_KL else 1 / (1 - np.minimum(gain, 1.0))
+
+    def lacking(c: np.ndarray, base: np.ndarray, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            mass = np.where(base > 0, base * ratio(c, values, cost), 0.0).sum(axis=-1)
+        return 1 - np.minimum(mass, 1e300)
+
+    c = rising_root(lacking, low, high, base, values, cost)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return normalised(np.where(kept, base * ratio(c, values, cost), 0.0))

@@ -25,3 +25,8 @@ from .methods import dph_loss as dph_loss
 from .penalty import ESTIMATES as ESTIMATES
 from .penalty import FORMS as FORMS
 from .penalty import kl_penalty as kl_penalty
+from .released import kl_term as kl_term
+from .released import released_alpha as released_alpha
+from .released import released_forward as released_forward
+from .released import released_half_js as released_half_js
+from .released import released_js as released_js

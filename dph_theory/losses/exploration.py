@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from ..support.errors import argument_error, choice
+from .generator import log_ratio
 from .inputs import LEVELS, TokenMask, Tokens, floats, number, token_batch
 from .reductions import at_level, weighted_sum, weights, working_dtype
-from .terms import log_ratio
 
 
 def ppo_clip_loss(

@@ -58,6 +58,8 @@ class Method:
     penalty: Penalty | None
     rehearsal: Rehearsal | None
     source: Source
+    alpha: float | None = None
+    """That of the rewards of `alpha_dpg_rewards`, for the methods that have these."""
 
 
 def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
@@ -117,9 +119,8 @@ TARGETED: Mapping[str, Method] = MappingProxyType(
             Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
             # The KL of the whole completion, in the reward.
             Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
-            Method("alpha-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG),
-            # alpha-DPG at alpha = 1.
-            Method("KL-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG),
+            Method("alpha-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG, 0.5),
+            Method("KL-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG, 1.0),
         )
     }
 )

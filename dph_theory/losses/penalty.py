@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..support.errors import choice
+from .generator import generator, log_ratio
 from .inputs import TokenMask, Tokens, token_batch
 from .reductions import clear, weighted_sum, weights, working_dtype
-from .terms import generator, log_ratio
 
 Estimate: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """(log_pi, log_ref) or (log_pi, log_ref, log_old) to the estimate and its derivative in log_pi."""

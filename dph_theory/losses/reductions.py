@@ -24,7 +24,7 @@ TILE = 131_072
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 
-class Weights(NamedTuple):
+class TermWeights(NamedTuple):
     """What a term counts: a scalar, times a number of its row, (batch, 1), where rows differ."""
 
     scale: Tensor
@@ -38,17 +38,17 @@ def working_dtype(*tensors: Tensor) -> torch.dtype:
 
 def clear(values: Tensor, mask: TokenMask, dtype: torch.dtype) -> Tensor:
     """The values in the working dtype, exactly 0 where the mask is false, whatever stood there."""
-    bits = _bits(mask, dtype)
+    bits = all_bits(mask, dtype)
     # 0 times nan is nan, and selecting by a mask without order takes ten times as long as this.
     return (values.to(dtype).view(bits.dtype) & bits).view(dtype)
 
 
-def _bits(mask: TokenMask, dtype: torch.dtype) -> Tensor:
+def all_bits(mask: TokenMask, dtype: torch.dtype) -> Tensor:
     """All bits set where the mask is true, none elsewhere, in integers of the dtype's width."""
     return mask.to(_BITS[dtype]).neg_()
 
 
-def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> Weights:
+def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> TermWeights:
     """What a term counts in the loss; fully masked rows count nothing.
 
     "sum": 1. "token_mean": 1 / tokens of the batch (yu2025dapo), at either level, so that for an additive
@@ -58,12 +58,12 @@ def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> 
     choice("reduction", reduction, REDUCTIONS)
     one = torch.ones((), dtype=dtype, device=mask.device)
     if reduction == "sum":
-        return Weights(one, None)
+        return TermWeights(one, None)
     if reduction == "token_mean":
-        return Weights(one / mask.sum(), None)
+        return TermWeights(one / mask.sum(), None)
     tokens = mask.sum(dim=1, keepdim=True)
     scale = one / (tokens > 0).sum()
-    return Weights(scale, one / tokens.clamp(min=1) if level == "token" else None)
+    return TermWeights(scale, one / tokens.clamp(min=1) if level == "token" else None)
 
 
 def sequence_sum(values: Tokens, mask: TokenMask) -> Tensor:
@@ -79,7 +79,7 @@ def at_level(level: str, mask: TokenMask, *tensors: Tokens) -> tuple[TokenMask, 
     return mask.any(dim=1, keepdim=True), [sequence_sum(tensor, mask) for tensor in tensors]
 
 
-def weighted_sum(kernel: Kernel, mask: TokenMask, weights: Weights, *tensors: Tensor) -> Tensor:
+def weighted_sum(kernel: Kernel, mask: TokenMask, weights: TermWeights, *tensors: Tensor) -> Tensor:
     """The scalar sum of weight times kernel(*tensors), differentiable in the first tensor only.
 
     Tensors and mask (batch, terms). The scalar has the dtype of the weights, the gradient that of the first
@@ -91,7 +91,7 @@ def weighted_sum(kernel: Kernel, mask: TokenMask, weights: Weights, *tensors: Te
 
 class _WeightedSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, kernel: Kernel, mask: Tensor, weights: Weights, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, kernel: Kernel, mask: Tensor, weights: TermWeights, *tensors: Tensor) -> Tensor:
         first = tensors[0]
         # The scale of a float16 loss comes only with the backward pass: until then it is kept wider.
         ctx.dtype, kept_dtype = first.dtype, torch.float32 if first.dtype == torch.float16 else first.dtype
@@ -124,7 +124,7 @@ def _one_tile(
         value.mul_(row)
         slope.mul_(row)
     # The bits are made anew: to keep them through the kernel would raise its peak memory by a sixth.
-    bits = _bits(mask, scale.dtype)
+    bits = all_bits(mask, scale.dtype)
     slope.view(bits.dtype).bitwise_and_(bits)
     slot.copy_(slope)
     # Weighed before summing: a sum may overflow where the mean does not.

@@ -21,6 +21,8 @@ _COARSE = {np.dtype(np.float32): 2e-5, np.dtype(np.float16): 8e-3}
 """The same in these precisions: more than a softmax over 150 000 outcomes misses one by."""
 _WHOLE_BELOW = 2**53
 """Beyond it float64 does not hold every whole number."""
+_LARGEST_WHOLE = 2**63
+"""Where int64 ends."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,22 +104,27 @@ def probability(name: str, value: Any) -> np.ndarray:
     return real(name, array, at_least=0, at_most=1)
 
 
-def whole(name: str, value: Any, *, at_least: int) -> np.ndarray:
-    """Whole numbers not below a bound and below 2^53, as int64; balls must be exact integers."""
+def whole(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.ndarray:
+    """Whole numbers not below a bound and below 2^53, as int64; balls must be exact integers.
+
+    Where they need not be `exact`, numbers up to 2^63 are taken as float64 holds them.
+    """
     array = real(name, value, at_least=at_least)
     balls = is_ball(array)
     integral = np.frompyfunc(lambda x: x.is_integer(), 1, 1)(array) if balls else np.floor(array) == array
     bad = ~np.asarray(integral).astype(bool)
     if bad.any():
         raise argument_error(name, first(array, bad), f"whole numbers, at least {at_least}")
-    large = np.asarray(array >= _WHOLE_BELOW).astype(bool)
+    limit = _WHOLE_BELOW if exact else _LARGEST_WHOLE
+    large = np.asarray(array >= limit).astype(bool) & (exact or array > limit)
     if large.any():
-        raise argument_error(
-            name, first(array, large), "whole numbers below 2^53: float64 does not hold all beyond"
-        )
+        why = "whole numbers below 2^53: float64 does not hold all beyond" if exact else "at most 2^63"
+        raise argument_error(name, first(array, large), why)
+    if not exact and not balls:
+        array = np.minimum(array, np.nextafter(float(limit), 0))
     if balls:
         array = np.asarray(np.frompyfunc(lambda x: int(x.unique_fmpz()), 1, 1)(array))
-    return array.astype(np.int64)
+    return np.asarray(array).astype(np.int64)
 
 
 def distribution(name: str, value: Any) -> np.ndarray:
@@ -182,7 +189,10 @@ def _in_precision(result: Any, dtype: np.dtype) -> Any:
 
 def booleans(name: str, value: Any) -> np.ndarray:
     """Truth values, or zeros and ones, as booleans."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # Rows of unequal length.
+        raise argument_error(name, value, "an array of booleans, or zeros and ones") from error
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise argument_error(name, value, "only booleans, or zeros and ones")
     return array.astype(bool, copy=False)

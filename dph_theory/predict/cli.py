@@ -1,29 +1,40 @@
-"""`dph predict`: the pass rates that a trainer's beta leads to, and what it selects as it falls."""
+"""`dph predict`: the pass rates that a trainer's beta leads to, and where training ends with a small one."""
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.table import Table
 
+from ..dynamics import BASELINES, SmallNoiseWarning, drift_deviation, saturation
 from ..laws import SCALES
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from .forms import FORMS, TRAINERS, kl_form
-from .prediction import Prediction, predict
+from ..support.table import Table
+from ..trainers import ENDS, PREDICTED, TRAINERS, kl_form
+from . import Prediction, predict
 
 _RATES = "base-rates"
-NAMES = tuple(dict.fromkeys(form.name for form in FORMS))
+_SHARE = click.FloatRange(min=0, max=1, max_open=True)
+REACHED = 0.9
+"""The pass rate at which the drift of a run without a KL is told."""
+NAMES = tuple(dict.fromkeys(form.name for form in PREDICTED))
 
 
 @click.command(name="predict", short_help="Predict what a trainer's beta will do.")
 @click.option("--trainer", required=True, type=click.Choice(TRAINERS), help="Whose KL term it is.")
 @click.option("--version", help="The trainer's version, such as 1.16: it decides TRL's default form.")
 @click.option("--form", "name", type=click.Choice(NAMES), help="The KL term by name.")
-@click.option("--beta", required=True, type=click.FloatRange(min=0, min_open=True), help="KL coefficient.")
+@click.option("--beta", required=True, type=click.FloatRange(min=0), help="KL coefficient; 0: the drift.")
 @click.option("--group-size", required=True, type=click.IntRange(min=2), help="Answers sampled a prompt.")
 @click.option("--scale", type=click.Choice(tuple(SCALES)), help="The advantages' divisor. [default: std]")
+@click.option("--false-positive", default=0.0, type=_SHARE, help="Share of wrong answers accepted.")
+@click.option("--false-negative", default=0.0, type=_SHARE, help="Share of right answers refused.")
+@click.option("--step", type=click.FloatRange(min=0, min_open=True), help="At beta 0: a step, in logits.")
+@click.option("--answers", default=64, type=click.IntRange(min=1), help="At beta 0: answers a step.")
+@click.option("--right", default=2, type=click.IntRange(min=2), help="At beta 0: right answers alike.")
+@click.option("--wrong", default=8, type=click.IntRange(min=1), help="At beta 0: wrong answers alike.")
 @click.option(
     "--base-rates",
     required=True,
@@ -38,36 +49,88 @@ def predict_command(
     beta: float,
     group_size: int,
     scale: str | None,
+    false_positive: float,
+    false_negative: float,
+    step: float | None,
+    answers: int,
+    right: int,
+    wrong: int,
     base_rates: Path,
     json_path: Path | None,
 ) -> None:
     """Predict the pass rates a KL coefficient leads to, on prompts that a single decision answers.
 
     Prints the law that the trainer's KL term has, each prompt's predicted validity, the beta of other
-    settings with the same mean, and the policy that is selected as beta falls.
+    settings with the same mean, and the policy that training ends at with a small beta. With beta = 0 there
+    is no such end: it prints how far sampling drives equally likely right answers apart on the way.
     """
     rates = _read(base_rates)
+    if beta == 0:
+        _without_kl(rates, step, {"valid": right, "invalid": wrong, "answers": answers}, json_path)
+        return
+    errors = {"false_positive": false_positive, "false_negative": false_negative}
     try:
         form = kl_form(trainer, name, version)
-        found = predict(form, beta, group_size, list(rates.values()), scale=scale)
+        found = predict(form, beta, group_size, list(rates.values()), scale=scale, **errors)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if json_path is not None:
         write_json(json_path, _plain(found))
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     console.print(f"{trainer}, {form.flags}: {form.law}", markup=False, highlight=False)
-    console.print(_prompts(found, list(rates)))
+    console.print(_prompts(found, list(rates)).rich())
     if found.equivalent:
-        console.print(_equivalent(found))
+        console.print(_equivalent(found).rich())
     else:
         console.print(
             "No beta of another setting is told: this mean is too near 1, or the others jump past it."
         )
-    console.print(f"As beta falls it selects {form.selects}.", highlight=False)
+    console.print(f"With a small beta it ends at {ENDS[form.selects]}: the {form.selects}.", highlight=False)
     if form.note:
         console.print(f"Note: {form.note}.", highlight=False)
     if any(prompt.others for prompt in found.prompts):
         console.print("Where several pass rates are stable, the run's start decides which it reaches.")
+
+
+def _without_kl(
+    rates: dict[str, float], step: float | None, setting: dict[str, int], json_path: Path | None
+) -> None:
+    """What is known of a run without a KL: its path, and the drift between right answers (theory A2, G3)."""
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    for sentence in (
+        "beta = 0: nothing holds the policy to the base, and training has no law to end at.",
+        "Without noise the pass rate of every prompt that is ever solved tends to 1, and the likeliest right "
+        "answers take all of it in the end (theory A2).",
+    ):
+        terminal.say(console, sentence)
+    if step is None:
+        terminal.say(console, "Give --step, an update's size in logits, for the drift that sampling adds.")
+        return
+    rows: list[tuple[str, ...]] = []
+    found: dict[str, dict[str, float]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallNoiseWarning)  # Told in words below.
+        for name, rate in rates.items():
+            if 0 < rate < REACHED:
+                found[name] = {
+                    baseline: float(drift_deviation(rate, REACHED, step=step, baseline=baseline, **setting))
+                    for baseline in BASELINES
+                }
+            numbers = [f"{deviation:.4f}" for deviation in found.get(name, {}).values()]
+            rows.append((name, f"{rate:.4f}", *(numbers or ["-"] * len(BASELINES))))
+    title = (
+        f"Deviation over seeds of the log ratio of two equally likely right answers, at pass rate {REACHED}"
+    )
+    console.print(
+        Table.of(("prompt", "base rate", *(f"baseline {c}" for c in BASELINES)), rows, title).rich()
+    )
+    most = max((float(saturation(d)) for drifts in found.values() for d in drifts.values()), default=0.0)
+    if most > 0.05:
+        terminal.say(
+            console, f"The noise is not small: these first-order numbers may be {most:.0%} too large."
+        )
+    if json_path is not None:
+        write_json(json_path, {"beta": 0.0, "reached": REACHED, "step": step, **setting, "deviation": found})
 
 
 def _read(path: Path) -> dict[str, float]:
@@ -84,25 +147,23 @@ def _read(path: Path) -> dict[str, float]:
 
 
 def _prompts(found: Prediction, names: list[str]) -> Table:
-    table = Table("prompt", "base rate", "predicted", "also stable", pad_edge=False)
-    for name, prompt in zip(names, found.prompts, strict=True):
-        others = ", ".join(map(_rate, prompt.others)) or "-"
-        table.add_row(name, f"{prompt.base_rate:.4f}", _rate(prompt.validity, prompt.base_rate), others)
+    rows = [
+        (name, f"{p.base_rate:.4f}", _rate(p.validity, p.base_rate), ", ".join(map(_rate, p.others)) or "-")
+        for name, p in zip(names, found.prompts, strict=True)
+    ]
     mean = _rate(found.mean_validity, found.mean_base_rate)
-    table.add_row("mean", f"{found.mean_base_rate:.4f}", mean, "", style="bold")
-    return table
+    rows.append(("mean", f"{found.mean_base_rate:.4f}", mean, ""))
+    return Table.of(("prompt", "base rate", "predicted", "also stable"), rows)
 
 
 def _rate(validity: float, base_rate: float = 0.0) -> str:
-    """A pass rate; no beta above 0 reaches 1 from below."""
+    """A pass rate; four digits do not round it up to 1."""
     return "> 0.9999" if validity > 0.99995 and base_rate < 1 else f"{validity:.4f}"
 
 
 def _equivalent(found: Prediction) -> Table:
-    table = Table("setting", "beta for the same mean", pad_edge=False)
-    for words, beta in found.equivalent.items():
-        table.add_row(words, f"{beta:.4g}")
-    return table
+    rows = ((words, f"{beta:.4g}") for words, beta in found.equivalent.items())
+    return Table.of(("setting", "beta for the same mean"), rows)
 
 
 def _plain(found: Prediction) -> dict[str, object]:

@@ -109,12 +109,39 @@ def as_balls(instance: Instance) -> Instance:
     }
 
 
-def example(**values: Any) -> Instance:
+@dataclass(frozen=True)
+class Example:
+    """A kept instance, and the values of a statement's two sides there, where they are known."""
+
+    parts: Instance
+    lhs: np.ndarray | None = None
+    rhs: np.ndarray | None = None
+
+    def giving(
+        self, *, value: str | None = None, lhs: str | None = None, rhs: str | None = None
+    ) -> "Example":
+        """The example with what both sides of a statement must give there, to the digits written, or one."""
+        kept = (value if side is None else side for side in (lhs, rhs))
+        return Example(self.parts, *(None if side is None else np.array(side.split()) for side in kept))
+
+    def but(self, **parts: Any) -> "Example":
+        """The example with parts changed, added or, if None, left out; written as for `example`.
+
+        The values of the sides there are not known.
+        """
+        new = example(**{name: part for name, part in parts.items() if part is not None}).parts
+        kept = {name: part for name, part in self.parts.items() if name not in parts}
+        return Example({**kept, **new})
+
+
+def example(*, value: Any = None, lhs: Any = None, rhs: Any = None, **parts: Any) -> Example:
     """One named instance from numbers written as decimal strings, exact: `example(base=".3 .2 .5", ...)`.
 
-    A string of several numbers is a vector, a list of strings a matrix; booleans are masks.
+    A string of several numbers is a vector, a list of strings a matrix; booleans are masks. `value`, `lhs`
+    and `rhs` are as for `Example.giving`.
     """
-    return {name: _parse(value)[None] for name, value in values.items()}
+    plain = Example({name: _parse(part)[None] for name, part in parts.items()})
+    return plain.giving(value=value, lhs=lhs, rhs=rhs)
 
 
 def _parse(value: Any) -> np.ndarray:

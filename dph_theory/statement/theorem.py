@@ -1,36 +1,75 @@
-"""What a theorem is: a statement with two sides, instances to try it on, and neighbours that are false."""
+"""What a theorem is: two sides, instances to try it on, neighbours that are false, scalar forms."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
 
+from ..numeric.enclosures import Range, Scalar, described
 from ..references import Source
 from ..support.errors import argument_error, choice
-from .charts import Chart, Instance
-from .reduction import Reduction
+from .charts import Chart, Example, Instance
+
+
+@dataclass(frozen=True)
+class ScalarForm:
+    """The scalars of a statement, the way from them to its instances, and the statement in them.
+
+    `instance` gives the parts of the instance, nested lists of scalars or of booleans, from the scalars of
+    `box` and of `free`, those on which the statement does not depend. A bound states `gap`, its components
+    of (rhs - lhs)/factor with a positive `factor` each; an identity states `sides`, its pairs (lhs, rhs).
+    `components` are those of the statement that it speaks of, all if None. `zero` names a scalar and the
+    order to which every gap vanishes with it: that power is divided out. `tolerance` is the error that is to
+    be shown of an identity.
+    """
+
+    text: str
+    box: Mapping[str, Range]
+    instance: Callable[..., Mapping[str, Any]]
+    gap: Callable[..., Sequence[Scalar]] | None = None
+    sides: Callable[..., Sequence[tuple[Scalar, Scalar]]] | None = None
+    factor: Callable[..., Sequence[Scalar]] | None = None
+    components: tuple[int, ...] | None = None
+    zero: tuple[str, int] | None = None
+    free: Mapping[str, Range] = field(default_factory=dict)
+    tolerance: float = 1e-6
+
+    def __str__(self) -> str:
+        return described({**self.box, **self.free})
+
+    def pairs(self, **scalars: Scalar) -> Sequence[tuple[Scalar, Scalar]]:
+        """The two sides of an identity; raises ValueError if neither they nor a gap are stated."""
+        if self.sides is None:
+            raise argument_error("sides", self.sides, "what an identity states, where there is no gap")
+        return self.sides(**scalars)
 
 
 class Verdict(StrEnum):
-    """What the checks found.
+    """What the checks found, from strongest to weakest.
 
-    PROVED: symbolic, for all instances, given the entries that the theorem names. ENCLOSED: ball arithmetic
-    decides every instance of a box, which is given. CERTIFIED: exact ball arithmetic agrees at rational
-    instances. HOLDS: random instances and an optimiser found no violation. REFUTED: a violation, with its
-    witness. UNDECIDED: none of these.
+    PROVED: claims that are the statement itself, decided for all values, and tied to its two sides. DERIVED:
+    every scalar step is decided, and sentences, printed with them, put the steps together. ENCLOSED: ball
+    arithmetic decides every instance of a box, which is given. CERTIFIED: exact ball arithmetic agrees at
+    rational instances. HOLDS: random instances and an optimiser found no violation. REFUTED: a violation,
+    with its witness. UNDECIDED: none of these. What rests on other entries is no better than they are.
     """
 
     PROVED = "PROVED"
+    DERIVED = "DERIVED"
     ENCLOSED = "ENCLOSED"
     CERTIFIED = "CERTIFIED"
     HOLDS = "HOLDS"
     REFUTED = "REFUTED"
     UNDECIDED = "UNDECIDED"
+
+    def at_most(self, others: "Iterable[Verdict]") -> "Verdict":
+        """The weakest of this verdict and of others."""
+        return max((self, *others), key=tuple(Verdict).index)
 
 
 class Relation(StrEnum):
@@ -46,7 +85,12 @@ class Claim:
     """One symbolic step: `expression - equals` vanishes ("=0"), is positive (">0") or non-negative (">=0").
 
     It is claimed for all values that the symbols' assumptions and the inequalities `where` allow. Symbols
-    are real. Raises ValueError for another sign, and for a symbol that is not declared real.
+    are real. A claim that is the statement itself says so by `states`: a function from parts of an instance,
+    by name, to the symbols' values, at which `expression` and `equals` are the two sides (for a bound, their
+    difference is rhs - lhs) of the statement's component number `component`.
+
+    Raises ValueError for another sign, for a symbol that is not declared real, and for sides that sympy
+    writes alike as they are built: such a claim would say nothing.
     """
 
     text: str
@@ -54,11 +98,15 @@ class Claim:
     sign: str = "=0"
     where: tuple[sympy.Rel, ...] = ()
     equals: sympy.Expr | int = 0
+    states: Callable[..., Mapping[sympy.Symbol, Any]] | None = None
+    component: int = 0
 
     def __post_init__(self) -> None:
         choice("sign", self.sign, SIGNS)
         if unreal := [symbol.name for symbol in self.symbols() if not symbol.is_real]:
             raise argument_error("expression", str(self.expression), f"{unreal[0]} must be declared real")
+        if sympy.sympify(self.expression) == sympy.sympify(self.equals):
+            raise argument_error("equals", str(self.equals), f"both sides of {self.text!r} are the same")
 
     def symbols(self) -> set[sympy.Symbol]:
         """The symbols of both sides and of the conditions."""
@@ -70,25 +118,32 @@ class Claim:
         return sympy.sympify(self.expression) - sympy.sympify(self.equals)
 
 
+class FalseStep(Claim):
+    """A claim next to a step of the derivation that is false: the deciders must refuse it."""
+
+
 SIGNS = ("=0", ">0", ">=0")
 """What a claim may say about its expression."""
 
-Claims: TypeAlias = Iterator[Claim]
-"""The steps of a derivation, in order."""
+Steps: TypeAlias = Iterator[Claim | str]
+"""A derivation in order: claims, false steps, and the sentences that put the claims together."""
 
 
 @dataclass(frozen=True)
 class FalseNeighbour:
-    """A statement next to a theorem that is false: the theorem with some fields changed, then altered."""
+    """A statement next to a theorem that is false: the theorem with some fields changed.
+
+    `witness` is the kept instance at which it fails; None where it fails at an example of the theorem.
+    """
 
     name: str
     changes: Mapping[str, Any]
-    alter: Callable[["Theorem"], "Theorem"] = lambda theorem: theorem
+    witness: Example | None = None
 
 
-def neighbour(name: str, **changes: Any) -> FalseNeighbour:
-    """The false neighbour that has these fields of the theorem changed."""
-    return FalseNeighbour(name, changes)
+def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
+    """The false neighbour that has these fields of the theorem changed, and fails at the instance `at`."""
+    return FalseNeighbour(name, changes, at)
 
 
 Side = Callable[..., Any]
@@ -112,10 +167,11 @@ class Theorem:
     with the same leading batch axis; further axes hold several components that must all obey. They are
     written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
 
-    `floor` is the scale below which a gap counts as absolute rather than relative; `tight` says whether
-    a bound's ratio lhs/rhs should come close to one; `certified` whether balls can evaluate the sides;
-    `reductions` the boxes of few scalars on which balls decide all of the statement at once; `given` names
-    the entries that the derivation leans on; `needs` an optional package without which no check applies.
+    `floor` is the scale below which a gap counts as absolute rather than relative; `tight` is a kept
+    instance at which a bound's sides nearly meet; `certified` says whether balls can evaluate the sides;
+    `reductions` are the boxes of few scalars on which balls decide all of the statement at once; `derivation`
+    yields claims, false steps and sentences; `given` names the entries that it rests on; `needs` an optional
+    package without which no check applies.
     """
 
     name: str
@@ -128,12 +184,12 @@ class Theorem:
     instances: Chart
     expected: Verdict
     false_neighbours: tuple[FalseNeighbour, ...]
-    examples: tuple[Instance, ...] = ()
-    symbolic: Callable[[], Iterable[Claim]] | None = None
+    examples: tuple[Example, ...] = ()
+    derivation: Callable[[], Iterable[Claim | str]] | None = None
     given: tuple[str, ...] = ()
     certified: bool = True
-    reductions: tuple[Reduction, ...] = ()
-    tight: bool | None = None
+    reductions: tuple[ScalarForm, ...] = ()
+    tight: Example | None = None
     tolerance: float = 1e-9
     floor: float = 1e-3
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -141,10 +197,14 @@ class Theorem:
     needs: str | None = None
     digits: int = field(default=3, repr=False)
 
+    @property
+    def family(self) -> str:
+        """The family that it belongs to: A5 for A5.validity."""
+        return self.name.partition(".")[0]
+
     def changed(self, false: FalseNeighbour) -> "Theorem":
         """The false neighbour as a statement of its own, under the theorem's name."""
-        other = replace(self, **{"symbolic": None, "expected": Verdict.REFUTED, **false.changes})
-        return false.alter(other)
+        return replace(self, **{"derivation": None, "expected": Verdict.REFUTED, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
@@ -190,6 +250,49 @@ class Theorem:
 
 def _worst(values: np.ndarray) -> np.ndarray:
     return values.reshape(len(values), -1).max(axis=1)
+
+
+def _entry(
+    expected: Verdict,
+    name: str,
+    title: str,
+    *,
+    statement: str,
+    source: Source,
+    on: Chart,
+    equal: tuple[Side, Side] | None = None,
+    at_most: tuple[Side, Side] | None = None,
+    tends: tuple[Side, Side] | None = None,
+    false: tuple[FalseNeighbour, ...],
+    **others: Any,
+) -> Theorem:
+    """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
+
+    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s.
+    Raises ValueError where not one of the three relations is given, and for an entry without a neighbour.
+    """
+    related = {Relation.EQUAL: equal, Relation.AT_MOST: at_most, Relation.TENDS: tends}
+    given = {relation: sides for relation, sides in related.items() if sides is not None}
+    if len(given) != 1:
+        raise argument_error(name, [str(relation) for relation in given], "one of equal, at_most and tends")
+    if not false:
+        raise argument_error("false", false, f"at least one false neighbour of {name}")
+    ((relation, (lhs, rhs)),) = given.items()
+    return Theorem(name, title, source, statement, relation, lhs, rhs, on, expected, false, **others)
+
+
+proved = partial(_entry, Verdict.PROVED)
+"""An entry whose derivation's claims are the statement itself."""
+derived = partial(_entry, Verdict.DERIVED)
+"""An entry whose scalar steps are decided; sentences put them together."""
+enclosed = partial(_entry, Verdict.ENCLOSED)
+"""An entry that ball arithmetic decides on whole boxes."""
+certified = partial(_entry, Verdict.CERTIFIED)
+"""An entry that ball arithmetic confirms at rational instances."""
+holds = partial(_entry, Verdict.HOLDS)
+"""An entry that random instances and an optimiser do not refute."""
+refuted = partial(_entry, Verdict.REFUTED)
+"""A published claim that is false: its first example is the counterexample."""
 
 
 @cache

@@ -1,6 +1,6 @@
 """The one form of error for an argument that is not allowed."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 
@@ -12,5 +12,5 @@ def argument_error(name: str, value: Any, allowed: str) -> ValueError:
 def choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise that error unless the value is one of the allowed names."""
     names = tuple(allowed)
-    if value not in names:
+    if not isinstance(value, Hashable) or value not in names:
         raise argument_error(name, value, f"one of {', '.join(names)}")

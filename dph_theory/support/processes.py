@@ -1,4 +1,4 @@
-"""Jobs side by side, each in a process of its own, which ends with what started it."""
+"""Jobs side by side, each in a process of its own, which ends with its parent; and Ctrl-C without harm."""
 
 import ctypes
 import os
@@ -13,7 +13,25 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
-from . import interrupts
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Ctrl-C takes effect after the block: within an import, compiled modules would turn it into ImportError.
+
+    Outside the main thread, which alone gets it, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        signal.raise_signal(signal.SIGINT)
+
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -108,12 +126,12 @@ def prepared(*modules: str) -> BaseContext:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C takes effect after the block; what starts within it sees none. Only a main thread can do it."""
+    """Ctrl-C waits until the block has ended; processes begun in it ignore it. In the main thread alone."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     resource_tracker.ensure_running()  # It would end the blocking where it starts.
-    with interrupts.deferred():  # Other threads do not block the signal: whichever receives it, it is noted.
+    with deferred():  # Other threads do not block the signal: whichever receives it, it is noted.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield

@@ -1,13 +1,84 @@
-"""The JSON contract between what computes and what draws: a result with its seed, config and versions."""
+"""Results as JSON and back: frozen classes, and the record that goes from what computes to what draws."""
 
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from .errors import argument_error
+
+T = TypeVar("T")
+_PLAIN = {str, int, float, bool, type(None)}
+
+
+def as_json(value: Any, digits: int | None = None) -> Any:
+    """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
+
+    With `digits`, floats are rounded to so many significant digits.
+    """
+    if is_dataclass(value):
+        named = {field.name: getattr(value, field.name) for field in fields(value)}
+        unset = {field.name for field in fields(value) if named[field.name] is None is field.default}
+        return {name: as_json(entry, digits) for name, entry in named.items() if name not in unset}
+    if isinstance(value, dict):
+        return {key: as_json(entry, digits) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        # Long lists of numbers are common, and need no call for each.
+        if digits is None and _PLAIN.issuperset(map(type, value)):
+            return list(value)
+        return [as_json(entry, digits) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return as_json(value.tolist(), digits)
+    if isinstance(value, float) and digits is not None:
+        return float(f"{value:.{digits}g}")
+    return value
+
+
+def readable(value: Any) -> str:
+    """The `repr` of a dataclass or a named tuple of results: its fields as plain numbers of six digits."""
+    names = getattr(value, "_fields", None) or vars(value)
+    shown = (f"{name}={_plain(getattr(value, name))}" for name in names)
+    return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def _plain(entry: Any) -> str:
+    if isinstance(entry, np.ndarray) and entry.ndim == 0:
+        entry = entry[()]
+    if isinstance(entry, np.ndarray):
+        return np.array2string(entry, precision=6, threshold=8, edgeitems=3, separator=", ").replace("\n", "")
+    if isinstance(entry, float | np.floating):
+        return repr(float(f"{entry:.6g}"))
+    return repr(entry.item() if isinstance(entry, np.generic) else entry)
+
+
+def from_json(kind: type[T], value: Any) -> T:
+    """The dataclass of that kind from what `as_json` made of it, also after a file.
+
+    Raises ValueError naming the field that is missing or is something else.
+    """
+    from pydantic import ValidationError  # Not needed by what reads no results.
+
+    hashable: Any = kind
+    try:
+        return _adapter(hashable).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, (kind.__name__, *first["loc"])))
+        raise argument_error(where, first["input"], first["msg"]) from error
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
 
 _KEYS = ("kind", "seed", "config", "results", "findings", "versions")
 

@@ -1,16 +1,15 @@
-"""What the commands share at a terminal: console, tables, progress bars, files to write, code of Ctrl-C."""
+"""What the commands share at a terminal: console, progress bars, files to write, code of Ctrl-C."""
 
 import os
 import tempfile
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.measure import Measurement, measure_renderables
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,8 +19,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
-from rich.text import Text
 
 from .files import STANDARD_OUTPUT
 
@@ -51,45 +48,6 @@ def console(*, stderr: bool = False, **options: Any) -> Console:
 def say(on: Console, words: str) -> None:
     """Print words as they stand: no markup, no colours, no line broken."""
     on.print(words, markup=False, highlight=False, soft_wrap=True)
-
-
-def fitted(
-    on: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], keep: Collection[str], **options: Any
-) -> Table:
-    """A table as wide as the console: of the columns not to `keep` the last ones are left out until it fits.
-
-    Lines are broken between words. A row of a single cell begins a section; options are Table's.
-    """
-    chosen, wide = list(range(len(headers))), on.options.update(max_width=10_000)
-    while True:
-        table = Table(*(headers[column] for column in chosen), pad_edge=False, **options)
-        for row in rows:
-            if len(row) == 1:
-                table.add_section()
-            table.add_row(*(row if len(row) == 1 else (row[column] for column in chosen)))
-        spans = [measure_renderables(on, wide, [c.header, *c.cells]) for c in table.columns]
-        # A word that stands indented needs its indent, too.
-        names = [Text.from_markup(str(name)).plain for name in table.columns[0].cells]
-        indent = max((len(name) - len(name.lstrip()) for name in names), default=0)
-        widths = [spans[0].minimum + indent, *(span.minimum for span in spans[1:])]
-        table.columns[0].min_width = widths[0]
-        room = on.width - Measurement.get(on, wide, table).minimum
-        spare = [column for column in chosen if headers[column] not in keep]
-        if not spare or room >= 0:
-            for column, width in zip(table.columns, _widened(widths, spans, room), strict=True):
-                column.width = width
-            return table
-        chosen.remove(spare[-1])
-
-
-def _widened(widths: Sequence[int], spans: Sequence[Measurement], room: int) -> list[int]:
-    """The widths with the room shared out, each cell of it to the column that lacks most."""
-    found = list(widths)
-    for _ in range(room):
-        lacking = [span.maximum - width for span, width in zip(spans, found, strict=True)]
-        if max(lacking) > 0:
-            found[lacking.index(max(lacking))] += 1
-    return found
 
 
 class OutputFile(click.ParamType):
@@ -205,5 +163,5 @@ class Bars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the bars as they are, and show them no longer."""
+        """Stop redrawing the bars."""
         self._shown.stop()

@@ -1,204 +1,38 @@
-"""The registry: every statement is one value, THEOREM, in a file of its own; adding one is a line here."""
+"""The registry: a file is a family of statements, its module-level entries are theirs, in order.
+
+A module's docstring begins with the family's name and title ("A5. Pass rate against beta."). What several
+families share stands in the files whose names begin with _.
+"""
 
 import importlib
-from collections.abc import Mapping
-from types import MappingProxyType
+import pkgutil
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, ModuleType
 
 from ..statement.theorem import Theorem
 
-MODULES = (
-    "a01_distance",
-    "a01_nearest",
-    "a01_dimension",
-    "a02_conserved",
-    "a02_orbit",
-    "a02_limit",
-    "a02_richer",
-    "a02_ratios",
-    "a03_field",
-    "a03_path",
-    "a03_ratios",
-    "a03_limit",
-    "a03_penalised",
-    "a03_slower",
-    "a04_identity",
-    "a04_unique",
-    "a04_value",
-    "a05_validity",
-    "a05_mixture",
-    "a05_cost",
-    "a05_slope",
-    "a05_inverse",
-    "a06_pointwise",
-    "a06_variation",
-    "a06_forward",
-    "a06_reverse",
-    "a07_pythagoras",
-    "a07_closest",
-    "a08_decomposition",
-    "a08_frontier",
-    "a08_equality",
-    "a09_increasing",
-    "a09_range",
-    "a09_ends",
-    "a09_root",
-    "a09_dual",
-    "a09_optimal",
-    "a10_validity",
-    "a10_order",
-    "a10_collapse",
-    "a10_jump",
-    "a10_coverage",
-    "a10_alpha",
-    "a10_above",
-    "a10_threshold",
-    "a10_monotone",
-    "a10_segment",
-    "a10_product",
-    "a10_accelerates",
-    "a11_recursion",
-    "a11_interior",
-    "a11_unimodal",
-    "a11_least",
-    "a11_convergence",
-    "a11_monotone",
-    "b01_convex",
-    "b01_variation",
-    "b01_nonnegative",
-    "b01_textbook",
-    "b01_curvature",
-    "b01_limits",
-    "b01_reversal",
-    "b01_processing",
-    "b01_forgetting",
-    "b02_misprint",
-    "b02_value",
-    "b03_gauge",
-    "b03_minimiser",
-    "b03_targets",
-    "b03_filtered",
-    "b03_tokens",
-    "b03_mass",
-    "b04_kl",
-    "b04_js",
-    "b04_alpha",
-    "b05_chain",
-    "b05_js_exceeds",
-    "b05_js_falls_short",
-    "b05_alpha_exceeds",
-    "b05_alpha_falls_short",
-    "b05_deficit",
-    "b05_product",
-    "b06_values",
-    "b06_nothing",
-    "b06_squared",
-    "b06_forward",
-    "b06_corrected",
-    "b06_reward",
-    "b06_autograd",
-    "b07_gradient",
-    "b07_invalid",
-    "b07_kldpg",
-    "b07_rate",
-    "b07_zero",
-    "b08_mean",
-    "b08_gap",
-    "b08_cost",
-    "b08_variance",
-    "b08_autograd",
-    "b09_curvature",
-    "b09_coefficients",
-    "b09_strong",
-    "b09_weak",
-    "c01_trpo",
-    "c01_divergence",
-    "c01_sharp",
-    "c01_attained",
-    "c01_span",
-    "c02_old",
-    "c02_new",
-    "c02_generic",
-    "c03_anchor",
-    "c03_divergence",
-    "c03_maximum",
-    "c03_beats",
-    "c03_myopic",
-    "c04_reference",
-    "c04_inverted",
-    "c04_filtered",
-    "c04_equality",
-    "c04_horizon",
-    "d01_unbiased",
-    "d01_product",
-    "d01_exact",
-    "d02_distinct",
-    "d02_uniform",
-    "d02_schur",
-    "d02_once",
-    "d03_single",
-    "d03_shared",
-    "d03_conditioned",
-    "d03_rising",
-    "d03_limit",
-    "d03_coverage",
-    "e01_mixture",
-    "e01_frontier",
-    "e01_dial",
-    "e01_forward",
-    "e01_pearson",
-    "e01_failures",
-    "e02_stationary",
-    "e02_value",
-    "e03_local",
-    "e03_forward",
-    "e03_family",
-    "e03_cost",
-    "e03_dearer",
-    "e04_weight",
-    "e04_constant",
-    "e04_ends",
-    "e04_mean",
-    "e04_rises",
-    "e04_unique",
-    "e05_last",
-    "e05_shared",
-    "e06_rate",
-    "e07_onpolicy",
-    "e07_rehearsed",
-    "e07_vanishes",
-    "f01_loss",
-    "f01_future",
-    "f02_deviation",
-    "f03_order",
-    "f04_entropy",
-    "f05_exchange",
-    "f06_pkpo",
-    "f07_decay",
-    "f08_fewer",
-    "l01_rising",
-    "l01_tangent",
-    "l01_jensen",
-    "l01_logarithm",
-    "l01_gibbs",
-    "l01_cauchy",
-    "l01_binomial",
-    "l01_least",
-    "l01_between",
-    "l01_limit",
-    "l01_curvature",
-)
-"""The files of this folder, in the order of the theory."""
+
+def _entries(module: ModuleType) -> Iterator[Theorem]:
+    """The entries of a module, single or several in one tuple, as they stand in it."""
+    for value in vars(module).values():
+        yield from (t for t in (value if isinstance(value, tuple) else (value,)) if isinstance(t, Theorem))
 
 
-def _collect() -> Mapping[str, Theorem]:
+def _collect() -> tuple[Mapping[str, Theorem], Mapping[str, str]]:
     theorems: dict[str, Theorem] = {}
-    for module in MODULES:
-        theorem = importlib.import_module(f"{__name__}.{module}").THEOREM
-        if theorem.name in theorems:
-            raise ValueError(f"name={theorem.name!r} is not allowed: already registered")
-        theorems[theorem.name] = theorem
-    return MappingProxyType(theorems)
+    families: dict[str, str] = {}
+    for info in pkgutil.iter_modules(__path__):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        family, _, title = (module.__doc__ or "").partition("\n")[0].partition(". ")
+        families[family] = title.rstrip(".")
+        for theorem in _entries(module):
+            if theorem.name in theorems or theorem.family != family:
+                raise ValueError(f"name={theorem.name!r} is not allowed: not a new name of family {family}")
+            theorems[theorem.name] = theorem
+    return MappingProxyType(theorems), MappingProxyType(families)
 
 
-THEOREMS = _collect()
-"""Every theorem by name, in the order of the theory."""
+THEOREMS, FAMILIES = _collect()
+"""Every theorem by name, in the order of the theory; and what each family is about."""

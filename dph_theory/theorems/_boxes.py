@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..numeric.balls import ZERO
-from ..numeric.boxes import Range, Scalar, linear, logarithmic, rate, xlogx
-from ..statement.reduction import Reduction
+from ..numeric.enclosures import Range, Scalar, linear, logarithmic, rate, xlogx
+from ..statement.theorem import ScalarForm
 from ._laws import gains
 
 Law: TypeAlias = list[Scalar]
@@ -44,7 +44,7 @@ def laws(odds: Scalar, drop: Scalar) -> tuple[Law, Law]:
 
 def both_ways(
     text: str, box: Mapping[str, Range], instance: Callable[..., Mapping[str, Any]], **stated: Any
-) -> tuple[Reduction, Reduction]:
+) -> tuple[ScalarForm, ScalarForm]:
     """The reductions for two laws of two outcomes, in either order of the outcomes.
 
     `instance(first, second, **scalars)` takes the two laws and the other scalars; `box` has odds and drop.
@@ -58,8 +58,8 @@ def both_ways(
         return instance(first[::-1], second[::-1], **others)
 
     return (
-        Reduction(text, box, below, **stated),
-        Reduction(f"{text}; the outcomes exchanged", box, above, **stated),
+        ScalarForm(text, box, below, **stated),
+        ScalarForm(f"{text}; the outcomes exchanged", box, above, **stated),
     )
 
 
@@ -85,9 +85,9 @@ def two_verdicts(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
 
 def over_two_verdicts(
     sides: Callable[[Scalar, Scalar], Sequence[tuple[Scalar, Scalar]]], text: str = "two outcomes, one valid"
-) -> tuple[Reduction]:
+) -> tuple[ScalarForm]:
     """The reduction of an identity to them, of `sides(log_odds, gain)`."""
-    return (Reduction(text, {"log_odds": LOG_ODDS, "gain": GAIN}, two_verdicts, sides=sides),)
+    return (ScalarForm(text, {"log_odds": LOG_ODDS, "gain": GAIN}, two_verdicts, sides=sides),)
 
 
 def solvable_prompt(log_odds: Scalar, gain: Scalar) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def apart(
     text: str,
     instance: Callable[[Law, Law], Mapping[str, Any]],
     gap: Callable[[Scalar, Scalar], list[Scalar]],
-) -> tuple[Reduction, ...]:
+) -> tuple[ScalarForm, ...]:
     """The reductions for a bound that Pinsker's even law (1/2, 1/2) attains as the laws meet: three boxes.
 
     All odds but those near 1 with every drop, and those near 1 with the larger drops: in the corner that is

@@ -12,8 +12,8 @@ from sympy.printing.lambdarepr import LambdaPrinter
 
 from ..divergences import JENSEN_SHANNON, SMOOTH
 from ..fdivergence import FDivergence, u
-from ..numeric.boxes import Scalar, linear, nonnegative, xlogx
-from ..statement.reduction import Reduction
+from ..numeric.enclosures import Scalar, linear, nonnegative, xlogx
+from ..statement.theorem import ScalarForm
 from ._boxes import DROP, ODDS, RATE, RATIO, both_ways, chance
 
 
@@ -77,14 +77,14 @@ BETWEEN = tuple(map(_between, GENERATORS))
 
 def merging(
     text: str, instance: Callable[..., Mapping[str, Any]], factor: Callable[[Scalar, Scalar, Scalar], Scalar]
-) -> tuple[Reduction, ...]:
+) -> tuple[ScalarForm, ...]:
     """What merging two outcomes of ratios u(1-s) and u(1+os) loses, p f(u(1-s)) + (1-p) f(u(1+os)) - f(u).
 
     p and 1-p are the reference's shares, so that u, among the scalars as `ratio`, is their mean. A generator
     that is a power or a logarithm, up to a line, gives a power of u times the divergence of the two laws;
     Jensen-Shannon's is taken with u. `factor` is what the loss is to be multiplied by.
     """
-    reductions: list[Reduction] = []
+    reductions: list[ScalarForm] = []
     for index, divergence in enumerate(SMOOTH):
         if divergence is JENSEN_SHANNON:
             # Beyond that drop the second derivative's balls lose more digits than their radii have.

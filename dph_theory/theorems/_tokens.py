@@ -7,12 +7,10 @@ import itertools
 from typing import Any
 
 import numpy as np
-import sympy
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..numeric.balls import Values
 from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, Claims
 from ..tokens import sequences
 
 
@@ -47,26 +45,6 @@ INDEPENDENT_PAIR = example(
 )
 TWO_ALPHAS = (0.25, 0.5)
 JS_AND_ALPHAS = (JENSEN_SHANNON, *map(alpha_divergence, TWO_ALPHAS))
-
-
-def token_deficits() -> Claims:
-    """For independent tokens: by how much the sum of the token divergences exceeds the sequences'."""
-    # Jensen-Shannon, the policy's share of one sequence xy; the reference's is alike with q for p. Summed
-    # over y (over x) the token terms lose the other factor, since it sums to one.
-    p1, p2, m1, m2, m = sympy.symbols("p_1 p_2 m_1 m_2 m", positive=True)
-    tokens = p1 * p2 * (sympy.log(p1 / m1) + sympy.log(p2 / m2))
-    sequence = p1 * p2 * sympy.log(p1 * p2 / m)
-    # Adding both shares gives the weight p_1 p_2 + q_1 q_2 = 2m to this logarithm: 2 KL(m || m_1 m_2).
-    yield Claim("Jensen-Shannon, one share", tokens - sequence, equals=p1 * p2 * sympy.log(m / (m1 * m2)))
-    # alpha: 1 - alpha(1-alpha) D = sum p^{1-alpha} q^alpha is multiplicative over independent tokens.
-    D1, D2, a = sympy.symbols("D_1 D_2 alpha", real=True)
-    w = a * (1 - a)
-    yield Claim("alpha", 1 - w * (D1 + D2 - w * D1 * D2), equals=(1 - w * D1) * (1 - w * D2))
-    q1, q2 = sympy.symbols("q_1 q_2", positive=True)
-    product = p1 ** (1 - a) * q1**a * p2 ** (1 - a) * q2**a
-    yield Claim(
-        "one sequence's term is the tokens' product", (p1 * p2) ** (1 - a) * (q1 * q2) ** a, equals=product
-    )
 
 
 def possible(tokens: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ..support import interrupts, processes, terminal
+from ..support import processes, terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from .settings import CHECKS, INSTANCES, QUICK_INSTANCES, Settings
 
@@ -56,7 +56,7 @@ def verify(
         raise click.UsageError("--json writes what a run finds; --list runs nothing")
     settings = _settings(checks, instances, seed, quick)
     try:
-        with interrupts.deferred():
+        with processes.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
             # A single theorem, such as A5.validity, is checked here.
             single = len(names) == 1 and "." in names[0]
@@ -64,7 +64,7 @@ def verify(
             from . import run, tables
         theorems = _allowed(lambda: run.select(names))
         if listing:
-            console.print(tables.listing(console, theorems))
+            console.print(tables.listing(theorems).rich())
             return
         reports = _run_with_progress(theorems, settings, context)
     except KeyboardInterrupt:

@@ -4,60 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..references import REFERENCES
-from ..statement.theorem import Relation, Theorem, Verdict
-from ..support.markdown import escaped
-from ..theorems import THEOREMS
+from ..statement.theorem import Claim, FalseStep, Relation, Theorem, Verdict
+from ..support.table import escaped
+from ..theorems import FAMILIES, THEOREMS
 from .checks import CHECKS, applies
 
-FAMILIES = {
-    "A1": "Degeneracy: a simplex of best policies",
-    "A2": "The implicit bias of the plain policy gradient",
-    "A3": "The natural gradient selects the filtered model",
-    "A4": "KL control has one optimum, the tilted model",
-    "A5": "Pass rate against beta",
-    "A6": "The limit of small beta, in four modes",
-    "A7": "The filtered model is the I-projection",
-    "A8": "The validity-KL frontier and the excess KL",
-    "A9": "Many prompts under one beta",
-    "A10": "Misspecification: collapse in a restricted family",
-    "A11": "The dynamics of GRPO with a fixed reference",
-    "B1": "Generators of f-divergences",
-    "B2": "A misprinted Jensen-Shannon generator",
-    "B3": "The gauge decides what correct samples rehearse",
-    "B4": "Generalised Pinsker inequalities",
-    "B5": "Token sums against sequence divergences",
-    "B6": "KL estimators and the gradients they give",
-    "B7": "alpha-DPG",
-    "B8": "Generator form against definition form",
-    "B9": "Fair comparison: equal curvature",
-    "C1": "TRPO's bound for the whole family, and its sharp form",
-    "C2": "The stated improvement bound",
-    "C3": "The anchor bound",
-    "C4": "The rehearsal guarantee",
-    "D1": "Pass@k",
-    "D2": "Distinct valid outputs",
-    "D3": "Pass@1 up, pass@k down",
-    "E1": "The law of a penalty on the whole answer",
-    "E2": "The law of a penalty on each token",
-    "E3": "What each penalty selects as beta falls",
-    "E4": "What a group-relative advantage maximises",
-    "E5": "When the laws agree",
-    "E6": "Selection takes time 1/beta",
-    "E7": "The way back: on-policy penalties against rehearsal",
-    "F1": "k2 in the loss against k1 in the reward",
-    "F2": "GRPO's weight of a prompt",
-    "F3": "The order of MaxRL",
-    "F4": "Entropy under a reward",
-    "F5": "Validity against entropy",
-    "F6": "PKPO's weights",
-    "F7": "Does reverse KL accelerate the decay?",
-    "F8": "Ever fewer answers as beta decreases?",
-    "L1": "Lemmas from textbooks that derivations lean on",
-}
-"""What the theorems A5.*, say, have in common, by the part of their names before the dot."""
-
 _MEANING = {
-    Verdict.PROVED: "symbolic steps, each decided by sympy, z3 or both, beside the searches below",
+    Verdict.PROVED: "claims that are the statement, decided by sympy, z3 or both, for all values",
+    Verdict.DERIVED: "each scalar step is decided by sympy, z3 or both; sentences put them together",
     Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
     Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
     Verdict.HOLDS: "random instances and an optimiser find no violation",
@@ -78,14 +32,9 @@ _RELATIONS = {
 _AGAIN = "This page is written from the registry by `python docs/generate.py`."
 
 
-def family(theorem: Theorem) -> str:
-    """The family a theorem belongs to: A5 for A5.validity."""
-    return theorem.name.partition(".")[0]
-
-
 def members(name: str) -> list[Theorem]:
     """The theorems of a family, in the registry's order."""
-    return [theorem for theorem in THEOREMS.values() if family(theorem) == name]
+    return [theorem for theorem in THEOREMS.values() if theorem.family == name]
 
 
 def file_name(name: str) -> str:
@@ -115,8 +64,8 @@ def index() -> str:
         (
             "# The theorems\n",
             f"{len(THEOREMS)} statements in {len(FAMILIES)} families; expected verdicts: {words}. "
-            f"{neighbours} false neighbours, statements next to a theorem that are false, must fall to the "
-            f"same checks. `dph verify` runs them all. {_AGAIN}\n",
+            f"{neighbours} false neighbours, statements next to a theorem that are false, must fail at the "
+            f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base policy a > 0; verifier v with values 0 and 1; Y1 the "
             "outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, p\\_0 is a given the rest; "
             "p\\_beta is proportional to a e^(v/beta); u = pi/pi\\_ref; kl is the Bernoulli KL; TV is half "
@@ -145,10 +94,11 @@ def _section(theorem: Theorem) -> str:
         f"- Source: {escaped(str(theorem.source))}.",
         f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
+        *_derivation(theorem),
         *_boxes(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
-        "- False neighbours, which the same checks must refute:",
+        "- False neighbours, each refuted at a kept instance:",
         *(f"    - {escaped(neighbour.name)}" for neighbour in theorem.false_neighbours),
     ]
     lines = "\n".join(facts)
@@ -156,12 +106,29 @@ def _section(theorem: Theorem) -> str:
 
 
 def _given(theorem: Theorem) -> str:
-    """What the proof leans on, each with a link to its place."""
+    """What the derivation rests on, each with its verdict and a link to its place."""
     links = (
         f"[{name}]({file_name(name.partition('.')[0])}#{name.lower().replace('.', '')})"
+        f" ({THEOREMS[name].expected})"
         for name in theorem.given
     )
     return f", given {', '.join(links)}" if theorem.given else ""
+
+
+def _derivation(theorem: Theorem) -> list[str]:
+    """The sentences of the derivation and the claims between them, as they stand in the entry."""
+    if theorem.derivation is None:
+        return []
+    lines = [f"    {number}. {_step(step)}" for number, step in enumerate(theorem.derivation(), 1)]
+    return ["- Derivation (claims are decided by machine, false ones must be refused):", *lines]
+
+
+def _step(step: Claim | str) -> str:
+    if isinstance(step, str):
+        return escaped(step)
+    relation = f"{step.sign[:-1] or '='} {step.equals}" if step.sign != "=0" else f"= {step.equals}"
+    kind = "*False:*" if isinstance(step, FalseStep) else "*Claim:*"
+    return f"{kind} {escaped(step.text)}: `{step.expression} {relation}`"
 
 
 def _boxes(theorem: Theorem) -> list[str]:

@@ -3,37 +3,41 @@
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
 from multiprocessing.context import BaseContext
 from typing import Any
 
+import numpy as np
+
+from ..statement.charts import as_floats
 from ..statement.theorem import FalseNeighbour, Relation, Theorem, Verdict
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
-from .checks import CHECKS, CheckResult, applies
-from .checks.around import certain_box
-from .reports import NeighbourReport, Report, Timed
+from .checks import CHECKS, CheckResult, applies, available
+from .checks.result import plain
+from .checks.witness import certain_around, refuted_by, witnesses
+from .reports import NeighbourReport, Report
 from .settings import Settings
 
-NEIGHBOUR_INSTANCES = 5_000
-TIGHT = 0.98
-"""The ratio of a tight bound's sides that the searches must reach."""
-SEARCHES = ("numeric", "adversarial", "certified")
-"""The checks that can refute a false neighbour, which has no derivation."""
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "adversarial": {"population": 64, "generations": 5, "polish": 10},
     "certified": {"count": 4},
     "symbolic": {"first_only": True},
 }
 """The short form's options of the checks of a theorem."""
-GIVEN_BY = {Verdict.PROVED: "symbolic", Verdict.ENCLOSED: "enclosed", Verdict.CERTIFIED: "certified"}
+GIVEN_BY = {
+    Verdict.PROVED: "symbolic",
+    Verdict.DERIVED: "symbolic",
+    Verdict.ENCLOSED: "enclosed",
+    Verdict.CERTIFIED: "certified",
+}
 """The verdicts above HOLDS, strongest first, with the check that gives them."""
 _STRENGTH = tuple(Verdict)
 """The members stand from strongest to weakest."""
-RESTARTS = 3
-"""Searches begun anew for a false neighbour that the first one has missed, which about one in 500 is."""
 
 
 def select(names: Sequence[str]) -> list[Theorem]:
@@ -68,18 +72,20 @@ def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
 
     A theorem expected to be proved that has no derivation is thus not as expected.
     """
-    if theorem.expected is Verdict.REFUTED:
-        return Verdict.REFUTED
-    for verdict, check in GIVEN_BY.items():
-        weaker = _STRENGTH.index(verdict) - _STRENGTH.index(theorem.expected)
-        if check in checks and (weaker == 0 or (weaker > 0 and applies(check, theorem))):
-            return verdict
-    return Verdict.HOLDS
+    if theorem.expected is Verdict.REFUTED or GIVEN_BY.get(theorem.expected, checks[0]) in checks:
+        return theorem.expected
+    weaker = list(GIVEN_BY)[list(GIVEN_BY).index(theorem.expected) + 1 :]
+    others = (v for v in weaker if GIVEN_BY[v] != GIVEN_BY[theorem.expected] and GIVEN_BY[v] in checks)
+    return next((verdict for verdict in others if applies(GIVEN_BY[verdict], theorem)), Verdict.HOLDS)
 
 
-def overall(results: Sequence[CheckResult]) -> Verdict:
-    """REFUTED or UNDECIDED if any check says so, else the strongest verdict."""
-    found = {result.verdict for result in results}
+def overall(results: Sequence[CheckResult], given: Iterable[Verdict] = ()) -> Verdict:
+    """REFUTED or UNDECIDED if any check says so, else the strongest verdict.
+
+    A derivation is worth no more than the entries that it rests on, whose verdicts are `given`.
+    """
+    weakest = max(given, key=_STRENGTH.index, default=Verdict.PROVED)
+    found = {r.verdict.at_most([weakest]) if r.check == "symbolic" else r.verdict for r in results}
     ranking = (Verdict.REFUTED, Verdict.UNDECIDED, *_STRENGTH)
     return next(verdict for verdict in ranking if verdict in found)
 
@@ -89,76 +95,93 @@ def seed_for(seed: int, name: str) -> int:
     return zlib.crc32(f"{seed}/{name}".encode())
 
 
-def _run_check(check: str, theorem: Theorem, seed: int, instances: int, **options: Any) -> CheckResult:
-    if check == "numeric":
-        options["instances"] = instances
-    return CHECKS[check](theorem, seed=seed, **options)
-
-
-def _timed(check: str, theorem: Theorem, settings: Settings, *, quick: bool) -> Timed:
+def _timed(check: str, theorem: Theorem, settings: Settings) -> CheckResult:
     start, seed = time.perf_counter(), seed_for(settings.seed, theorem.name)
-    options = QUICK.get(check, {}) if quick else {}
-    result = _run_check(check, theorem, seed, settings.instances, **options)
-    return Timed(result, time.perf_counter() - start)
+    options = dict(QUICK.get(check, {})) if settings.quick else {}
+    if check == "numeric":
+        options["instances"] = settings.instances
+    result = CHECKS[check](theorem, seed=seed, **options)
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 def verify_one(theorem: Theorem, settings: Settings) -> Report:
-    """Run the selected checks on a theorem and on its false neighbours.
-
-    Where the short search comes near no equality that a bound is said to have, the long one follows.
-    """
+    """Run the selected checks on a theorem; its false neighbours and kept values are checked in every run."""
     checks = [check for check in settings.selected if applies(check, theorem)]
-    timed = {check: _timed(check, theorem, settings, quick=settings.quick) for check in checks}
-    if settings.quick and "adversarial" in timed and _tight(theorem, timed.values()) is False:
-        timed["adversarial"] = _timed("adversarial", theorem, settings, quick=False)
-    neighbours = [attack(theorem, false, settings) for false in theorem.false_neighbours]
+    results = tuple(_timed(check, theorem, settings) for check in checks)
+    given = {name: THEOREMS[name].expected for name in theorem.given}
     return Report(
         theorem.name,
         str(theorem.source),
         expected_verdict(theorem, settings.selected),
-        overall([t.result for t in timed.values()]),
-        tuple(timed.values()),
-        tuple(n for n in neighbours if n is not None),
-        theorem.given,
-        _tight(theorem, timed.values()),
+        overall(results, given.values()),
+        results,
+        tuple(at_witness(theorem, false, settings) for false in theorem.false_neighbours),
+        given,
+        tightness(theorem),
+        wrong_values(theorem),
     )
 
 
-def _tight(theorem: Theorem, timed: Iterable[Timed]) -> bool | None:
-    """Whether a bound called tight came near equality in the checks that search."""
-    ratios = [t.result.tightness for t in timed if t.result.check in ("numeric", "adversarial")]
-    if not theorem.tight or not ratios:
+def tightness(theorem: Theorem) -> float | None:
+    """The ratio of a bound's sides at the instance kept to show that it is tight; None without one."""
+    if theorem.tight is None:
         return None
-    return max(ratio if ratio is not None else -1.0 for ratio in ratios) > TIGHT
+    return theorem.measured(as_floats(theorem.tight.parts))[1]
 
 
-def attack(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> NeighbourReport | None:
-    """Turn the selected checks on a false neighbour; None unless the adversarial one is among them.
+def wrong_values(theorem: Theorem) -> tuple[str, ...]:
+    """What an example is said to give and does not, to the digits written or the theorem's tolerance."""
+    last = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
+    wrong = []
+    for number, example in enumerate(theorem.examples, 1):
+        for side, kept in (("lhs", example.lhs), ("rhs", example.rhs)):
+            if kept is None:
+                continue
+            lhs, rhs = theorem.sides(as_floats(example.parts), **last)
+            found = np.asarray((lhs if side == "lhs" else rhs)[0])
+            if not _agree(found, kept, theorem.tolerance):
+                wrong.append(f"example {number}: {side} = {found.tolist()}, not {' '.join(kept.ravel())}")
+    return tuple(wrong)
 
-    It must succeed, whatever the others find: random instances are not asked to find what nearly all of them
-    obey. The short form leaves the others out. In the long form a neighbour of an enclosed statement must
-    also be certain to fail on a box.
+
+def _agree(found: np.ndarray, kept: np.ndarray, tolerance: float) -> bool:
+    """Whether numbers are those written, to one unit of their last digit or the tolerance.
+
+    One number may be written for several components that are alike.
+    """
+    if kept.size not in (1, found.size):
+        return False
+    units = np.array([_last_unit(str(word)) for word in kept.ravel()])
+    written = kept.ravel().astype(float)
+    near = np.maximum(units, tolerance * np.maximum(1.0, np.abs(written)))
+    with np.errstate(invalid="ignore"):  # Infinities less infinities; equal ones agree.
+        apart = np.abs(found.ravel() - written)
+    return bool(np.all((found.ravel() == written) | (apart <= near)))
+
+
+def _last_unit(number: str) -> float:
+    """One unit of a decimal's last digit: .001 for ".250"."""
+    exponent = Decimal(number).as_tuple().exponent
+    return float(Decimal(1).scaleb(exponent)) if isinstance(exponent, int) else 0.0
+
+
+def at_witness(theorem: Theorem, false: FalseNeighbour, settings: Settings) -> NeighbourReport:
+    """Whether a false neighbour fails at its kept witness, or at an example of the theorem.
+
+    In the long form a neighbour of an enclosed statement must also be certain to fail on a box around it.
+    Nothing here is searched for or drawn at random.
     """
     statement = theorem.changed(false)
-    searches = [c for c in settings.checks if c in SEARCHES and applies(c, statement)]
-    if statement.symbolic is not None and "symbolic" in settings.checks:
-        searches.append("symbolic")
-    if "adversarial" not in searches:
-        return None
-    if settings.quick:
-        searches = ["adversarial"]
-    seed = seed_for(settings.seed, f"{theorem.name}/{false.name}")
-    few = min(NEIGHBOUR_INSTANCES, settings.instances)
-    options = {"adversarial": {"restarts": RESTARTS, "readable": not settings.quick}}
-    results = [_run_check(check, statement, seed, few, **options.get(check, {})) for check in searches]
-    found = {result.check: result for result in results if result.verdict is Verdict.REFUTED}
-    witness = next((r.witness for r in found.values() if r.witness), None)
     asked = "enclosed" in settings.selected and applies("enclosed", theorem)
-    box = certain_box(statement, witness, seed) if asked and witness else None
-    if box is not None:
-        witness = dict(box[0])
-    within = box and box[1]
-    return NeighbourReport(false.name, "adversarial" in found, tuple(found), witness, within, asked)
+    found = NeighbourReport(false.name, "", None, None, asked)
+    for witness in witnesses(theorem, false) if available(theorem) else ():
+        by = refuted_by(statement, witness)
+        if by:
+            within = certain_around(statement, witness) if asked else None
+            found = replace(found, refuted_by=by, witness=plain(witness), certain_within=within)
+            if within is not None or not asked:
+                break
+    return found
 
 
 def _verify_by_name(names: tuple[str, ...], settings: Settings) -> list[Report]:

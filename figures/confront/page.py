@@ -1,16 +1,19 @@
-"""The page of a confrontation, from the template that the report has."""
+"""The folder of a confrontation: its record, a sheet of figures for each run, and the page of both."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from dph_theory.counts import Confrontation, five_lines
-from dph_theory.support.frozen import as_json
+from dph_theory.counts import Confrontation, five_lines, tables
+from dph_theory.counts.cli import KIND
+from dph_theory.support.files import write_json, write_text
+from dph_theory.support.record import as_json
+from dph_theory.support.table import Table
 
-from ..look.tables import Table
+from .. import files
 from ..report.page import templates
-from ..results.drawings import rendered
 from .sheet import sheet
-from .tables import tables
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Confronted:
     @classmethod
     def of(cls, number: int, found: Confrontation) -> "Confronted":
         """The words, tables and drawing of a run."""
-        svg = rendered(sheet(found), "svg")
+        svg = files.rendered(sheet(found), "svg")
         return cls(f"run-{number}", found, five_lines(found), tables(found), svg, as_json(found, digits=6))
 
 
@@ -35,3 +38,17 @@ def page(found: list[Confrontation], record: str) -> str:
     """The whole document as text; `record` is the name of the JSON file beside it."""
     runs = [Confronted.of(number, one) for number, one in enumerate(found, start=1)]
     return templates().get_template("confront.html").render(runs=runs, record=record)
+
+
+def write_folder(
+    folder: Path, found: Sequence[Confrontation], stored: Mapping[str, Any], form: str
+) -> list[Path]:
+    """Write the record, a sheet of figures for each run, and the page; gives their paths."""
+    chosen = files.formats(form)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / f"{KIND}.json", stored)
+    paths = [folder / f"{KIND}.json"]
+    for number, one in enumerate(found, start=1):
+        paths += files.save_drawing(f"{KIND}-{number}", sheet(one), chosen, folder)
+    write_text(folder / "index.html", page(list(found), f"{KIND}.json"))
+    return [*paths, folder / "index.html"]

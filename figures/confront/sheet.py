@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from dph_theory.counts import Confrontation
 
-from ..look import theme
+from ..style import theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

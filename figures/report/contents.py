@@ -5,23 +5,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dph_theory.support.table import Table
+from dph_theory.verification.reports import Report
 from toy_lm.experiments import EXPERIMENTS
 
+from .. import records
 from ..catalogue import NAMES, figure
 from ..figure import Figure
-from ..look.tables import Table
-from ..results import store
-from ..results.laws import Laws
-from ..results.records import stored_name
-from ..results.verdicts import AuditLine, TheoremReport, read_audit, read_verdicts
-from .environment import environment
-from .results import AUDIT, LAWS, VERDICTS, Plan
+from ..records import AuditLine, Laws, read_audit, read_verdicts, stored_name
+from .results import AUDIT, LAWS, VERDICTS, Plan, environment
 
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageEnd:
     """How a stage ended: "done", "reused" from an interrupted run, or "failed"; its seconds; what it says."""
 
     stage: str
@@ -37,7 +35,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Plate:
+class DrawnFigure:
     """A figure by name, with its record and its drawing as SVG; what there is not is None."""
 
     name: str
@@ -58,16 +56,16 @@ class Contents:
     """What a run found, reports by theorem and records by name; what a stage left out is missing."""
 
     plan: Plan
-    reports: Mapping[str, TheoremReport]
+    reports: Mapping[str, Report]
     audit: Sequence[AuditLine] | None
     records: Mapping[str, Record]
-    plates: Sequence[Plate]
-    outcomes: Sequence[Outcome]
+    figures: Sequence[DrawnFigure]
+    outcomes: Sequence[StageEnd]
     environment: Mapping[str, str]
     laws: Laws | None = None
 
     @property
-    def failures(self) -> list[Outcome]:
+    def failures(self) -> list[StageEnd]:
         """The stages that failed."""
         return [outcome for outcome in self.outcomes if outcome.failed]
 
@@ -80,7 +78,7 @@ class Contents:
         return next((o.words for o in self.outcomes if o.stage == stage), "it was not run")
 
     @classmethod
-    def load(cls, plan: Plan, outcomes: Sequence[Outcome]) -> "Contents":
+    def load(cls, plan: Plan, outcomes: Sequence[StageEnd]) -> "Contents":
         """The contents from the results in the plan's folder."""
         kinds = {name: f"toy.{name}" for name in EXPERIMENTS}
         kinds |= {VERDICTS: f"report.{VERDICTS}", AUDIT: f"report.{AUDIT}", LAWS: "laws"}
@@ -91,7 +89,7 @@ class Contents:
             reports=read_verdicts(records[VERDICTS]) if VERDICTS in records else {},
             audit=read_audit(records[AUDIT]) if AUDIT in records else None,
             records=records,
-            plates=[_plate(plan, name) for name in NAMES],
+            figures=[_drawn_figure(plan, name) for name in NAMES],
             outcomes=tuple(outcomes),
             laws=Laws.read(records[LAWS]) if LAWS in records else None,
             environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
@@ -104,13 +102,15 @@ def _file(plan: Plan, name: str) -> str:
 
 def _record(plan: Plan, name: str, kind: str) -> Record | None:
     there = (plan.results / f"{name}.json").is_file()
-    return store.load(name, kind, plan.results) if there else None
+    return records.load(name, kind, plan.results) if there else None
 
 
-def _plate(plan: Plan, name: str) -> Plate:
+def _drawn_figure(plan: Plan, name: str) -> DrawnFigure:
     try:
         found = figure(name)
     except Exception:  # Its stage met the same error, and told it.
-        return Plate(name, None, None, None)
+        return DrawnFigure(name, None, None, None)
     svg = plan.results / f"{name}.svg"
-    return Plate(name, found, _record(plan, name, found.kind), svg.read_bytes() if svg.is_file() else None)
+    return DrawnFigure(
+        name, found, _record(plan, name, found.kind), svg.read_bytes() if svg.is_file() else None
+    )

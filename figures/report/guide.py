@@ -1,4 +1,4 @@
-"""Markdown with numbers of the stored results: the guide to divergences, the README's table of findings."""
+"""Markdown with numbers of the stored results: the guide to divergences, the table of findings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,12 @@ from typing import Any
 
 from toy_lm.collapse.results import FAMILIES, select
 from toy_lm.experiments import EXPERIMENTS
-from toy_lm.strategies.summary import directions
-from toy_lm.styles.summary import scores
+from toy_lm.strategies.results import directions
+from toy_lm.styles.results import scores
 
-from ..plates import budget_and_family, direction, way_back
-from ..results import store
-from ..results.demo import Demo
-from ..results.laws import FORMS, LawRun
-from ..results.records import FULL_SCALE, Records, stored_name
+from .. import records
+from ..gallery import budget_and_family, direction, way_back
+from ..records import FORMS, FULL_SCALE, Demo, LawRun, Records, stored_name
 from .page import templates
 
 ALIKE = 0.01
@@ -40,7 +38,7 @@ class FormRow:
     all: int
 
 
-def records(folder: Path = store.NUMBERS) -> Records:
+def stored_records(folder: Path = records.NUMBERS) -> Records:
     """Those of the records that are stored; ValueError for one that is something else."""
     files = {name: stored_name(name, False) for name in EXPERIMENTS}
     files |= {name: file for name, (file, _) in FULL_SCALE.items()}

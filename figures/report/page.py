@@ -10,9 +10,9 @@ from markupsafe import Markup
 from dph_theory.references import REFERENCES
 from dph_theory.theorems import THEOREMS
 
-from . import formulas, pictures, words
+from . import markup, words
 from .claims import CLAIMS, DIFFERENCES
-from .contents import Contents, Plate
+from .contents import Contents, DrawnFigure
 from .markup import html
 
 
@@ -61,14 +61,15 @@ def _json(value: Any) -> str:
 
 
 def _formula(latex: str) -> Markup:
-    return Markup(html(formulas.formula(latex)))
+    return Markup(html(markup.formula(latex)))
 
 
-def _picture(plate: Plate) -> Markup:
-    return _drawn(plate.svg or b"", f"figure-{plate.name}", plate.name)
+def _picture(drawn: DrawnFigure, where: str = "figure") -> Markup:
+    """The drawing of a figure; a second one on the page has ids of its own."""
+    return _drawn(drawn.svg or b"", f"figure-{drawn.name}", f"{where}-{drawn.name}")
 
 
 def _drawn(svg: bytes, key: str, prefix: str = "") -> Markup:
     """A drawing whose title and caption have ids that begin with the key."""
     names = {"aria_labelledby": f"{key}-title", "aria_describedby": f"{key}-caption"}
-    return Markup(html(pictures.picture(svg, prefix or key, **names)))
+    return Markup(html(markup.picture(svg, prefix or key, **names)))

@@ -1,11 +1,18 @@
-"""What the report is made from: how each result of a reproduction is computed, and under which name kept."""
+"""What the report is made from: how each result of a reproduction is computed, under which name it is
+kept, and the machine and versions that all depend on.
+"""
 
+import hashlib
 import itertools
+import json
+import os
+import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,10 +21,38 @@ from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import record
 from dph_theory.verification.settings import INSTANCES, QUICK_INSTANCES, Settings
 
+from .. import files, records
 from ..catalogue import figure
-from ..results import drawings, experiments, store
-from .environment import digest
 from .words import count
+
+_ROOT = Path(__file__).parents[2]
+_LIBRARIES = ("dph", "numpy", "scipy", "sympy", "python-flint", "torch", "matplotlib", "latex2mathml")
+
+
+def environment() -> dict[str, str]:
+    """The machine and the versions that count."""
+    return {
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        **{name: _version(name) for name in _LIBRARIES},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def digest(packages: Sequence[str], seed: int, quick: bool) -> str:
+    """Changes with the seed, the size of the run, the environment, and the sources of these packages."""
+    found = hashlib.sha256(json.dumps([seed, quick, environment()], sort_keys=True).encode())
+    for package in packages:
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            found.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
+    return found.hexdigest()
+
 
 VERDICTS, AUDIT, LAWS = "verdicts", "audit", "laws_quick"
 EXPERIMENT_PACKAGES = ("dph_theory", "toy_lm")
@@ -58,7 +93,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     )
     reports = verify(list(THEOREMS.values()), settings, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
-    neighbours = sum(len(report.neighbours) for report in reports)
+    neighbours = sum(len(report.false_neighbours) for report in reports)
     words = f"{len(reports)} theorems and {neighbours} false neighbours, {len(strange)} not as expected"
     made = record(
         f"report.{VERDICTS}",
@@ -68,7 +103,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
         findings=[words],
         packages=("numpy", "scipy", "sympy", "python-flint"),
     )
-    store.save(VERDICTS, made, plan.results)
+    records.save(VERDICTS, made, plan.results)
     if strange:
         raise UnexpectedError(f"{words}: {', '.join(strange)}")
     return words
@@ -90,7 +125,7 @@ def audit(plan: Plan, progress: StageProgress) -> str:
         findings=[words],
         packages=("numpy", "torch"),
     )
-    store.save(AUDIT, made, plan.results)
+    records.save(AUDIT, made, plan.results)
     if failed:
         raise UnexpectedError(f"{words}: {', '.join(failed)}")
     return words
@@ -103,7 +138,7 @@ def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
 
 
 def _audit_line(report: Any) -> dict[str, Any]:
-    from dph_theory.audit import words
+    from dph_theory.audit import report as words
     from dph_theory.audit.catalogue import form_of
 
     form = form_of(report)
@@ -137,7 +172,7 @@ def laws(plan: Plan, progress: StageProgress) -> str:
             f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
         )
     shutil.rmtree(kept, ignore_errors=True)
-    found = store.load(LAWS, "laws", plan.results)["findings"]
+    found = records.load(LAWS, "laws", plan.results)["findings"]
     progress(1, 1)
     return " ".join(found)
 
@@ -145,7 +180,7 @@ def laws(plan: Plan, progress: StageProgress) -> str:
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
     """Run one of the toy experiments; its own finished runs, if it keeps them, outlive an interruption."""
     kept = plan.results / f"{name}_runs"
-    made = experiments.run(
+    made = files.run_experiment(
         name,
         seed=plan.seed,
         quick=plan.quick,
@@ -161,6 +196,6 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
     drawn = figure(name)
     made = drawn.numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
-    store.save(name, made, plan.results)
-    drawings.save(name, drawn.drawing(made), ("svg",), plan.results)
+    records.save(name, made, plan.results)
+    files.save_drawing(name, drawn.drawing(made), ("svg",), plan.results)
     return count(len(drawn.numbers_to_quote(made).rows), "row")

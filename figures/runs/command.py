@@ -1,22 +1,22 @@
-"""`dph figures --runs`: the plates of a user's runs as files for a paper, and aggregates over their seeds."""
+"""`dph figures --runs`: figures of a user's runs as files for a paper, and aggregates over their seeds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..look.tables import Table
-from ..look.theme import look
-from ..results import paper
-from .inputs import Runs, read_runs
-from .numbers import aggregates
-from .plates import PLATES, Plate
+from dph_theory.support.table import Table
+
+from .. import files
+from ..style.theme import look
+from .figures import OWN_FIGURES, OwnFigure
+from .tables import Runs, aggregates, read_runs
 
 AGGREGATES = "runs_aggregates"
 
 
 @dataclass(frozen=True)
 class Written:
-    """The files, the plates with nothing to show, the aggregates, and every number as a LaTeX command."""
+    """The files, the figures with nothing to show, the aggregates, and every number as a LaTeX command."""
 
     paths: tuple[Path, ...]
     empty: tuple[str, ...]
@@ -25,35 +25,35 @@ class Written:
 
 
 def write_runs(
-    paths: Sequence[Path], labels: Path | None, prompts: str | None, wanted: paper.Wanted
+    paths: Sequence[Path], labels: Path | None, prompts: str | None, wanted: files.Wanted
 ) -> Written:
     """Draw what the runs give; drawings, captions and tables as wanted. ValueError as `read_runs`."""
     runs = read_runs(paths, labels, prompts)
     made_by = " ".join(["dph figures --runs", *(path.name for path in paths)])
     written: list[Path] = []
     commands, empty = [], []
-    for plate in PLATES:
-        made = _piece(plate, runs, wanted)
+    for figure in OWN_FIGURES:
+        made = _piece(figure, runs, wanted)
         if made is None:
-            empty.append(plate.name)
+            empty.append(figure.name)
         else:
-            written += paper.write(made, wanted)
-            commands.append(paper.commands(plate.name, made.table, made_by))
+            written += files.write_piece(made, wanted)
+            commands.append(files.commands(figure.name, made.table, made_by))
     table = aggregates(runs)
     if wanted.tables is not None:
-        written += paper.write_table(AGGREGATES, table, wanted.tables)
-    commands.append(paper.commands(AGGREGATES, table, made_by))
+        written += files.write_table(AGGREGATES, table, wanted.tables)
+    commands.append(files.commands(AGGREGATES, table, made_by))
     return Written(tuple(written), tuple(empty), table, "\n".join(commands))
 
 
-def _piece(plate: Plate, runs: Runs, wanted: paper.Wanted) -> paper.Piece | None:
+def _piece(figure: OwnFigure, runs: Runs, wanted: files.Wanted) -> files.Piece | None:
     with look(wanted.venue):
-        drawing = plate.draw(runs)
+        drawing = figure.draw(runs)
     if drawing is None:
         return None
-    caption = " ".join([plate.caption, *_about(runs)])
+    caption = " ".join([figure.caption, *_about(runs)])
     drawn_from = ", ".join(f"{name} sha256:{digest}" for name, digest in runs.hashes.items())
-    return paper.Piece(plate.name, plate.title, caption, drawing, plate.table(runs), drawn_from)
+    return files.Piece(figure.name, figure.title, caption, drawing, figure.table(runs), drawn_from)
 
 
 def _about(runs: Runs) -> Iterator[str]:

@@ -14,12 +14,11 @@ from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
 from dph_theory.estimators import smoothed_rate
 
 from ..evaluation.record import RehearsedRow
-from .frontier import frontier, least_cost
-from .measurements import EXPLORED, REHEARSED, Measured, Run
-from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Estimate, Held, Line, mean
+from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
+from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Held, Line, MeanEstimate, mean
 
 
-def instrument_checks(run: Run) -> list[Line]:
+def instrument_checks(run: MeasuredRun) -> list[Line]:
     """Every check that the run's records allow."""
     lines = [
         held.line(run.name, name) for name, here in run.sets.items() for held in _of_set(run, name, here)
@@ -28,14 +27,14 @@ def instrument_checks(run: Run) -> list[Line]:
     return lines + [held.line(run.name, REHEARSED) for held in token_sum(run.rehearsed_rows)]
 
 
-def _of_set(run: Run, name: str, here: Measured) -> Iterator[Held]:
+def _of_set(run: MeasuredRun, name: str, here: PairedSet) -> Iterator[Held]:
     yield from on_the_frontier(here)
     yield from pass_at_k_from_rates(here)
     if name == REHEARSED:
         yield from guarantee(here, run.rehearsed_rows)
 
 
-def on_the_frontier(here: Measured) -> Iterator[Held]:
+def on_the_frontier(here: PairedSet) -> Iterator[Held]:
     """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt (A8).
 
     The worst of so many prompts is judged at the level divided by their number, and against the least cost
@@ -61,7 +60,7 @@ def on_the_frontier(here: Measured) -> Iterator[Held]:
     yield from _worst_prompt(here)
 
 
-def _worst_prompt(here: Measured) -> Iterator[Held]:
+def _worst_prompt(here: PairedSet) -> Iterator[Held]:
     """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
 
     Prompts whose validity may be the base's have no cost to fall below and are left out.
@@ -80,7 +79,7 @@ def _worst_prompt(here: Measured) -> Iterator[Held]:
         estimate=float(kl[worst]),
         relation=">=",
         prediction=float(least[worst]),
-        gap=Estimate(float(kl[worst] - least[worst]), float(error[worst]), samples),
+        gap=MeanEstimate(float(kl[worst] - least[worst]), float(error[worst]), samples),
         resolution=PROMPT_NATS,
         tests=prompts,
         detail=f"prompt {here.ids[worst]}, of {len(moved)} whose validity surely moved",
@@ -94,7 +93,7 @@ def _worst(values: np.ndarray, errors: np.ndarray) -> int:
     return int(score.argmin())
 
 
-def along_training(run: Run) -> Iterator[Held]:
+def along_training(run: MeasuredRun) -> Iterator[Held]:
     """The collapse meter of the training log: at no step is the excess KL negative (A8).
 
     The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
@@ -113,20 +112,20 @@ def along_training(run: Run) -> Iterator[Held]:
         estimate=at_worst,
         relation=">=",
         prediction=0.0,
-        gap=Estimate(at_worst, float(error[worst]), _groups(run), shift),
+        gap=MeanEstimate(at_worst, float(error[worst]), _groups(run), shift),
         resolution=PROMPT_NATS,
         tests=len(log),
         detail=f"step {log[worst].get('step')}; from {excess[0]:.3g} to {excess[-1]:.3g} in {len(log)} logs",
     )
 
 
-def _groups(run: Run) -> int:
+def _groups(run: MeasuredRun) -> int:
     """The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown."""
     size, each = run.train.get("generation_batch_size"), run.train.get("num_generations")
     return max(2, int(size // each)) if size and each else 2
 
 
-def _base_rate_shift(run: Run) -> float:
+def _base_rate_shift(run: MeasuredRun) -> float:
     """How much too large the meter's cost may be by the few rollouts behind its base rates.
 
     The meter took (c + 1/2)/(k + 1) from the pre-sampling, which also chose these prompts; the base's own
@@ -142,7 +141,7 @@ def _base_rate_shift(run: Run) -> float:
     return abs(shift.value) + shift.margin()
 
 
-def pass_at_k_from_rates(here: Measured) -> Iterator[Held]:
+def pass_at_k_from_rates(here: PairedSet) -> Iterator[Held]:
     """Pass@k from the pass rates of one half of the samples, against the best of k in the other (D1).
 
     1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
@@ -168,7 +167,7 @@ def pass_at_k_from_rates(here: Measured) -> Iterator[Held]:
     )
 
 
-def guarantee(here: Measured, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
+def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
     """J >= exp(-KL(p_* || pi)) on the rehearsed prompts (C4), for the joint law of prompt and answer.
 
     KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
@@ -192,7 +191,7 @@ def guarantee(here: Measured, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
         estimate=float(rate.mean()),
         relation=">=",
         prediction=bound,
-        gap=Estimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept)),
+        gap=MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept)),
         resolution=RATE,
         detail=f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows",
     )

@@ -1,15 +1,21 @@
-"""What a run measured: its evaluation paired, prompt by prompt, with that of the initial model."""
+"""What a run measured beside its initial model: prompt by prompt, against the tilt and the frontier."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float
+from scipy import stats
+from scipy.optimize import brentq
 
+from dph_theory import kappa
 from dph_theory.estimators import smoothed_rate
+from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
@@ -17,13 +23,80 @@ from ..recipe.folders import Folders
 from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
-from .tilt import TextSamples
+from .verdicts import MeanEstimate, mean
+
+LARGEST_GAIN = 200.0
+"""Log odds beyond which a gain counts as infinite."""
+RULE_OF_THREE = 3.0
+"""What never occurred in n draws has, at 95%, a probability below 3/n."""
+
+
+class TextSamples(NamedTuple):
+    """Of one prompt: verdicts in [0, 1] of the policy's samples and the base's, and log pi/a of the former.
+
+    Prompts of one text are one prompt, whose verdict on an answer is the mean of theirs.
+    """
+
+    policy: Float[np.ndarray, " samples"]
+    base: Float[np.ndarray, " base_samples"]
+    log_ratio: Float[np.ndarray, " samples"]
+
+
+def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
+    """The rate r of the tilt a exp(r v)/Z that relates policy to base; inf or -inf where no rate fits.
+
+    For samples y of the tilt and y' of the base, d = v(y) - v(y'), the mean of d exp(-r d/2) is 0 (swapping
+    y and y' turns its sign), at any number of samples. The common root over prompts, for verdicts 0 and 1, is
+    Mantel and Haenszel's log odds ratio (1959): log sum V (1-A1) - log sum A1 (1-V).
+    """
+    pairs = [_differences(text) for text in texts]
+    values, shares = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    where = np.repeat(np.arange(len(texts)), [len(d) for d, _ in pairs])
+
+    def moments(rate: float, power: int) -> np.ndarray:
+        return np.bincount(where, shares * values**power * np.exp(-rate * values / 2))
+
+    if not ((values > 0).any() and (values < 0).any()):
+        return MeanEstimate(math.inf if (values > 0).any() else -math.inf, math.inf, len(texts))
+    root = brentq(lambda rate: moments(rate, 1).sum(), -LARGEST_GAIN, LARGEST_GAIN)
+    # Delta method: the root moves by the equation's value over its slope.
+    influence = moments(root, 1) / (moments(root, 2).mean() / 2)
+    return MeanEstimate(root, mean(influence).standard_error, len(texts))
+
+
+def _differences(text: TextSamples) -> tuple[np.ndarray, np.ndarray]:
+    """Each difference of verdicts, policy less base, and its share of all pairs."""
+    (policy, many), (base, often) = (np.unique(side, return_counts=True) for side in text[:2])
+    share = np.multiply.outer(many, often) / (many.sum() * often.sum())
+    return np.subtract.outer(policy, base).ravel(), share.ravel()
+
+
+def distance_to_tilt(texts: Sequence[TextSamples], rate: float) -> MeanEstimate:
+    """KL(pi || a exp(r v)/Z) = E_pi[log pi/a - r v] + log E_a exp(r v), the mean over prompts.
+
+    The logarithm of a sample mean is corrected to first order in the variance; the correction, and for a
+    prompt that no base sample solved what it might have added, bound the bias that is left.
+    """
+    found = np.array([_distance(text, rate) for text in texts])
+    return mean(found[:, 0], bias=float(found[:, 1].mean()))
+
+
+def _distance(text: TextSamples, rate: float) -> tuple[float, float]:
+    n = len(text.base)
+    # Divided by exp(r), so that no weight overflows.
+    weights = np.exp(rate * (text.base - 1))
+    correction = float(weights.var()) / (2 * n * float(weights.mean()) ** 2)
+    free_energy = rate + math.log(float(weights.mean())) + correction
+    value = float((text.log_ratio - rate * text.policy).mean()) + free_energy
+    unsolved = 0.0 if text.base.any() else math.log1p(math.expm1(min(rate, 700.0)) * RULE_OF_THREE / n)
+    return value, correction + unsolved
+
 
 EXPLORED, REHEARSED = "explored", "rehearsed"
 
 
 @dataclass(frozen=True)
-class Measured:
+class PairedSet:
     """A set of prompts under a run: verdicts, and sequence log-probabilities under the run and the base.
 
     `base_correct` are the base's own samples on the same prompts, drawn apart from those that chose the set.
@@ -78,13 +151,13 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """A run's records, and its sets paired with the base's."""
 
     name: str
     training: TrainingRecord
     evaluation: Evaluation
-    sets: Mapping[str, Measured]
+    sets: Mapping[str, PairedSet]
 
     @cached_property
     def method(self) -> MethodConfig:
@@ -113,7 +186,7 @@ class Run:
         return self.evaluation.rehearsed.rows
 
 
-def read_runs(folders: Sequence[Path]) -> list[Run]:
+def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
     """The runs of these folders, the base's evaluation being read from `base` beside each.
 
     Raises ValueError that names a missing or malformed file, or a set that shares no prompt with the base's.
@@ -129,7 +202,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     return [_read_run(run) for run in named]
 
 
-def _read_run(folders: Folders) -> Run:
+def _read_run(folders: Folders) -> MeasuredRun:
     evaluation = Evaluation.read(folders.evaluation)
     base = Evaluation.read(folders.base().evaluation).sets
     training = TrainingRecord.read(folders.training)
@@ -138,10 +211,10 @@ def _read_run(folders: Folders) -> Run:
         for name, entry in evaluation.sets.items()
         if name in base and entry.prompts
     }
-    return Run(folders.run, training, evaluation, sets)
+    return MeasuredRun(folders.run, training, evaluation, sets)
 
 
-def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> Measured:
+def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:
     """The prompts that both evaluations hold, in the run's order."""
     of_base = {entry.id: entry for entry in base}
     both = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
@@ -154,7 +227,7 @@ def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAns
         return _table(f"{name} {('', 'base ')[side]}{key}", [getattr(pair[side], key) for pair in both])
 
     judged_together = all(entry.mean_correct is not None for pair in both for entry in pair)
-    return Measured(
+    return PairedSet(
         tuple(entry.id for entry, _ in both),
         table("correct").astype(bool),
         table("log_pi"),
@@ -173,3 +246,80 @@ def _table(name: str, rows: Sequence[Sequence[float]]) -> np.ndarray:
             name, sorted(lengths), "as many samples, at least one, for every prompt of a set"
         )
     return np.array(rows, dtype=float)
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """KL(pi || a), the least kl(V || A1), the excess and the meter's standard error, each (prompts,)."""
+
+    kl: Float[np.ndarray, " prompts"]
+    cost: Float[np.ndarray, " prompts"]
+    excess: Float[np.ndarray, " prompts"]
+    standard_error: Float[np.ndarray, " prompts"]
+    bias: float
+    """How far the mean excess may fall short by the meter's bias at this many samples."""
+
+    @property
+    def mean_excess(self) -> MeanEstimate:
+        """The mean over prompts; its standard error is the spread over prompts."""
+        return mean(self.excess, bias=self.bias)
+
+
+def frontier(measured: PairedSet) -> Frontier:
+    """The excess KL of every prompt: the collapse meter at base rates that were themselves sampled.
+
+    log A1 and log A0 enter the cost. From c of n base samples log((c + 1/2)/(n + 1/2)) estimates log A1 with
+    bias O(1/n^2), and too high where A1 n is below one or so: the excess then errs upwards, and no violation
+    is made up. The meter takes one rate, (c + 1/2)/(n + 1): both logs are off by the constant that is added
+    back. Source of the estimator: Haldane (1956) and Anscombe (1956), for the empirical logit.
+    """
+    n = measured.base_correct.shape[1]
+    rates = measured.smoothed_base_rate
+    meter = excess_kl_estimate(
+        torch.from_numpy(measured.correct),
+        torch.from_numpy(measured.log_pi),
+        torch.from_numpy(measured.log_ref),
+        torch.from_numpy(rates),
+    )
+    excess = meter.excess.numpy() + math.log((n + 1) / (n + 0.5))
+    kl = measured.log_ratio.mean(axis=1)
+    bias = meter_bias(measured.correct.shape[1])
+    return Frontier(kl, kl - excess, excess, meter.standard_error.numpy(), bias)
+
+
+def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts"]:
+    """The least kl(V || A1) of each prompt over the confidence intervals of V and A1, at the given level.
+
+    The intervals are exact (Clopper and Pearson, 1934), so that prompts whose samples all agree, or that the
+    base hardly ever solves, make up no violation. kl grows with the distance of V from A1: the least is at
+    the ends that face each other, and 0 where the intervals meet.
+    """
+    low, high = _interval(measured.correct, level)
+    base_low, base_high = _interval(measured.base_correct, level)
+    near, far = np.where(low > base_high, low, high), np.where(low > base_high, base_high, base_low)
+    apart = (low > base_high) | (high < base_low)
+    return np.where(apart, kappa(np.where(apart, near, 0.5), np.where(apart, far, 0.5)), 0.0)
+
+
+def _interval(correct: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    count, n = correct.sum(axis=1), correct.shape[1]
+    low = np.where(count > 0, stats.beta.ppf(level / 2, np.maximum(count, 1), n - count + 1), 0.0)
+    high = np.where(count < n, stats.beta.isf(level / 2, count + 1, np.maximum(n - count, 1)), 1.0)
+    return low, high
+
+
+@lru_cache
+def meter_bias(samples: int) -> float:
+    """The largest shortfall of the collapse meter's expectation at that many samples, over all validities.
+
+    Only the entropy of V in kl(V || A1) is estimated with a bias. It is summed exactly over the counts c of
+    correct samples (V on a grid of quantiles that is fine near 0, where the shortfall peaks at V ~ 1/n).
+    """
+    count = np.arange(samples + 1)
+    correct = torch.from_numpy(np.arange(samples) < count[:, None])
+    zero = torch.zeros(correct.shape, dtype=torch.float64)
+    half = torch.full((samples + 1,), 0.5, dtype=torch.float64)
+    estimated = -excess_kl_estimate(correct, zero, zero, half).excess.numpy()
+    rate = np.geomspace(1e-3 / samples, 0.5, 400)
+    expected = stats.binom.pmf(count, samples, rate[:, None]) @ estimated
+    return max(0.0, float((expected - kappa(rate, 0.5)).max()))

@@ -1,23 +1,80 @@
-"""Predictions: numbers that the theory gives for a run and that its training could have missed.
-
-Each uses the run's own form (which KL, and where: `training_laws`), normalisation and group size. They are
-about where training ends; a run that is short beside 1/beta stops before it (E6).
-"""
+"""Which law of training a run's settings lead to, and the numbers that theory gives for it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from dph_theory import DIVERGENCES, FORWARD_KL, alpha_divergence
+from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
+from dph_theory.fdivergence import FDivergence
+from dph_theory.laws import group_weight, normalised_validity_at
 
-from .measurements import EXPLORED, REHEARSED, Measured, Run
-from .tilt import distance_to_tilt, log_odds_gain
-from .training_laws import TrainingLaw, training_law
-from .verdicts import LOG_ODDS, NATS, RATE, Estimate, Held, Line, Sign, mean
+from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
+from .verdicts import LOG_ODDS, NATS, RATE, Held, Line, MeanEstimate, Sign, mean
+
+GROUP_SIZE = 8
+"""TRL's `num_generations` where a recipe sets none."""
 
 
-def predictions(run: Run) -> list[Line]:
+@dataclass(frozen=True)
+class RunLaw:
+    """A penalty beta D(pi || ref) of whole sequences or of each token, beside a group-relative advantage."""
+
+    place: str
+    """`sequence` (the KL of the whole answer in the reward) or `token` (a KL in the loss)."""
+    divergence: FDivergence
+    beta: float
+    scale: str
+    """The advantage form, one of `dph_theory.laws.SCALES`."""
+    group_size: int
+
+    def __str__(self) -> str:
+        only = "" if self.place == "sequence" else ", where one token decides validity"
+        return f"{self.place} {self.divergence.name}{only}"
+
+    @property
+    def theory(self) -> str:
+        """The statement of the theory that gives the law."""
+        if self.scale in ("std", "population_std"):
+            return "E4"
+        return "A5" if self.place == "sequence" else "E2"
+
+    @property
+    def is_tilt(self) -> bool:
+        """Whether the law is a exp(v w/beta)/Z with one weight w for all prompts."""
+        return self.divergence == REVERSE_KL and self.scale in ("none", "leave_one_out")
+
+    @property
+    def weight(self) -> float:
+        """The weight w of a law that is a tilt: that of the advantage, whatever the validity (E4)."""
+        return float(group_weight(self.group_size, 0.5, self.scale))
+
+    def validity(self, base_rate: Float[np.ndarray, " prompts"]) -> Float[np.ndarray, " prompts"]:
+        """The validity of each prompt at the law, from its base rate."""
+        return normalised_validity_at(base_rate, self.beta, self.group_size, self.scale, self.divergence)
+
+
+def training_law(arguments: Mapping[str, Any], train: Mapping[str, Any]) -> RunLaw | None:
+    """The law of a run by the trainer's arguments (`methods.setup`) and `train:` settings; None without KL.
+
+    The corrected k3 descends the reverse KL of tokens, the plain k3 the forward one (B6). Where the KL is in
+    the reward, both are centred by the mean of the group's others; TRL's own advantage without scaling is
+    centred by the mean of all.
+    """
+    size = int(train.get("num_generations") or GROUP_SIZE)
+    if arguments.get("online") == "sequence_kl":
+        beta = float(arguments["online_coefficient"])
+        return RunLaw("sequence", REVERSE_KL, beta, "leave_one_out", size) if beta else None
+    if not arguments.get("beta"):
+        return None
+    divergence = REVERSE_KL if arguments["use_bias_correction_kl"] else FORWARD_KL
+    scale = "none" if arguments["scale_rewards"] == "none" else "std"
+    return RunLaw("token", divergence, float(arguments["beta"]), scale, size)
+
+
+def predictions(run: MeasuredRun) -> list[Line]:
     """Every prediction that the run's method and records allow."""
     held: list[tuple[str, Held]] = []
     if EXPLORED in run.sets:
@@ -27,7 +84,7 @@ def predictions(run: Run) -> list[Line]:
     return [one.line(run.name, where) for where, one in held]
 
 
-def stationary_law(run: Run, here: Measured) -> Iterator[Held]:
+def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Held]:
     """The law at which the run's penalty comes to rest, on the prompts trained on (A5, A9, E1, E2, E4, E5).
 
     Prompts of one text are one prompt whose verifier is the mean of their verdicts.
@@ -66,7 +123,7 @@ def stationary_law(run: Run, here: Measured) -> Iterator[Held]:
         )
 
 
-def _tilt(here: Measured, law: TrainingLaw, note: str) -> Iterator[Held]:
+def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Held]:
     """What pi = a exp(v/b)/Z implies, v being the mean verdict: how much odds grow, and no distance left."""
     texts, rate = here.by_text(), law.weight / law.beta
     if not texts:
@@ -78,7 +135,7 @@ def _tilt(here: Measured, law: TrainingLaw, note: str) -> Iterator[Held]:
         estimate=gain.value,
         relation="==",
         prediction=rate,
-        gap=Estimate(gain.value - rate, gain.standard_error, gain.units),
+        gap=MeanEstimate(gain.value - rate, gain.standard_error, gain.units),
         resolution=LOG_ODDS,
         detail=note,
     )
@@ -96,7 +153,7 @@ def _tilt(here: Measured, law: TrainingLaw, note: str) -> Iterator[Held]:
         )
 
 
-def rehearsed_mass(here: Measured, arguments: Mapping[str, Any]) -> Iterator[Held]:
+def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[Held]:
     """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal aims at (B3).
 
     -log u aims at p_*, mass 1: the mass does not fall below the base's. A generator that vanishes with its

@@ -35,7 +35,7 @@ class Judgement(StrEnum):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """A mean over independent units and its standard error; `bias` bounds what averaging does not remove."""
 
     value: float
@@ -54,7 +54,7 @@ class Estimate:
         return quantile * self.standard_error + self.bias
 
 
-def mean(values: Any, *, bias: float = 0.0) -> Estimate:
+def mean(values: Any, *, bias: float = 0.0) -> MeanEstimate:
     """The mean of values (units,), one for each prompt, and its standard error over prompts.
 
     Prompts count as drawn independently, so their spread carries the noise of their samples as well.
@@ -63,7 +63,7 @@ def mean(values: Any, *, bias: float = 0.0) -> Estimate:
     if values.ndim != 1 or values.size == 0:
         raise argument_error("values.shape", values.shape, "(units,), at least one")
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
-    return Estimate(float(values.mean()), error, values.size, bias)
+    return MeanEstimate(float(values.mean()), error, values.size, bias)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Held:
     estimate: float
     relation: Sign
     prediction: float
-    gap: Estimate
+    gap: MeanEstimate
     """Estimate minus prediction, with the standard error of that difference."""
     resolution: float
     """Margins above this, in the units of the estimate, decide nothing."""
@@ -119,7 +119,7 @@ class Held:
         )
 
 
-def decide(gap: Estimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:
+def decide(gap: MeanEstimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:
     """The judgement of a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
 
     Inconsistent: the gap violates the relation by more than its margin. Consistent: it does not, and the

@@ -19,8 +19,8 @@ from dph_theory.laws import (
 
 from ..evaluation.exact import exact
 from ..tasks.glass_box.box import GlassBox
-from .outcome import Prediction
-from .run import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from .record import PredictedLaw
+from .runs import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 
 Law = Callable[..., list[np.ndarray]]
 LAWS: dict[str, tuple[Law, FDivergence]] = {
@@ -55,10 +55,10 @@ def _texts_are_rows(box: GlassBox) -> bool:
     return box.texts == tuple(range(len(box.texts)))
 
 
-def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[Prediction, ...]:
+def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[PredictedLaw, ...]:
     """The measures of `laws_of`, or of `targets_of`, to be written down before the run."""
     found = laws_of(run, box, base) or targets_of(run, box, base)
-    return tuple(Prediction(name, exact(box, tables, base)) for name, tables in found.items())
+    return tuple(PredictedLaw(name, exact(box, tables, base)) for name, tables in found.items())
 
 
 def targets_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:

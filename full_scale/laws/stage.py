@@ -14,48 +14,46 @@ import transformers
 from dph_theory.laws import law_divergence
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_bytes, write_json
-from dph_theory.support.frozen import as_json, from_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import record
+from dph_theory.support.record import as_json, from_json, record
 
 from ..evaluation.exact import exact, next_token_tables
 from ..storage.journal import Journal
 from ..tasks.glass_box.base import build_base
-from ..tasks.glass_box.boxes import box
-from .meter import promises
-from .outcome import Outcome, Point, Prediction
+from ..tasks.glass_box.box import box
+from .flow import ways_back
 from .predictions import LIMITS, laws_of, predictions, targets_of
-from .record import summary, tallies
-from .run import Run
+from .promises import promises
+from .record import FinishedRun, PredictedLaw, RunPoint, summary, tallies
+from .runs import Run
 from .training import Tables, train
-from .way_back import ways_back
 
 KIND = "laws"
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 
 
-class Record:
+class RunJournal:
     """The folder of a record: `journal.jsonl`, a line a prediction or an outcome, and the bases built."""
 
     def __init__(self, folder: Path) -> None:
         self.bases = folder / "bases"
         self.journal = Journal(folder / "journal.jsonl", {"kind": KIND})
-        self.predicted: dict[str, tuple[Prediction, ...]] = {}
-        self.outcomes: dict[str, Outcome] = {}
+        self.predicted: dict[str, tuple[PredictedLaw, ...]] = {}
+        self.outcomes: dict[str, FinishedRun] = {}
         for entry in self.journal.entries:
             if "outcome" in entry:
-                outcome = from_json(Outcome, entry["outcome"])
+                outcome = from_json(FinishedRun, entry["outcome"])
                 self.outcomes[outcome.run.id] = outcome
             else:
-                found = tuple(from_json(Prediction, value) for value in entry["predictions"])
+                found = tuple(from_json(PredictedLaw, value) for value in entry["predictions"])
                 self.predicted[entry["id"]] = found
 
     def to_do(self, runs: Iterable[Run]) -> list[Run]:
         """The runs without an outcome, in order."""
         return [run for run in runs if run.id not in self.outcomes]
 
-    def done(self, runs: Iterable[Run]) -> list[Outcome]:
+    def done(self, runs: Iterable[Run]) -> list[FinishedRun]:
         """The outcomes of those runs that have one, in order."""
         return [self.outcomes[run.id] for run in runs if run.id in self.outcomes]
 
@@ -69,12 +67,12 @@ class Record:
     def adopt(self, packed: Path) -> None:
         """Add the finished runs of a file that `pack` wrote, but for those that are here already."""
         for line in _unpacked(packed):
-            outcome = from_json(Outcome, line)
+            outcome = from_json(FinishedRun, line)
             if outcome.run.id not in self.outcomes:
                 self.finish(outcome)
                 self.predicted[outcome.run.id] = outcome.predictions
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: FinishedRun) -> None:
         """Write down what came of a run."""
         self.journal.append({"outcome": as_json(outcome)})
         self.outcomes[outcome.run.id] = outcome
@@ -82,13 +80,13 @@ class Record:
 
 def run_record(
     runs: Sequence[Run], folder: Path, *, workers: int = 1, progress: Progress | None = None
-) -> list[Outcome]:
+) -> list[FinishedRun]:
     """The outcomes of the runs: those that the folder has, and those it lacks, run now.
 
     All predictions are in the journal before the first run starts. `progress` is called with ("laws", done,
     runs). An interruption loses only the runs that had begun.
     """
-    kept = Record(folder)
+    kept = RunJournal(folder)
     missing = kept.to_do(runs)
     quiet()
     for run in missing:
@@ -103,7 +101,7 @@ def run_record(
     return kept.done(runs)
 
 
-def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
+def conduct(job: tuple[Run, tuple[PredictedLaw, ...], Path]) -> FinishedRun:
     """Train, measure exactly, hold against the laws. In a process of its own, or here."""
     run, predicted, bases = job
     quiet()
@@ -115,7 +113,7 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
     distance = partial(law_divergence, end=task.end)
     last = task.of_rows(course[-1].tables)
     points = [
-        Point(
+        RunPoint(
             measured.step,
             exact(task, measured.tables, base),
             {name: float(distance(task.of_rows(measured.tables), law).mean()) for name, law in laws.items()},
@@ -126,10 +124,10 @@ def conduct(job: tuple[Run, tuple[Prediction, ...], Path]) -> Outcome:
     ends = {name: limit(rows, task.valid, end=task.end) for name, limit in LIMITS.items()}
     ends |= targets_of(run, task, base)
     limits = {name: float(distance(end, last).mean()) for name, end in ends.items()}
-    return Outcome(run, predicted, tuple(points), limits, time.monotonic() - begun)
+    return FinishedRun(run, predicted, tuple(points), limits, time.monotonic() - begun)
 
 
-def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any]:
+def store(outcomes: Sequence[FinishedRun], bases: Path, path: Path) -> dict[str, Any]:
     """Write the compact record that figures read: what `summary`, `ways_back`, `promises` say it holds."""
     quiet()
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
@@ -139,18 +137,13 @@ def store(outcomes: Sequence[Outcome], bases: Path, path: Path) -> dict[str, Any
         "promises": [asdict(promise) for promise in promises(outcomes)],
     }
     found = record(
-        KIND,
-        seed=0,
-        config=config,
-        results=results,
-        findings=findings(outcomes),
-        packages=PACKAGES,
+        KIND, seed=0, config=config, results=results, findings=findings(outcomes), packages=PACKAGES
     )
     write_json(path, found)
     return found
 
 
-def pack(outcomes: Sequence[Outcome], path: Path) -> None:
+def pack(outcomes: Sequence[FinishedRun], path: Path) -> None:
     """Write the finished runs with all that was measured, compressed, a line each; six digits."""
     lines = [json.dumps(as_json(outcome, digits=6), separators=(",", ":")) for outcome in outcomes]
     write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
@@ -163,7 +156,7 @@ def _unpacked(path: Path) -> list[Any]:
         raise argument_error("from", str(path), f"a file that `dph laws --pack` wrote ({error})") from error
 
 
-def findings(outcomes: Sequence[Outcome]) -> list[str]:
+def findings(outcomes: Sequence[FinishedRun]) -> list[str]:
     """How many runs held to their law, of each experiment whose runs are meant to reach it."""
     return [
         f"{tally.experiment}: {tally.held} of {tally.judged} runs held to their law; by the nearest law and "

@@ -1,42 +1,265 @@
-"""One run, measured exactly along the way."""
+"""One run: what it starts from, the trainer that its penalty asks for, and exact measures along the way."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
-from transformers import LlamaForCausalLM, TrainerCallback
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import LlamaForCausalLM, PrinterCallback, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
 
-from ..evaluation.exact import next_token_tables
-from ..tasks.glass_box.base import build_base
+from dph_theory.laws import answer_probabilities, filtered_law
+
+from ..evaluation.exact import exact, next_token_tables
+from ..presampling.buffer import RehearsalBuffer, RehearsalRow
+from ..tasks.glass_box.base import build_base, pressed, save
 from ..tasks.glass_box.box import GlassBox
-from .run import Run
-from .start import start_of
-from .trainers import Tables, trainer_of
+from ..training.config import DPHConfig
+from ..training.reference import OnlineReference
+from ..training.trainer import DPHTrainer, OnlineTrainer
+from .runs import Run
+
+Tables = list[np.ndarray]
+"""A policy's next-token tables, one a position."""
+STORED = 1024
+"""Correct answers in the rehearsal's buffer; all of a step's rehearsal rows come from them."""
+ROWS = 256
+REHEARSED: dict[str, dict[str, Any]] = {
+    "log_u": {"divergence": "forward_kl", "gauge": "printed"},
+    "k3": {"divergence": "forward_kl", "gauge": "normalised"},
+    "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+    "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
+}
+
+
+class FutureKLTrainer(GRPOTrainer):
+    """GRPOTrainer with the KL of the tokens to come: its own corrected k3, and what that leaves out.
+
+    From each token's advantage, beta times the log-ratios of the later tokens is subtracted, so that with the
+    k3 of the token itself the gradient is that of the KL of the whole answer. Source: arXiv 2601.10201.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reference = OnlineReference(self)
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples = self.reference.with_log_probs(super()._generate_and_score_completions(inputs))
+        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
+        log_u = log_u * samples["completion_mask"]
+        later = log_u.flip(1).cumsum(1).flip(1) - log_u
+        return {**samples, "advantages": samples["advantages"][:, None] - self.beta * later}
+
+
+class StoredReferenceTrainer(DPHTrainer):
+    """DPHTrainer that rehearses against the stored log-probabilities, those of the base.
+
+    DPHTrainer replaces them by those of the model that training starts from; here that model may be another.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ready = self.rehearsal
+
+
+def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
+    """The trainer of the run on the box, for a model whose folder holds the reference."""
+    kind, config, settings = _form(run, box)
+    args = config(
+        output_dir=output,
+        seed=run.seed,
+        max_steps=run.steps,
+        per_device_train_batch_size=len(box.texts) * run.groups * run.group_size,
+        num_generations=run.group_size,
+        max_completion_length=box.length,
+        learning_rate=run.learning_rate,
+        lr_scheduler_type="constant" if run.constant else "linear",
+        optim="sgd" if run.optimiser == "sgd" else "adamw_torch",
+        weight_decay=0.0,
+        max_grad_norm=0.0,
+        loss_type="dapo" if run.dapo else "dr_grpo",
+        epsilon_high=0.28 if run.dapo else None,
+        scale_rewards=run.scale,
+        shuffle_dataset=False,
+        temperature=1.0,
+        bf16=False,
+        use_cpu=True,
+        gradient_checkpointing=False,
+        logging_steps=run.steps,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        **settings,
+    )
+    trainer = kind(
+        model=model,
+        reward_funcs=_reward(run, box),
+        args=args,
+        train_dataset=_prompts(run, box),
+        processing_class=box.tokenizer(),
+        peft_config=None if run.rank is None else _adapter(run.rank),
+        **_extras(run, box, model),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _prompts(run: Run, box: GlassBox) -> Dataset:
+    rows = [
+        {"prompt": prompt, "example_id": str(row)}
+        for row, prompt in enumerate(box.prompts)
+        for _ in range(run.groups)
+    ]
+    # TRL makes a new data loader an epoch: long epochs make few.
+    return Dataset.from_list(rows * 64)
+
+
+def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
+    """The trainer, its configuration, and the settings of the form."""
+    coefficient = {"online_coefficient": run.beta}
+    match run.form:
+        case "none":
+            return GRPOTrainer, GRPOConfig, {"beta": 0.0}
+        case "k3" | "k3_corrected":
+            corrected = run.form == "k3_corrected"
+            return GRPOTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": corrected}
+        case "future_kl":
+            return FutureKLTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": True}
+        case "k2":
+            return (
+                OnlineTrainer,
+                DPHConfig,
+                {"online": "definition", "divergence": "reverse_kl", **coefficient},
+            )
+        case "sequence_kl":
+            return OnlineTrainer, DPHConfig, {"online": "sequence_kl", **coefficient}
+        case "alpha_dpg":
+            return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
+        case _:
+            # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
+            eta = run.beta / box.length
+            rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
+            reduction: dict[str, Any] = {"rehearsal_reduction": "sequence_mean"}
+            reduction |= REHEARSED[run.rehearsed or "log_u"]
+            return StoredReferenceTrainer, DPHConfig, {**rehearsal, **reduction, "log_u_tolerance": math.inf}
+
+
+def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
+    base = LlamaForCausalLM.from_pretrained(model.config._name_or_path)
+    tables = next_token_tables(base, box)
+    if run.form == "alpha_dpg":
+        rates = box.pass_rates(tables)
+        return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
+    return {"rehearsal": stored_answers(box, tables)} if run.form == "rehearsal" else {}
+
+
+def stored_answers(box: GlassBox, base: Tables) -> RehearsalBuffer:
+    """STORED correct answers of the base, as many of each as the filtered model would expect, to within one.
+
+    An even number of each row; log-probabilities are the base's. The manifest names the box.
+    """
+    rows = []
+    for row, text in enumerate(box.texts):
+        law = filtered_law([table[text] for table in base], box.valid[row], end=box.end)
+        places = (np.arange(STORED // len(box.texts)) + 0.5) / (STORED // len(box.texts))
+        for answer in _systematic(law, places, box):
+            log_ref = [np.log(base[t][(text, *answer[: t + 1])]) for t in range(len(answer))]
+            rows.append(RehearsalRow(str(row), box.prompt_ids[text].tolist(), answer, log_ref))
+    return RehearsalBuffer.from_rows(rows, {"box": box.name})
+
+
+def _systematic(law: Tables, places: np.ndarray, box: GlassBox) -> list[list[int]]:
+    """The answers at these places of the cumulative law, cut after the end symbol."""
+    cumulative = answer_probabilities(law, box.end).ravel().cumsum()
+    found = np.searchsorted(cumulative, places * cumulative[-1])
+    answers = np.array(np.unravel_index(found, (box.vocabulary,) * box.length)).T.tolist()
+    return [a[: a.index(box.end) + 1] if box.end in a else a for a in answers]
+
+
+def _reward(run: Run, box: GlassBox) -> Callable[..., list[float]]:
+    def verdict(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
+        if not run.reward:
+            return [0.0] * len(completion_ids)
+        return box.verdicts([int(row) for row in example_id], completion_ids)
+
+    return verdict
+
+
+def _adapter(rank: int) -> LoraConfig:
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+LONGEST_COLLAPSE = 2000
+"""Steps without KL in which answers are lost, at most."""
+
+
+def start_of(run: Run, box: GlassBox, bases: Path) -> Path:
+    """The folder of the model that the run starts from, made if need be."""
+    base = build_base(box, bases)
+    if run.lost is None:
+        return base
+    return _collapsed(run, box, bases) if run.collapsed else pressed(box, base, run.lost)
+
+
+def _collapsed(run: Run, box: GlassBox, bases: Path) -> Path:
+    """The base trained without a KL term, up to the first step that leaves the lost answers their share."""
+    base = build_base(box, bases)
+    path = base.with_name(f"{base.name}-collapsed-{run.lost:g}-seed{run.seed}")
+    if not (path / "config.json").is_file():
+        plain = Run("collapse", run.task, "none", seed=run.seed, steps=LONGEST_COLLAPSE, constant=True)
+        model = LlamaForCausalLM.from_pretrained(base, attn_implementation="eager")
+        first = next_token_tables(model, box)
+        with TemporaryDirectory() as output:
+            trainer = trainer_of(plain, box, model, output)
+            lost = _Lost(box, first, run.lost or 0.0)
+            trainer.add_callback(lost)
+            trainer.train()
+        if not lost.reached:
+            raise ArithmeticError(f"lost={run.lost:g} was not reached in {plain.steps} steps without KL")
+        save(trainer.accelerator.unwrap_model(trainer.model), box, path)
+    return path
+
+
+class _Lost(TrainerCallback):
+    """Ends the training once the answers that do not begin with the first word have so small a share."""
+
+    def __init__(self, box: GlassBox, base: Tables, share: float) -> None:
+        self.box, self.base, self.share, self.reached = box, base, share, False
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **others: Any) -> None:
+        found = exact(self.box, next_token_tables(model, self.box), self.base)
+        if 1 - found.first_share <= self.share:
+            self.reached = control.should_training_stop = True
 
 
 @dataclass(frozen=True)
-class Measured:
+class AfterSteps:
     """The policy's tables of each text after a number of steps."""
 
     step: int
     tables: Tables
 
 
-def train(run: Run, box: GlassBox, bases: Path) -> list[Measured]:
+def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
     """The policy at the start, every `run.every` steps, and at the end; the base is built if need be."""
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
     # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
     model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, box, bases)).state_dict())
-    course = [Measured(0, next_token_tables(model, box))]
+    course = [AfterSteps(0, next_token_tables(model, box))]
     with TemporaryDirectory() as output:
         for turn in range(run.rounds):
             if turn:
                 model = _next_round(course[-1], model, box, Path(output) / str(turn))
             trainer = trainer_of(run, box, model, output)
-            trainer.add_callback(_Exact(box, run, course))
+            trainer.add_callback(_ExactTrainer(box, run, course))
             if run.annealed_from is not None:
                 trainer.add_callback(_Annealed(run, trainer.args))
             trainer.train()
@@ -44,22 +267,22 @@ def train(run: Run, box: GlassBox, bases: Path) -> list[Measured]:
     return course
 
 
-def _next_round(last: Measured, model: Any, box: GlassBox, folder: Path) -> Any:
+def _next_round(last: AfterSteps, model: Any, box: GlassBox, folder: Path) -> Any:
     """The policy as a new start and reference."""
     model.save_pretrained(folder)
     return LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
 
 
-class _Exact(TrainerCallback):
+class _ExactTrainer(TrainerCallback):
     """Enumerates the policy every so many steps, and after the last."""
 
-    def __init__(self, box: GlassBox, run: Run, course: list[Measured]) -> None:
+    def __init__(self, box: GlassBox, run: Run, course: list[AfterSteps]) -> None:
         self.box, self.run, self.course, self.begun = box, run, course, course[-1].step
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **others: Any) -> None:
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
-            self.course.append(Measured(self.begun + step, next_token_tables(model, self.box)))
+            self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.box)))
 
 
 class _Annealed(TrainerCallback):

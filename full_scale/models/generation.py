@@ -1,12 +1,16 @@
-"""Completions drawn from a model, the same for the same seed."""
+"""Completions drawn from a model, the same for the same seed; by transformers, or by vLLM if asked for."""
 
 import hashlib
+import importlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -16,7 +20,86 @@ from transformers import GenerationConfig
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import SamplingConfig
-from ..tasks.protocol import Example, Task
+from ..tasks.protocol import Prompt, Task
+
+LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun tells its processes of one another."""
+
+
+def draw(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Sequence[int]],
+    n: int,
+    sampling: SamplingConfig,
+    seed: int,
+    *,
+    greedy: bool,
+) -> list[list[int]]:
+    """Token ids of n completions of each prompt, n rows a prompt, by an engine on the model's own folder.
+
+    The engine samples what lies in the folder that the model was loaded from: weights changed since, and
+    adapters, are not seen, so the latter are refused. ValueError says so, and if vllm is not installed.
+    """
+    if hasattr(model, "peft_config"):
+        raise argument_error(
+            "sampling.backend", "vllm", "transformers, for a model with adapters; or merge them first"
+        )
+    vllm = _vllm()
+    # One stream of random numbers a prompt; vLLM gives a prompt's i-th completion that of seed + i.
+    seeds = np.random.SeedSequence(seed).generate_state(len(prompts))
+    parameters = [
+        vllm.SamplingParams(
+            n=n,
+            temperature=0.0 if greedy else sampling.temperature,
+            top_p=1.0 if greedy else sampling.top_p,
+            top_k=-1,
+            max_tokens=sampling.max_new_tokens,
+            stop_token_ids=[tokenizer.eos_token_id],
+            seed=int(prompt_seed),
+        )
+        for prompt_seed in seeds
+    ]
+    wanted = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
+    engine = _engine(model.name_or_path, str(model.dtype).removeprefix("torch."))
+    answers = engine.generate(wanted, parameters, use_tqdm=False)
+    return [list(output.token_ids) for answer in answers for output in answer.outputs]
+
+
+@lru_cache(maxsize=1)
+def _engine(path: str, dtype: str) -> Any:
+    """One engine stays loaded: it holds most of the device's memory."""
+    with _alone():
+        return _vllm().LLM(model=path, dtype=dtype, generation_config="vllm", trust_remote_code=False)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """The environment of a process that was launched by itself, and sees one GPU: its own.
+
+    The engine runs in a process started within. There it would take a launch for parts of one engine, and
+    every one the first GPU; so each process of a launch has a whole engine, and data parallelism is the
+    sharing out of prompts.
+    """
+    kept = dict(os.environ)
+    named = kept.get("CUDA_VISIBLE_DEVICES", "")
+    devices = named.split(",") if named else [str(i) for i in range(torch.cuda.device_count())]
+    for name in LAUNCHED:
+        os.environ.pop(name, None)
+    if devices:
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(kept.get("LOCAL_RANK", "0")) % len(devices)]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def _vllm() -> Any:
+    try:
+        return importlib.import_module("vllm")
+    except ModuleNotFoundError as error:
+        raise argument_error("sampling.backend", "vllm", "transformers, or install vllm") from error
 
 
 @dataclass(frozen=True)
@@ -28,7 +111,7 @@ class Completion:
     finished: bool
 
 
-def prompt_of(example: Example, task: Task, chat: bool) -> str | list[dict[str, str]]:
+def prompt_of(example: Prompt, task: Task, chat: bool) -> str | list[dict[str, str]]:
     """An example's prompt as TRL takes it: the text itself, or messages for the chat template.
 
     The task's system message goes before a conversation that has none. ValueError for one without a template.
@@ -43,7 +126,7 @@ def prompt_of(example: Example, task: Task, chat: bool) -> str | list[dict[str, 
     return [*system, *turns]
 
 
-def prompt_tokens(tokenizer: Any, task: Task, examples: Sequence[Example], *, chat: bool) -> list[list[int]]:
+def prompt_tokens(tokenizer: Any, task: Task, examples: Sequence[Prompt], *, chat: bool) -> list[list[int]]:
     """The token ids of the examples' prompts, made as TRL makes them."""
     prompts = [prompt_of(example, task, chat) for example in examples]
     if not chat:
@@ -75,8 +158,6 @@ def sample(
     if not all(len(prompt) for prompt in prompts):
         raise argument_error("prompts", "an empty one", "at least one token each")
     if sampling.backend == "vllm":
-        from .vllm_backend import draw
-
         rows: Iterable[list[int]] = draw(model, tokenizer, prompts, n, sampling, seed, greedy=greedy)
     else:
         rows = _generate(model, tokenizer, [p for p in prompts for _ in range(n)], sampling, seed, greedy)

@@ -1,18 +1,117 @@
-"""The one way to load a model: no pickled weights, no remote code, the recipe's dtype and attention."""
+"""The one way to load a model, safely, and the hashes that say which weights and tokenizer it has."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub import snapshot_download
 from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import ModelConfig
-from .gguf import gguf_file, source
-from .hashes import ModelHashes, model_hash
+from ..storage.tensors import hash_files
+
+
+def gguf_file(path: str | Path) -> Path | None:
+    """The GGUF file that a model's path is, or the only one in a folder without safetensors; else none.
+
+    ValueError for a folder of several, and if the package gguf is not installed.
+    """
+    place = Path(path)
+    found = [place] if place.suffix == ".gguf" and place.is_file() else sorted(place.glob("*.gguf"))
+    if not found or any(place.glob("*.safetensors")):
+        return None
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise argument_error("model.path", str(path), f"one of its GGUF files: {names}")
+    if find_spec("gguf") is None:
+        raise argument_error("model.path", str(path), "safetensors, or install gguf: pip install 'dph[gguf]'")
+    return found[0]
+
+
+def source(path: str | Path) -> dict[str, Any]:
+    """The arguments of transformers' `from_pretrained` that say where a model, or its tokenizer, is."""
+    file = gguf_file(path)
+    if file is None:
+        return {"pretrained_model_name_or_path": str(path)}
+    return {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+
+
+_TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "chat_template.jinja",
+)
+
+
+@dataclass(frozen=True)
+class ModelHashes:
+    """Which weights and which tokenizer: computed once and passed on, for weights may be large."""
+
+    model: str
+    tokenizer: str
+
+    @classmethod
+    def of(cls, name: str | Path) -> "ModelHashes":
+        """Those of a folder or of a hub name; errors as `model_hash` and `tokenizer_hash`."""
+        return cls(model_hash(name), tokenizer_hash(name))
+
+    def as_dict(self) -> dict[str, str]:
+        """Under the names of the stored records: model_hash, tokenizer_hash."""
+        return {"model_hash": self.model, "tokenizer_hash": self.tokenizer}
+
+
+def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
+    """The sha256 of a model's safetensors weights or GGUF file; an adapter's includes that of its base.
+
+    `name` is a folder, or a hub name whose snapshot is on this machine already; `known` are hashes by name,
+    where a base's may be found. Raises ValueError where there is neither, or no such weights.
+    """
+    file = gguf_file(name)
+    if file is not None:
+        return hash_files([file])
+    folder = _snapshot(name)
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise argument_error("model", str(name), "a folder or hub name with safetensors weights")
+    found = hash_files(weights)
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"]
+        return f"{(known or {}).get(base) or model_hash(base)}+{found}"
+    return found
+
+
+def tokenizer_hash(name: str | Path) -> str:
+    """The sha256 of what decides a tokenizer's ids and its chat template; `name` as in `model_hash`."""
+    file = gguf_file(name)
+    if file is not None:
+        return hash_files([file])
+    folder = _snapshot(name)
+    files = [folder / file for file in _TOKENIZER if (folder / file).is_file()]
+    if not files:
+        raise argument_error(
+            "tokenizer", str(name), f"a folder or hub name with one of {', '.join(_TOKENIZER)}"
+        )
+    return hash_files(files)
+
+
+def _snapshot(name: str | Path) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(snapshot_download(str(name), local_files_only=True))
+    except (OSError, ValueError) as error:
+        raise argument_error("model", str(name), "a folder, or a hub name already on this machine") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
 
-from ..models.hashes import ModelHashes
+from ..models.load import ModelHashes
 from ..recipe.schema import Recipe
-from ..tasks.verifiers.worker import Outcome
+from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
@@ -156,7 +156,7 @@ class Presampling:
         if self.unfinished:
             share = self.unfinished / sum(self.outcomes.values())
             said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
-        if unjudged := self.outcomes.get(Outcome.GOLD_ERROR, 0):
+        if unjudged := self.outcomes.get(JudgeOutcome.GOLD_ERROR, 0):
             said.append(
                 f"{unjudged} rollouts count as wrong because their reference could not be judged: an error of"
                 " the data, such as a reference query that does not run"

@@ -20,7 +20,7 @@ from ..recipe.schema import PresampleConfig, Recipe
 from ..storage.journal import SharedJournal
 from ..storage.processes import Processes
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Example, Score, Task
+from ..tasks.protocol import Prompt, Score, Task
 from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate
 
@@ -103,7 +103,7 @@ def _split_name(chosen: PresampleConfig) -> str:
     return f"split-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
 
 
-def prompts_hash(examples: Sequence[Example]) -> str:
+def prompts_hash(examples: Sequence[Prompt]) -> str:
     """The sha256 of prompts and what they are judged by; where the databases lie does not count."""
     return hash_values(
         [[e.id, e.prompt, {k: v for k, v in e.reference.items() if k != "database"}] for e in examples]
@@ -114,7 +114,7 @@ def _drawn(
     recipe: Recipe,
     task: Task,
     initial: LoadedModel,
-    examples: Sequence[Example],
+    examples: Sequence[Prompt],
     n: int,
     place: tuple[str, int],
 ) -> list[list[tuple[Completion, Score]]]:
@@ -128,7 +128,7 @@ def _drawn(
 
 
 def _rolled_out(
-    recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Example], batch: int
+    recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Prompt], batch: int
 ) -> list[dict[str, Any]]:
     """The verdicts on a batch of prompts, and their correct rollouts."""
     groups = _drawn(recipe, task, initial, examples, recipe.presample.k, ("rollouts", batch))
@@ -153,7 +153,7 @@ def _split(
     recipe: Recipe,
     task: Task,
     initial: LoadedModel,
-    examples: Sequence[Example],
+    examples: Sequence[Prompt],
     rolled: Sequence[Mapping[str, Any]],
     batch: int,
 ) -> dict[str, list[list[str]]]:

@@ -30,7 +30,7 @@ _RELEASED = (
 
 @dataclass(frozen=True)
 class Setup:
-    """What a method asks of the trainer: fields of DPHConfig, and sentences on what is done how."""
+    """What a recipe's method asks of the trainer: fields of DPHConfig, and sentences on what is done how."""
 
     arguments: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -41,28 +41,14 @@ class Setup:
         return self.arguments.get("eta", 0) > 0
 
 
-@dataclass(frozen=True)
-class TrainedMethod:
-    """A method of the losses, and what its gradient needs from the reference at the time of sampling."""
-
-    method: Method
-    online: str = "none"
-    alpha: float | None = None
-    targets: bool = False
-    """Whether beta may be given as a target mean validity mu."""
-
-
-METHODS: Mapping[str, TrainedMethod] = MappingProxyType(
+METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        trained.method.name: trained
-        for trained in (
-            TrainedMethod(replace(LOSSES["GRPO"], penalty=None)),
-            TrainedMethod(replace(LOSSES["GRPO"], name="GRPO-KL")),
-            *(TrainedMethod(LOSSES[name]) for name in ("DAPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha")),
-            TrainedMethod(TARGETED["KL-control"], targets=True),
-            TrainedMethod(TARGETED["KL-control-sequence"], online="sequence_kl", targets=True),
-            TrainedMethod(TARGETED["alpha-DPG"], online="alpha_dpg", alpha=0.5),
-            TrainedMethod(TARGETED["KL-DPG"], online="alpha_dpg", alpha=1.0),
+        method.name: method
+        for method in (
+            replace(LOSSES["GRPO"], penalty=None),
+            replace(LOSSES["GRPO"], name="GRPO-KL"),
+            *(method for name, method in LOSSES.items() if name != "GRPO"),
+            *(TARGETED[name] for name in ("KL-control", "KL-control-sequence", "alpha-DPG", "KL-DPG")),
         )
     }
 )
@@ -76,18 +62,18 @@ def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
     gives beta (theory A9). ValueError for an unknown method, and for a change it has no place for.
     """
     choice("method.name", config.name, METHODS)
-    trained = METHODS[config.name]
-    _no_place_for(config, trained)
-    arguments, notes = exploration_arguments(trained.method.exploration)
+    method = METHODS[config.name]
+    _no_place_for(config, method)
+    arguments, notes = exploration_arguments(method.exploration)
     arguments["two_backward"] = config.two_backward
-    if trained.online == "alpha_dpg":
+    if method.alpha is not None:
         # The sum over the tokens of each completion, averaged over completions, is what theory B7 is about.
-        arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": trained.online}
-        arguments["alpha"] = trained.alpha if config.alpha is None else config.alpha
-    if trained.method.penalty is not None:
-        notes += _penalised(arguments, config, trained.method.penalty, base_rates)
-    if trained.method.rehearsal is not None:
-        notes += _rehearsed(arguments, config, trained.method.rehearsal)
+        arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
+        arguments["alpha"] = method.alpha if config.alpha is None else config.alpha
+    if method.penalty is not None:
+        notes += _penalised(arguments, config, method.penalty, base_rates)
+    if method.rehearsal is not None:
+        notes += _rehearsed(arguments, config, method.rehearsal)
     return Setup(MappingProxyType(arguments), tuple(notes))
 
 
@@ -116,14 +102,14 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
     return arguments, notes + [_GROUPS_OF_EQUAL_REWARDS] * exploration.dynamic_sampling
 
 
-def _no_place_for(config: MethodConfig, trained: TrainedMethod) -> None:
-    rehearsal, penalty = trained.method.rehearsal, trained.method.penalty
-    has_alpha = trained.online == "alpha_dpg" or _is_alpha(rehearsal)
+def _no_place_for(config: MethodConfig, method: Method) -> None:
+    rehearsal, penalty = method.rehearsal, method.penalty
+    has_alpha = method.alpha is not None or _is_alpha(rehearsal)
     places = {
         "eta": (rehearsal is not None, "DPH methods"),
         "gauge": (rehearsal is not None, "DPH methods"),
         "beta": (penalty is not None, "GRPO-KL, RKL and KL control"),
-        "mu": (trained.targets, "KL control"),
+        "mu": (penalty is not None and method.name in TARGETED, "KL control"),
         "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
     }
     for name, (place, who) in places.items():

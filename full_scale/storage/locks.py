@@ -1,7 +1,6 @@
 """One training at a time in a folder, and no process that outlives the launcher that started it."""
 
 import ctypes
-import fcntl
 import os
 import signal
 import socket
@@ -10,9 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dph_theory.support.errors import argument_error
+from filelock import FileLock, Timeout
 
-LOCK = "lock"
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_text
+
+LOCK, HOLDER = "lock", "lock.holder"
+"""The lock, and who has it in words."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -27,17 +30,18 @@ def locked(folder: Path) -> Iterator[None]:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.seek(0)
-            allowed = f"a folder where nothing else is at work; {file.read().strip() or 'another process'} is"
-            raise argument_error("output", str(folder), allowed) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
+    lock, holder = FileLock(folder / LOCK, timeout=0), folder / HOLDER
+    try:
+        lock.acquire()
+    except Timeout as error:
+        who = holder.read_text(encoding="utf-8") if holder.is_file() else "another process"
+        allowed = f"a folder where nothing else is at work; {who} is"
+        raise argument_error("output", str(folder), allowed) from error
+    try:
+        write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield
+    finally:
+        lock.release()
 
 
 def end_with_launcher() -> None:

@@ -1,21 +1,123 @@
 """Examples from published data: BIRD and Spider with their databases, maths, prompts with answers."""
 
 import contextlib
+import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
 from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
 
-from .data_rows import DataRow, read_rows
-from .protocol import Example
+from .protocol import Prompt
 from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
+
+_TURN = ("role", "content")
+
+
+class DataRow(NamedTuple):
+    """One row, and where it was found."""
+
+    where: str
+    values: Mapping[str, Any]
+
+    def text(self, *fields: str) -> str:
+        """The first of the fields that the row has, as text; ValueError if none, or no text in it."""
+        for field in fields:
+            value = self.values.get(field)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return str(value)
+            if value is not None:
+                if not isinstance(value, str) or not value.strip():
+                    raise argument_error(f"{self.where}: {field}", value, "some text, or a number")
+                return value
+        raise ValueError(
+            f"{self.where} has no field {' or '.join(map(repr, fields))}, only {sorted(self.values)}"
+        )
+
+    def conversation(self, field: str) -> tuple[str, tuple[dict[str, str], ...]]:
+        """The field as text, and as messages where it is a list of them; ValueError for anything else."""
+        value = self.values.get(field)
+        if not isinstance(value, list):
+            return self.text(field), ()
+        for turn in value:
+            known = isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in _TURN)
+            if not known:
+                raise argument_error(f"{self.where}: {field}", turn, "messages, each with role and content")
+        if not value or value[-1]["role"] == "assistant":
+            raise argument_error(f"{self.where}: {field}", value, "a conversation that awaits an answer")
+        turns = tuple({"role": turn["role"], "content": turn["content"]} for turn in value)
+        return "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns), turns
+
+
+def read_rows(
+    data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
+) -> list[DataRow]:
+    """The rows of `data`: a JSON or JSONL file, a folder that holds one of `files`, or else a dataset.
+
+    A dataset is a folder or a name that `datasets.load_dataset` knows; `split` and `subset` are for it. Code
+    that comes with data is never run. ValueError says what is missing, or which line is no JSON object.
+    """
+    path = Path(data).expanduser()
+    if path.is_file():
+        rows = _read_file(path)
+    else:
+        found = [path / name for name in files if (path / name).is_file()]
+        rows = _read_file(found[0]) if found else _read_dataset(path, data, split, subset, files)
+    if not rows:
+        raise argument_error("data", data, "a source with at least one row")
+    return rows
+
+
+def _read_file(path: Path) -> list[DataRow]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no UTF-8: {error}") from error
+    if path.suffix == ".jsonl":
+        # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
+        lines = [(f"{path} line {at}", line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return [_row(where, _decoded(where, line)) for where, line in lines]
+    if path.suffix != ".json":
+        raise argument_error("data", str(path), "a .json or .jsonl file, a folder, or the name of a dataset")
+    rows = _decoded(str(path), text)
+    if not isinstance(rows, list):
+        raise ValueError(f"{path} holds no list of rows, but a {type(rows).__name__}")
+    return [_row(f"{path} row {number}", row) for number, row in enumerate(rows)]
+
+
+def _decoded(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is no valid JSON: {error}") from error
+
+
+def _row(where: str, values: Any) -> DataRow:
+    if not isinstance(values, dict):
+        raise ValueError(f"{where} is no JSON object, but a {type(values).__name__}")
+    return DataRow(where, values)
+
+
+def _read_dataset(
+    path: Path, data: str, split: str, subset: str | None, files: Sequence[str]
+) -> list[DataRow]:
+    from datasets import load_dataset
+
+    name = str(path) if path.is_dir() else data
+    try:
+        rows = load_dataset(name, subset, split=split)
+    except (OSError, ValueError) as error:
+        layout = f" with one of {tuple(files)}" if files else ""
+        allowed = f"a JSON or JSONL file, a folder{layout}, or a dataset; as a dataset: {error}"
+        raise argument_error("data", data, allowed) from error
+    return [_row(f"{name} ({split}) row {number}", row) for number, row in enumerate(rows)]
+
 
 BIRD_PROMPT = """{schema}
 
@@ -62,10 +164,10 @@ class Layout(NamedTuple):
 
     files: dict[str, tuple[str, ...]]
     verifier: str
-    example: Callable[[ExampleSource, DataRow, str], Example]
+    example: Callable[[ExampleSource, DataRow, str], Prompt]
 
 
-def examples(source: ExampleSource, name: str) -> list[Example]:
+def examples(source: ExampleSource, name: str) -> list[Prompt]:
     """The examples of the set `name`, ids `<name>/<row>`; ValueError names file, row and field at fault."""
     if source.limit is not None and source.limit < 1:
         raise argument_error("limit", source.limit, "at least 1")
@@ -92,18 +194,18 @@ def _schema_text(database: Path, _changed: int) -> str:
         return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
 
 
-def _bird(source: ExampleSource, row: DataRow, identity: str) -> Example:
+def _bird(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     evidence = row.values.get("evidence") or "none"
     return _sql(source, row, identity, row.text("SQL"), BIRD_PROMPT, evidence=evidence)
 
 
-def _spider(source: ExampleSource, row: DataRow, identity: str) -> Example:
+def _spider(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     return _sql(source, row, identity, row.text("query"), SPIDER_PROMPT, evidence="")
 
 
 def _sql(
     source: ExampleSource, row: DataRow, identity: str, query: str, template: str, *, evidence: str
-) -> Example:
+) -> Prompt:
     database = _database(source, row)
     try:
         schema = schema_text(database)
@@ -113,7 +215,7 @@ def _sql(
         source.template or template, schema=schema, question=row.text("question"), evidence=evidence
     )
     reference = {"verifier": "sql", "match": source.task, "database": str(database), "query": query}
-    return Example(identity, prompt, reference)
+    return Prompt(identity, prompt, reference)
 
 
 def _database(source: ExampleSource, row: DataRow) -> Path:
@@ -136,7 +238,7 @@ def _database(source: ExampleSource, row: DataRow) -> Path:
     )
 
 
-def _maths(source: ExampleSource, row: DataRow, identity: str) -> Example:
+def _maths(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     question = row.text(*([source.question] if source.question else ("problem", "question", "prompt")))
     # GSM8K marks the answer at the end of its reasoning, MATH boxes it in the solution; else it stands alone.
     given = row.text(*([source.answer] if source.answer else ("answer", "solution")))
@@ -148,20 +250,20 @@ def _maths(source: ExampleSource, row: DataRow, identity: str) -> Example:
             )
         answer = given.strip()
     prompt = _filled(source.template or MATHS_PROMPT, question=question)
-    return Example(identity, prompt, {"verifier": "maths", "answer": answer})
+    return Prompt(identity, prompt, {"verifier": "maths", "answer": answer})
 
 
-def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Example:
+def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     """A prompt, text or conversation, with the answer that it is judged by as maths are."""
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = _filled(source.template, question=prompt), ()
     given = row.text(source.answer or "answer")
     answer = tagged(given) or last_boxed(given) or given.strip()
-    return Example(identity, prompt, {"verifier": "maths", "answer": answer}, turns)
+    return Prompt(identity, prompt, {"verifier": "maths", "answer": answer}, turns)
 
 
-def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Example:
+def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     """A row of the JSONL files in the authors' release (data/sql)."""
     prompt, turns = row.conversation("prompt")
     truth = row.values.get("reward_model", {}).get("ground_truth", {})
@@ -175,7 +277,7 @@ def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Example:
     if not database.is_file() or root not in database.parents:
         raise argument_error(f"{row.where}: db_id", truth["db_id"], f"a database below {root}")
     reference = {"match": truth["cmp_method"], "database": str(database), "query": truth["gold_sql"]}
-    return Example(identity, prompt, {"verifier": "sql", **reference}, turns)
+    return Prompt(identity, prompt, {"verifier": "sql", **reference}, turns)
 
 
 def _filled(template: str, **values: str) -> str:

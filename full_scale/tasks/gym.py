@@ -12,7 +12,7 @@ from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import TaskConfig
-from .protocol import Example, Task
+from .protocol import Prompt, Task
 from .verifiers.gym import GymVerifier
 
 TEMPLATE = """{question}
@@ -52,10 +52,10 @@ def load(config: TaskConfig) -> Task:
     return Task(config.name, train, {"in_domain": evaluation}, verifier, system=options.system)
 
 
-def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Example]:
+def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Prompt]:
     source = {"dataset": options.dataset, "seed": seed, "size": size, "arguments": dict(options.arguments)}
     return [
-        Example(
+        Prompt(
             f"{name}/{i}",
             options.template.format(question=entry["question"]),
             # As text: JSON tells a worker the same generator again.
@@ -69,7 +69,7 @@ def _generator(source: Mapping[str, Any]) -> Any:
     try:
         gym = importlib.import_module("reasoning_gym")
     except ModuleNotFoundError as error:
-        allowed = 'another task, or install the extra: pip install -e ".[gym]"'
+        allowed = 'another task, or install the extra: pip install "dph[gym]"'
         raise argument_error("task.name", "reasoning-gym", allowed) from error
     sizes = {"size": source["size"], "seed": source["seed"]}
     try:

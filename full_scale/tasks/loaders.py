@@ -15,8 +15,8 @@ from dph_theory.support.errors import argument_error, choice
 from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, Task, Verifier
-from .verifiers.dispatch import Dispatch
 from .verifiers.maths import MathsVerifier
+from .verifiers.pool import Dispatch
 from .verifiers.sql import SqlVerifier
 
 

@@ -11,7 +11,7 @@ RESERVED = ("train", "rehearsed", "explored")
 
 
 @dataclass(frozen=True)
-class Example:
+class Prompt:
     """One prompt with what its verifier needs to judge an answer; `id` is unique within a task."""
 
     id: str
@@ -36,7 +36,7 @@ class Score:
 class Verifier(Protocol):
     """Scores completions; one that crashes, hangs or misbehaves scores incorrect, and never raises."""
 
-    def __call__(self, examples: Sequence[Example], completions: Sequence[str]) -> list[Score]:
+    def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
         """One score for each pair of example and completion, in order."""
         ...
 
@@ -50,8 +50,8 @@ class Task:
     """A verifiable task: prompts to train on, sets to evaluate on, a verifier, the styles of its answers."""
 
     name: str
-    train: Sequence[Example]
-    evaluation: Mapping[str, Sequence[Example]]
+    train: Sequence[Prompt]
+    evaluation: Mapping[str, Sequence[Prompt]]
     """Evaluation sets by name: `in_domain`, `cross_domain`, `out_of_domain`, whichever the task has."""
     verifier: Verifier
     styles: tuple[str, ...] = ()

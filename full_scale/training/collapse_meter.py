@@ -17,8 +17,8 @@ from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
+from .judging import Recorded, record_rewards
 from .reference import OnlineReference, sequence_log_probs
-from .reward_function import Recorded, record_rewards
 
 
 class CollapseMeter:

@@ -1,11 +1,10 @@
-"""Exact resume: what TRL leaves out of a checkpoint, and the refusal to go on under other settings.
-
-TRL 1.16 forgets the completions that are still to be trained on, its place among them, and, after the first
-epoch, the order of the prompts. With these a resumed run is bit for bit the run that was not stopped.
+"""Exact resume: what TRL leaves out of a checkpoint, the refusal to go on under other settings, and the
+trained model as a folder, whatever the training was spread over.
 """
 
 import json
 import logging
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.utils.data import Sampler
+from transformers import Trainer
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
 from trl import GRPOTrainer
 
@@ -20,7 +20,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
-from .course import course, threads
+from .config import course, threads
 
 _LOG = logging.getLogger(__name__)
 
@@ -162,3 +162,24 @@ class ExactResume(GRPOTrainer):
                 stored.get("threads"),
                 threads(),
             )
+
+
+def export(trainer: Trainer, folder: Path) -> None:
+    """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
+
+    Every process calls it: sharded weights are gathered. OSError with the space left where writing fails.
+    """
+    part = folder.with_name(f"{folder.name}.part")
+    if trainer.accelerator.is_main_process:
+        shutil.rmtree(part, ignore_errors=True)
+    trainer.accelerator.wait_for_everyone()
+    with storing(folder.parent):
+        if trainer.is_fsdp_enabled:
+            # Trainer.save_model writes nothing, and says nothing, under SHARDED_STATE_DICT.
+            trainer._save(str(part), state_dict=trainer.accelerator.get_state_dict(trainer.model))
+        else:
+            trainer.save_model(str(part))
+    trainer.accelerator.wait_for_everyone()
+    if trainer.accelerator.is_main_process:
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)

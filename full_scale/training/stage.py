@@ -13,23 +13,19 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, silent
 
 from ..models.generation import prompt_of
-from ..models.hashes import ModelHashes
-from ..models.load import load_model, load_tokenizer, lora_config
+from ..models.load import ModelHashes, load_model, load_tokenizer, lora_config
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
-from ..tasks.protocol import Example, Task
+from ..tasks.protocol import Prompt, Task
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
-from .export import export
-from .greedy import GreedyEvaluation
+from .judging import GreedyEvaluation, VerifierReward
 from .metrics import Metrics
-from .online import OnlineTrainer
 from .record import TrainingRecord
-from .resume import last_checkpoint
-from .reward_function import VerifierReward
-from .trainer import DPHTrainer
+from .resume import export, last_checkpoint
+from .trainer import DPHTrainer, OnlineTrainer
 
 _DEFAULTS = {
     "save_strategy": "steps",
@@ -52,10 +48,9 @@ _ELSEWHERE = {
 }
 
 
-def resolved(recipe: Recipe, base_rates: Sequence[float] = ()) -> dict[str, Any]:
+def resolved(recipe: Recipe, method: Setup) -> dict[str, Any]:
     """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
-    `base_rates` are those of the prompts to explore, which a target validity needs.
     ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
     part of the recipe decides, and for a value that is not of its type.
     """
@@ -73,12 +68,12 @@ def resolved(recipe: Recipe, base_rates: Sequence[float] = ()) -> dict[str, Any]
         "bf16": recipe.model.dtype == "bfloat16",
         "use_vllm": recipe.sampling.backend == "vllm",
         "disable_tqdm": True,
-        **setup(recipe.method, base_rates).arguments,
+        **method.arguments,
         **recipe.train,
     }
 
 
-def _check_target(mu: float | None, prompts: Sequence[Example]) -> None:
+def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
     """A target validity needs prompts of different texts: those of one text act as one (theory E5)."""
     if mu is not None and len({example.prompt for example in prompts}) < len(prompts):
         allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
@@ -123,8 +118,8 @@ def train(
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
     trained = presampling.trained(recipe.method.prompts)
-    base_rates = presampling.values(trained)
-    method, args = setup(recipe.method, base_rates), DPHConfig(**resolved(recipe, base_rates))
+    method = setup(recipe.method, presampling.values(trained))
+    args = DPHConfig(**resolved(recipe, method))
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
@@ -146,6 +141,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
+    trainer.notes = method.notes
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
@@ -183,7 +179,7 @@ def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> Tr
         explored=list(trained),
         steps=trainer.state.global_step,
         seconds=trainer.seconds,
-        findings=[*setup(recipe.method, presampling.values(trained)).notes, *_findings(name, log)],
+        findings=[*trainer.notes, *_findings(name, log)],
     )
 
 

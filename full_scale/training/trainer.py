@@ -1,23 +1,91 @@
-"""DPH on TRL: GRPO's exploration by TRL itself, plus eta times the rehearsal of stored correct samples."""
+"""DPH on TRL: GRPO's exploration by TRL itself, plus eta times the rehearsal of stored correct samples;
+and the methods that need the reference at hand.
+"""
 
+import dataclasses
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import DistributedType
+from accelerate.utils import DistributedType, gather_object
 from torch import Tensor
 
-from dph_theory.losses import dph_loss, generator_loss
+from dph_theory.losses import (
+    alpha_dpg_rewards,
+    clipped_ratio_count,
+    dph_loss,
+    generator_loss,
+    group_advantages,
+)
+from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
+from ..storage.tensors import read_tensors, write_tensors
 from .config import RELEASED
-from .recomputed_buffer import recomputed
-from .reference import last_log_probs
+from .judging import record_rewards
+from .reference import OnlineReference, last_log_probs, sequence_log_probs
 from .resume import ExactResume
+
+FILE = "reference.safetensors"
+
+
+def recomputed(trainer: Any, buffer: RehearsalBuffer) -> RehearsalBuffer:
+    """The buffer with the trainer's own reference log-probabilities, computed before its first step.
+
+    They are kept in its output folder for a resumed run, whose model is the initial one no more; ValueError
+    if a resumed run does not find them. How far they are from the stored ones goes into the metrics.
+    """
+    path = Path(trainer.args.output_dir) / FILE
+    if trainer.state.global_step > 0:
+        return dataclasses.replace(buffer, ref_logps=_kept(path, buffer))
+    own = _own_log_probs(trainer, buffer)
+    gap = (own - buffer.ref_logps).abs().max().item()
+    trainer._metrics["train"]["rehearsal/stored_gap_max_abs"].append(gap)
+    if trainer.accelerator.is_main_process:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_tensors(path, {"ref_logps": own}, {"digest": buffer.digest})
+    return dataclasses.replace(buffer, ref_logps=own)
+
+
+def _kept(path: Path, buffer: RehearsalBuffer) -> Tensor:
+    tensors, metadata = read_tensors(path)
+    if metadata["digest"] != buffer.digest:
+        raise argument_error("rehearsal", metadata["digest"], f"the buffer that {path} was computed from")
+    return tensors["ref_logps"]
+
+
+def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
+    """Reference log-probabilities, flat; each process takes every world-th chunk, then all have all."""
+    size = trainer.args.per_device_train_batch_size
+    world, rank = trainer.accelerator.num_processes, trainer.accelerator.process_index
+    # Rows of like length together: little padding.
+    order = buffer.by_length(range(len(buffer)))
+    chunks = [order[start : start + size] for start in range(0, len(order), size)]
+    model = trainer.model
+    training = model.training
+    model.eval()
+    # As many forward passes on every process: where none is left, the first chunk again, to no effect.
+    rounds = -(-len(chunks) // world)
+    mine = [chunks[i] if i < len(chunks) else chunks[0] for i in range(rank, rounds * world, world)]
+    with torch.no_grad():
+        found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk)]
+    model.train(training)
+    by_row = dict(gather_object(found))
+    return torch.cat([by_row[i] for i in range(len(buffer))])
+
+
+def _chunk(trainer: Any, buffer: RehearsalBuffer, rows: list[int]) -> list[tuple[int, Tensor]]:
+    batch = buffer.batch(rows, trainer._tokenizer.pad_token_id)
+    batch = {name: tensor.to(trainer.accelerator.device) for name, tensor in batch.items()}
+    last = batch["ref_logps"].shape[1]
+    values = last_log_probs(trainer, trainer.model, batch["ids"], batch["attention_mask"], last).float().cpu()
+    return [(i, row[-buffer.lengths[i] :].clone()) for i, row in zip(rows, values, strict=True)]
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,6 +103,7 @@ class DPHTrainer(ExactResume):
         check_versions()
         super().__init__(*args, **kwargs)
         self.rehearsal = rehearsal
+        self.notes: tuple[str, ...] = ()
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
@@ -143,3 +212,81 @@ class DPHTrainer(ExactResume):
                 largest,
                 self.args.log_u_tolerance,
             )
+
+
+class OnlineTrainer(DPHTrainer):
+    """A DPHTrainer whose advantages come from the log-ratios of its samples to the reference.
+
+    args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions (theory B7); "sequence_kl",
+    v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref) (theory A4,
+    B6); both less the mean of the group's others, which leaves the expected gradient as it is. "definition":
+    TRL's advantage less eta f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens'
+    distributions at the prefixes visited (theory B8). `base_rates` maps example ids to base pass rates in
+    (0, 1], which alpha-DPG needs. Gradients are exact where one step is taken on each sampled batch.
+    """
+
+    def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.args.online == "none":
+            raise argument_error(
+                "online", "none", "one of definition, alpha_dpg, sequence_kl; DPHTrainer does without"
+            )
+        if self.args.mask_truncated_completions:
+            raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
+        self.base_rates = base_rates or {}
+        self.reference = OnlineReference(self)
+        self.recorded = record_rewards(self, "example_id")
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples = super()._generate_and_score_completions(inputs)
+        if not self.model.training:
+            return samples
+        samples = self.reference.with_log_probs(samples)
+        advantages = {
+            "alpha_dpg": self._alpha_dpg,
+            "sequence_kl": self._sequence_kl,
+            "definition": self._definition,
+        }[self.args.online]
+        return {**samples, "advantages": advantages(samples).to(samples["advantages"].dtype)}
+
+    def _alpha_dpg(self, samples: dict[str, Any]) -> Tensor:
+        keys, rewards = self.recorded.last
+        log_pi, log_ref = sequence_log_probs(samples)
+        log_rates = torch.tensor([self._base_rate(key) for key in keys]).to(log_pi).log()
+        valid = torch.tensor(rewards, device=log_pi.device) == 1
+        # One sample a row: each has its prompt's rate beside it.
+        arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
+        clip = self.args.ratio_clip
+        if clip is not None:
+            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).item()
+            self._metrics["train"]["alpha_dpg/clipped"].append(clipped)
+        return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
+
+    def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
+        log_pi, log_ref = sequence_log_probs(samples)
+        rewards = torch.tensor(self.recorded.last[1]).to(log_pi)
+        return self._centred(rewards - self.args.online_coefficient * (log_pi - log_ref))
+
+    def _definition(self, samples: dict[str, Any]) -> Tensor:
+        mask = samples["completion_mask"].bool()
+        log_u = samples["old_per_token_logps"].double() - samples["ref_per_token_logps"].double()
+        log_u = torch.where(mask, log_u, 0)
+        # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
+        # gauge f'(1) = 0, so that there is no push where pi is ref.
+        slope = generator(self.args.declared(), "normalised")(log_u)[1] * torch.exp(-log_u)
+        return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
+
+    def _centred(self, rewards: Tensor) -> Tensor:
+        """The rewards of this process less the mean of the others of their group, (batch,)."""
+        everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
+        centred = group_advantages(everyone, normalise=False, leave_one_out=True).flatten()
+        start = self.accelerator.process_index * len(rewards)
+        return centred[start : start + len(rewards)]
+
+    def _base_rate(self, key: str) -> float:
+        rate = self.base_rates.get(key)
+        if rate is None or not 0 < rate <= 1:
+            raise argument_error(
+                f"base_rates[{key!r}]", rate, "a base pass rate in (0, 1] for every training prompt"
+            )
+        return rate

@@ -1,3 +1,5 @@
+import doctest
+
 import mpmath
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hypothesis_strategies import betas, laws, rates, verifiers
 
-from dph_theory import FORWARD_KL, REVERSE_KL
+from dph_theory import FORWARD_KL, REVERSE_KL, binary_reward
 from dph_theory.binary_reward import (
     beta_for_mean_validity,
     beta_from_mu,
@@ -217,3 +219,15 @@ def test_filtered_model_is_no_reverse_kl_target():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("base_rate", "eta", "name"), [(0.25, -1.0, "eta"), (1.5, 0.5, "base_rate")])
+def test_validity_by_forward_kl_names_bad_input(base_rate, eta, name):
+    with pytest.raises(ValueError, match=name):
+        mu_by_forward_kl(base_rate, eta)
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    ran = doctest.testmod(binary_reward)
+    assert ran.failed == 0
+    assert ran.attempted >= 6

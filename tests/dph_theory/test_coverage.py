@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hypothesis_strategies import laws, verifiers
 
-from dph_theory.coverage import (
-    effective_number,
-    entropy,
-    exact_pass_at_k,
-    expected_distinct_valid,
-    pass_at_k,
-)
+from dph_theory.coverage import effective_number, entropy, exact_pass_at_k, expected_distinct_valid, pass_at_k
 from dph_theory.numeric.balls import precision
 from dph_theory.statement.charts import as_balls, example
 
@@ -59,7 +53,7 @@ def test_pass_at_k_of_a_million_samples_is_instant():
 
 def test_pass_at_k_in_balls():
     with precision(200):
-        exact = pass_at_k(**as_balls(example(n=10, c=3, k=4)))[0]
+        exact = pass_at_k(**as_balls(example(n=10, c=3, k=4).parts))[0]
     assert exact.rad() < 1e-50
     assert exact.overlaps(exact.__class__(5) / 6)
 
@@ -102,8 +96,8 @@ def test_entropy_and_effective_number():
         (lambda: pass_at_k(10, 2.5, 2), r"c=2\.5 .*whole numbers"),
         (lambda: exact_pass_at_k(1.5, 2), r"p=1\.5 .*\[0, 1\]"),
         (lambda: exact_pass_at_k(0.5, 0), r"k=0"),
-        (lambda: exact_pass_at_k(0.5, 2**63), r"k=9\.22\d*e\+18 .*whole numbers below 2\^53"),
-        (lambda: exact_pass_at_k(0.5, 10**20), r"k=1e\+20 .*whole numbers below 2\^53"),
+        (lambda: exact_pass_at_k(0.5, 2**64), r"k=1\.84\d*e\+19 .*at most 2\^63"),
+        (lambda: exact_pass_at_k(0.5, 10**20), r"k=1e\+20 .*at most 2\^63"),
         (lambda: exact_pass_at_k(0.5, 10**400), r"k=1000.*an array of numbers"),
         (lambda: pass_at_k(2**53 + 1, 1, 1), r"n=.*whole numbers below 2\^53"),
         (lambda: expected_distinct_valid((0.5, 0.4), (1, 0), 2), r"q sums to 0\.9"),
@@ -112,3 +106,8 @@ def test_entropy_and_effective_number():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_more_draws_than_float64_has_whole_numbers():
+    assert exact_pass_at_k(1e-18, 2**60) == pytest.approx(-np.expm1(-1e-18 * 2.0**60), rel=1e-14)
+    assert exact_pass_at_k(1e-19, 2**63) == pytest.approx(-np.expm1(-1e-19 * 2.0**63), rel=1e-14)

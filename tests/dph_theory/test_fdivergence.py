@@ -154,7 +154,7 @@ def test_gradient_is_the_derivative_in_logits(divergence, pi, ref):
 def test_balls_contain_the_float_value(divergence):
     instance = example(pi=".5 .3 .2 0", ref=".2 .2 .3 .3")
     with precision(200):
-        exact = divergence(**as_balls(instance))[0]
+        exact = divergence(**as_balls(instance.parts))[0]
     if exact.is_finite():
         assert exact.rad() < 1e-40
         value = divergence([0.5, 0.3, 0.2, 0.0], [0.2, 0.2, 0.3, 0.3])
@@ -179,7 +179,7 @@ def test_a_ball_that_may_be_zero_decides_nothing():
 def test_gradients_agree_in_floats_and_balls_at_zero_mass(divergence):
     instance = example(pi=".5 .5 0", ref=".25 .25 .5")
     with precision(200):
-        exact = [float(g) for g in divergence.gradient(**as_balls(instance))[0]]
+        exact = [float(g) for g in divergence.gradient(**as_balls(instance.parts))[0]]
     np.testing.assert_allclose(divergence.gradient([0.5, 0.5, 0.0], [0.25, 0.25, 0.5]), exact, rtol=1e-12)
 
 

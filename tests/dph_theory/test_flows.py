@@ -65,3 +65,12 @@ def test_the_orbit_conserves_the_sum_of_the_logits(left):
     top = np.argmax(base * valid, axis=-1)[:, None]
     shift = np.take_along_axis(moved, top, axis=-1) + np.log(left)
     np.testing.assert_allclose((moved - shift).sum(axis=-1), 0, atol=1e-9)
+
+
+def test_a_gradient_where_a_logit_overflows_an_exponential_is_its_limit():
+    assert flows.natural_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, -1.0], abs=1e-300)
+    assert flows.plain_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, 0.0], abs=1e-300)
+
+
+def test_the_limit_has_no_mass_on_wrong_answers():
+    assert flows.uniform_on_likeliest([0.0, 0.0], [1, 0]).tolist() == [1.0, 0.0]

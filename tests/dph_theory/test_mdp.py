@@ -48,7 +48,7 @@ def test_value_is_the_discounted_sum_of_rewards():
 def test_one_state_closed_form_in_floats_and_balls():
     instance = example(P=[["1 ", "1 "]], r=["1 0"], gamma=".9", rho0="1 ", pi=[".5 .5"])
     with precision(200):
-        balls = as_balls(instance)
+        balls = as_balls(instance.parts)
         pi = balls.pop("pi")
         exact = TabularMDP(**balls).return_(pi)[0]
     assert exact.overlaps(exact.__class__(5))

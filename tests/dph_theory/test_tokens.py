@@ -13,7 +13,7 @@ from dph_theory.tokens import (
     token_divergence,
 )
 
-FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST, BRANCH_AT_SECOND))
+FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST.parts, BRANCH_AT_SECOND.parts))
 
 
 def test_jensen_shannon_token_sum_errs_in_both_directions():

@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -6,8 +8,7 @@ from support.drawing_checks import assert_figure_draws, assert_recomputed
 
 import figures
 from figures.catalogue import NAMES, figure
-from figures.results.records import FULL_SCALE
-from figures.results.store import NUMBERS
+from figures.records import FULL_SCALE, NUMBERS
 from toy_lm.experiments import EXPERIMENTS
 
 
@@ -24,7 +25,7 @@ def test_a_name_is_its_modules_and_its_figures(name):
 
 
 def test_every_module_with_a_figure_is_listed_once():
-    modules = (Path(figures.__file__).parent / "plates").glob("*.py")
+    modules = (Path(figures.__file__).parent / "gallery").glob("*.py")
     drawn = {path.stem for path in modules if "\nFIGURE = Figure(" in path.read_text()}
     assert drawn == set(NAMES)
     assert len(NAMES) == len(drawn)
@@ -55,3 +56,12 @@ def test_the_stored_numbers_are_those_of_today(name):
 def test_an_unknown_name_is_told_the_others():
     with pytest.raises(ValueError, match=r"figure='mona_lisa' is not allowed: one of laws, way_back, "):
         figure("mona_lisa")
+
+
+def test_stored_numbers_are_drawn_without_torch():
+    words = (
+        "import sys; from figures.catalogue import NAMES, figure; import figures.files, figures.report;"
+        "[figure(name).stored() for name in NAMES]; print({'torch', 'automata'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -2,11 +2,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from figures import reproduce
+from figures import files, records, reproduce
 from figures.catalogue import NAMES, figure
 from figures.cli import _writable, figures_command, reproduce_command
-from figures.reproduce import Outcome
-from figures.results import drawings, store
+from figures.reproduce import StageEnd
 
 
 def run(command, *words):
@@ -16,12 +15,12 @@ def run(command, *words):
 def test_the_list_names_every_figure():
     result = run(figures_command, "--list")
     assert result.exit_code == 0
-    assert all(name in result.output for name in NAMES)
-    assert result.output.count("\n") == len(NAMES) + 1
+    lines = [line for line in result.output.splitlines() if line.startswith("│")]
+    assert [line.split("│")[1].strip() for line in lines] == list(NAMES)
 
 
 def test_figures_are_drawn_from_stored_numbers(tmp_path):
-    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
     words = ("mu_beta", "--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg,png")
     result = run(figures_command, *words)
     assert result.exit_code == 0, result.output
@@ -31,7 +30,7 @@ def test_figures_are_drawn_from_stored_numbers(tmp_path):
 
 
 def test_a_paper_gets_its_sizes_tables_and_numbers(tmp_path):
-    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
     places = ("--numbers", tmp_path, "--folder", tmp_path / "out", "--tables", tmp_path / "tables")
     words = ("--venue", "icml", "--format", "svg", "--macros", tmp_path / "numbers.tex")
     result = run(figures_command, "mu_beta", *places, *words)
@@ -46,7 +45,7 @@ def test_a_paper_gets_its_sizes_tables_and_numbers(tmp_path):
 
 
 def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
-    store.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
+    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
     names = ("tilted_to_filtered", "mu_beta")
     result = run(figures_command, *names, "--numbers", tmp_path, "--folder", tmp_path, "--format", "svg")
     assert result.exit_code == 1
@@ -57,16 +56,16 @@ def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
 def test_recompute_makes_the_numbers(tmp_path, monkeypatch):
     def recompute(names, *, seed, folder, progress):
         for name in names:
-            store.save(name, figure(name).numbers(seed=seed, quick=True), folder)
+            records.save(name, figure(name).numbers(seed=seed, quick=True), folder)
         progress("numbers", 1, 1)
         return {"strategies": "RuntimeError: no luck"}
 
-    monkeypatch.setattr(drawings, "recompute", recompute)
+    monkeypatch.setattr(files, "recompute", recompute)
     words = ("mu_beta", "--recompute", "--seed", 5, "--numbers", tmp_path, "--folder", tmp_path)
     result = run(figures_command, *words, "--format", "svg")
     assert result.exit_code == 1
     assert "strategies: RuntimeError: no luck" in result.output
-    assert store.load("mu_beta", "figure.mu_beta", tmp_path)["seed"] == 5
+    assert records.load("mu_beta", "figure.mu_beta", tmp_path)["seed"] == 5
 
 
 def test_wrong_usage():
@@ -95,7 +94,7 @@ def reproduced(monkeypatch, *outcomes):
 
 
 def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch):
-    asked = reproduced(monkeypatch, Outcome("verify", "done", 12.0, "all [well]"))
+    asked = reproduced(monkeypatch, StageEnd("verify", "done", 12.0, "all [well]"))
     result = run(reproduce_command, "--quick", "--seed", 7, "--fresh", "--folder", tmp_path / "report")
     assert result.exit_code == 0, result.output
     assert "verify" in result.output
@@ -105,7 +104,7 @@ def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch):
 
 
 def test_reproduce_names_what_failed(tmp_path, monkeypatch):
-    done, failed = Outcome("audit", "reused", 1.0, "well"), Outcome("verify", "failed", 2.0, "one too many")
+    done, failed = StageEnd("audit", "reused", 1.0, "well"), StageEnd("verify", "failed", 2.0, "one too many")
     reproduced(monkeypatch, done, failed)
     result = run(reproduce_command, "--folder", tmp_path / "report")
     assert result.exit_code == 1

@@ -3,14 +3,14 @@ from dataclasses import dataclass, replace
 import matplotlib as mpl
 import pytest
 
-from figures.figure import Config, Figure
-from figures.look import theme
-from figures.look.tables import Table
-from figures.results import store
+from dph_theory.support.table import Table
+from figures import records
+from figures.figure import Figure, FigureConfig
+from figures.style import theme
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Config):
+class Settings(FigureConfig):
     end: float = 7.0
     other: int = 1
 
@@ -60,9 +60,9 @@ def test_a_quick_run_changes_only_what_it_says():
 def test_numbers_are_kept_unless_they_are_an_experiment_s(tmp_path):
     with pytest.raises(ValueError, match=r"line\.json"):
         FIGURE.stored(tmp_path)
-    store.save("line", FIGURE.numbers(seed=4), tmp_path)
+    records.save("line", FIGURE.numbers(seed=4), tmp_path)
     assert FIGURE.stored(tmp_path)["seed"] == 4
-    store.save("toy_styles", FIGURE.numbers(seed=4) | {"kind": "toy.styles"}, tmp_path)
+    records.save("toy_styles", FIGURE.numbers(seed=4) | {"kind": "toy.styles"}, tmp_path)
     needy = replace(FIGURE, needs=("styles",), compute=lambda config, records: Line((len(records.stored),)))
     assert needy.stored(tmp_path)["results"] == {"y": [1]}
 

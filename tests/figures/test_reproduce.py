@@ -10,7 +10,7 @@ import pytest
 
 from figures import reproduce as module
 from figures.catalogue import NAMES
-from figures.reproduce import Outcome, Plan, Stage, Watch, attempt, reproduce, stages
+from figures.reproduce import Plan, Stage, StageEnd, Watch, attempt, reproduce, stages
 
 
 def leave(name, plan, progress):
@@ -147,13 +147,13 @@ def test_a_watch_sees_every_stage_begin_move_and_end(plan):
 
 
 def test_outcomes_are_kept_with_their_seconds(plan):
-    journal = module.Journal(plan)
+    journal = module.StageJournal(plan)
     plan.results.mkdir()
-    journal.add(stage("a"), Outcome("a", "done", 1.5, "well"))
+    journal.add(stage("a"), StageEnd("a", "done", 1.5, "well"))
     assert json.loads((plan.results / "finished.json").read_text())["a"]["seconds"] == 1.5
-    assert module.Journal(plan).finished(stage("a")) == Outcome("a", "reused", 1.5, "well")
+    assert module.StageJournal(plan).finished(stage("a")) == StageEnd("a", "reused", 1.5, "well")
     journal.close()
-    assert module.Journal(plan).finished(stage("a")) is None
+    assert module.StageJournal(plan).finished(stage("a")) is None
 
 
 INTERRUPTED = """
@@ -186,6 +186,6 @@ def test_an_interruption_ends_the_workers_and_keeps_what_is_finished(tmp_path):
         while not (tmp_path / "slow").exists():
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait() == 130
     finished = json.loads((tmp_path / "results" / "finished.json").read_text())
     assert list(finished) == ["a"]

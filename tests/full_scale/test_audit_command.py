@@ -9,10 +9,10 @@ from dph_cli import main
 def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     path, found = tmp_path / "config.yaml", tmp_path / "found.json"
     path.write_text("loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\nmodel_name_or_path: any\n")
-    done = CliRunner().invoke(main, ["audit", "--trl", str(path), "--json", str(found)])
+    done = CliRunner().invoke(main, ["audit", "trainer", str(path), "--json", str(found)])
     assert done.exit_code == 0, done.output
     assert "minus expected reward + 0.04 FORWARD KL(ref||pi), exactly" in done.output
-    assert "law of training: each token; selects as its coefficient falls: token forward limit" in done.output
+    assert "law of training: each token; ends, with a small beta, at: token forward limit" in done.output
     assert "not read: model_name_or_path" in done.output
     written = json.loads(found.read_text())
     assert written["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
@@ -22,10 +22,10 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
 def test_it_goes_with_no_other_audit(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("beta: 0.0\n")
-    done = CliRunner().invoke(main, ["audit", "--trl", str(path), "--catalogue"])
+    done = CliRunner().invoke(main, ["audit", "trainer", str(path), "--page", "x.md"])
     assert done.exit_code == 2
-    assert "--trl goes with --samples, --seed and --json alone" in done.output
-    done = CliRunner().invoke(main, ["audit", "--trl", str(tmp_path / "none.yaml")])
+    assert "No such option" in done.output
+    done = CliRunner().invoke(main, ["audit", "trainer", str(tmp_path / "none.yaml")])
     assert done.exit_code == 2
     assert "there is no file" in done.output
 
@@ -33,6 +33,6 @@ def test_it_goes_with_no_other_audit(tmp_path):
 def test_a_file_that_cannot_be_audited_is_wrong_usage(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("entropy_coef: 0.01\n")
-    done = CliRunner().invoke(main, ["audit", "--trl", str(path)])
+    done = CliRunner().invoke(main, ["audit", "trainer", str(path)])
     assert done.exit_code == 2
     assert "entropy_coef=0.01 is not allowed" in done.output

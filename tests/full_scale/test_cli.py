@@ -68,10 +68,7 @@ def test_wrong_overrides_end_in_words(stage, override):
 
 def test_overrides_reach_the_stage(stage):
     seen = []
-    stage(
-        "train_stage",
-        lambda recipe, progress: seen.append(recipe) or Said(["it went [well]"]),
-    )
+    stage("train_stage", lambda recipe, progress: seen.append(recipe) or Said(["it went [well]"]))
     found = invoke(cli.train_command, *TINY, "seed=3", "train.learning_rate=1e-6")
     assert found.exit_code == 0, found.output
     assert (seen[0].seed, seen[0].train["learning_rate"]) == (3, 1e-6)

@@ -8,7 +8,7 @@ from support.tiny_training import TRL_WARNS
 
 from dph_theory.support.record import checked
 from full_scale.cli import demo_command
-from full_scale.comparison.differences import COLUMNS
+from full_scale.comparison.table import COLUMNS
 from full_scale.demo import KIND, METHODS, demo, tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
@@ -49,8 +49,8 @@ def test_the_table_is_made_of_the_stored_evaluations(result, folder):
     assert values["Pass@4"]["values"] == [summary["pass_at_k"]["4"]["value"]]
     table, gaps = tables(result)
     assert len(gaps.rows) == len(result["results"]["differences"])
-    assert table.headers == ("", "seeds", *COLUMNS)
-    (row,) = [dict(zip(table.headers, row, strict=True)) for row in table.rows if row[0] == "DPH-F"]
+    assert table.head == ("", "seeds", *COLUMNS)
+    (row,) = [dict(zip(table.head, row, strict=True)) for row in table.rows if row[0] == "DPH-F"]
     assert row["greedy"] == f"{summary['greedy']['value']:.3f}"
     assert (row["seeds"], row["Pass@32"]) == ("1", "-")
 

@@ -11,7 +11,7 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
-from full_scale.models.hashes import ModelHashes, model_hash
+from full_scale.models.load import ModelHashes, model_hash
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.stages import evaluate_stage, presample_stage, train_stage

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.text import Text
 
 import figures
-from figures.look import theme
+from figures.style import theme
 
 SLACK = 1.5
 """Pixels, at the drawing's own 100 dots an inch, by which words may touch what they should not."""

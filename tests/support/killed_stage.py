@@ -9,7 +9,7 @@ from pathlib import Path
 
 import full_scale.stages
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.course import threads
+from full_scale.training.config import threads
 from support.rule_task import TRAIN, ruled_recipe, ruled_task
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,6 @@ def killed(stage, place, output, at):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
     return ended.returncode, ended.stderr

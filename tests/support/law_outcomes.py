@@ -1,10 +1,10 @@
 """Finished runs of the laws that nobody trained."""
 
 from full_scale.evaluation.exact import exact
-from full_scale.laws.outcome import Outcome, Point
 from full_scale.laws.predictions import predictions
-from full_scale.laws.run import Run
-from full_scale.tasks.glass_box.boxes import box
+from full_scale.laws.record import FinishedRun, RunPoint
+from full_scale.laws.runs import Run
+from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
 RUN = Run("which_law", TASK.name, "k3", 0.5)
@@ -16,4 +16,4 @@ def outcome(ended_at=0, kl=(0.001, 0.2, 0.1), run=RUN, found=FOUND):
     start = exact(TASK, TASK.base, TASK.base)
     end = found[ended_at].exact if found else start
     distances = {p.law: value for p, value in zip(found, kl, strict=False)}
-    return Outcome(run, found, (Point(0, start, distances), Point(250, end, distances)), {}, 9.5)
+    return FinishedRun(run, found, (RunPoint(0, start, distances), RunPoint(250, end, distances)), {}, 9.5)

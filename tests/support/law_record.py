@@ -1,7 +1,7 @@
 """A small record of the laws of training, as `dph laws` stores it."""
 
 from dph_theory.support.record import record
-from figures.results.laws import LAWS
+from figures.records import LAWS
 
 _OWN = {"k3": 0, "k3_corrected": 1, "k2": 1, "sequence_kl": 2, "future_kl": 2}
 

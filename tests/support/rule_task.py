@@ -4,18 +4,11 @@ known.
 
 from dataclasses import replace
 
-from full_scale.models.hashes import ModelHashes
-from full_scale.models.load import load
+from full_scale.models.load import ModelHashes, load
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 from full_scale.presampling.result import Presampling, Rate
-from full_scale.recipe.schema import (
-    EvaluateConfig,
-    ModelConfig,
-    PresampleConfig,
-    Recipe,
-    SamplingConfig,
-)
-from full_scale.tasks.protocol import Example, Score, Task
+from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
+from full_scale.tasks.protocol import Prompt, Score, Task
 from support.tiny_llama import tiny_llama, tiny_tokenizer
 
 TRAIN = {
@@ -56,8 +49,8 @@ class Rule:
 
 
 def ruled_task(bounds=(16, 8, 15, 4, 16, 10, 12, 0)):
-    train = [Example(f"e{i}", f"p{i} p{7 - i}", {"bound": bound}) for i, bound in enumerate(bounds)]
-    other = [Example(f"o{i}", f"p{i} w{i}", {"bound": 9}) for i in range(3)]
+    train = [Prompt(f"e{i}", f"p{i} p{7 - i}", {"bound": bound}) for i, bound in enumerate(bounds)]
+    other = [Prompt(f"o{i}", f"p{i} w{i}", {"bound": 9}) for i in range(3)]
     return Task("ruled", train, {"in_domain": other}, Rule(), styles=("odd", "even"))
 
 

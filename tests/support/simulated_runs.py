@@ -6,8 +6,7 @@ import numpy as np
 
 from dph_theory import filtered, tilted
 from dph_theory.support.files import write_json
-from dph_theory.support.frozen import as_json
-from dph_theory.support.record import record
+from dph_theory.support.record import as_json, record
 from full_scale.comparison.instrument_checks import instrument_checks
 from full_scale.comparison.measurements import read_runs
 from full_scale.comparison.predictions import predictions
@@ -18,8 +17,8 @@ from full_scale.evaluation.record import (
     PromptAnswers,
     Rehearsed,
     RehearsedRow,
+    summary,
 )
-from full_scale.evaluation.summary import summary
 
 SEEDS = range(2)
 

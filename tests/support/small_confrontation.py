@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dph_theory.counts import Confrontation, confront, matched, read_counts
-from dph_theory.counts.estimate import Estimate
-from dph_theory.counts.styles import Styles
-from figures.runs.inputs import Run, Runs
+from dph_theory.counts.kl_and_styles import StyleCounts
+from dph_theory.intervals import Estimate
+from figures.runs.tables import OwnRun, Runs
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 
@@ -34,7 +34,7 @@ def small_confrontation() -> Confrontation:
 def runs() -> Runs:
     """Two seeds of one label, with styles, and a run of another; all with training logs."""
     found, rates = small_confrontation(), np.linspace(0, 1, 50)
-    kinds = Styles(40, 4, Estimate(2, 1.8, 2.2), Estimate(1.5, 1.4, 1.6), Estimate(-0.5, -0.6, -0.4))
+    kinds = StyleCounts(40, 4, Estimate(2, 1.8, 2.2), Estimate(1.5, 1.4, 1.6), Estimate(-0.5, -0.6, -0.4))
     log = tuple({"step": s, "reward": 0.1 * s, "collapse/excess_kl": 0.02 * s} for s in range(1, 6))
-    seeds = [Run("GRPO", replace(found, styles=kinds), rates**power, log[: 6 - power]) for power in (1, 2)]
-    return Runs(rates, (*seeds, Run("mine", found, rates**3, log)))
+    seeds = [OwnRun("GRPO", replace(found, styles=kinds), rates**power, log[: 6 - power]) for power in (1, 2)]
+    return Runs(rates, (*seeds, OwnRun("mine", found, rates**3, log)))

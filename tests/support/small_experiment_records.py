@@ -6,7 +6,7 @@ from typing import Any
 
 import figures
 from dph_theory.support.record import record
-from figures.results import store
+from figures import records
 from support.small_strategies_run import small_record
 from support.tiny_styles_base import end as at_the_end
 from support.tiny_styles_base import made_up
@@ -63,7 +63,7 @@ def _run(name, seed, groups, place="rehearsed", strength=0.3) -> dict[str, Any]:
 def quick_results(name: str, folder: Path) -> Any:
     """The figure's results, computed from the small records, stored and read again as for a drawing."""
     figure = figures.figure(name)
-    store.save("toy_strategies_quick", small_record(), folder)
-    store.save("toy_styles_quick", styles_record(), folder)
-    store.save(name, figure.numbers(quick=True, folder=folder), folder)
-    return figure.read(store.load(name, figure.kind, folder))[1]
+    records.save("toy_strategies_quick", small_record(), folder)
+    records.save("toy_styles_quick", styles_record(), folder)
+    records.save(name, figure.numbers(quick=True, folder=folder), folder)
+    return figure.read(records.load(name, figure.kind, folder))[1]

@@ -7,15 +7,15 @@ from typing import Any
 
 from dph_theory.support.record import record
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification.reports import Report
 from dph_theory.verification.run import verify_one
 from dph_theory.verification.settings import Settings
+from figures import files
 from figures.catalogue import NAMES, figure
+from figures.records import read_audit, read_verdicts
 from figures.report import Contents, page
-from figures.report.contents import Outcome, Plate
-from figures.report.environment import environment
-from figures.report.results import Plan
-from figures.results import drawings
-from figures.results.verdicts import TheoremReport, read_audit, read_verdicts
+from figures.report.contents import DrawnFigure, StageEnd
+from figures.report.results import Plan, environment
 
 FORM: dict[str, Any] = {
     "form": "k9",
@@ -50,8 +50,7 @@ def supposed(name: str) -> dict[str, Any]:
         "verdict": str(theorem.expected),
         "checks": [numbers | check],
         "false_neighbours": [
-            {"name": false.name, "refuted": True, "found_by": "numeric", "witness": None}
-            for false in theorem.false_neighbours
+            {"name": false.name, "refuted_by": "balls", "witness": None} for false in theorem.false_neighbours
         ],
     }
 
@@ -60,20 +59,20 @@ def verdicts(*reports: dict[str, Any]) -> dict[str, Any]:
     return record("report.verdicts", seed=0, config={}, results={"reports": list(reports)}, findings=[])
 
 
-def read(*reports: dict[str, Any]) -> dict[str, TheoremReport]:
+def read(*reports: dict[str, Any]) -> dict[str, Report]:
     """The reports as the page has them."""
     return read_verdicts(verdicts(*reports))
 
 
-def plate(name: str) -> Plate:
+def drawn_figure(name: str) -> DrawnFigure:
     """A figure from its committed numbers."""
     found = figure(name)
     made = found.stored()
-    return Plate(name, found, made, drawings.rendered(found.drawing(made), "svg"))
+    return DrawnFigure(name, found, made, files.rendered(found.drawing(made), "svg"))
 
 
 def contents(
-    *names: str, drawn: tuple[str, ...] = (), outcomes: tuple[Outcome, ...] = (), **changes: Any
+    *names: str, drawn: tuple[str, ...] = (), outcomes: tuple[StageEnd, ...] = (), **changes: Any
 ) -> Contents:
     """Contents with the verdicts on these theorems and these figures."""
     parts: dict[str, Any] = {
@@ -84,8 +83,8 @@ def contents(
             name: record(name, seed=0, config={"of": name}, results={}, findings=["DAPO forgets 3 of 4."])
             for name in ("audit", "laws_quick", "strategies")
         },
-        "plates": [plate(name) for name in drawn],
-        "outcomes": outcomes or (Outcome("verify", "done", 12.5, "all well"),),
+        "figures": [drawn_figure(name) for name in drawn],
+        "outcomes": outcomes or (StageEnd("verify", "done", 12.5, "all well"),),
         "environment": environment(),
     }
     return Contents(**(parts | changes))

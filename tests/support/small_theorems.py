@@ -5,67 +5,65 @@ import sympy
 from dph_theory import FORWARD_KL, TOTAL_VARIATION
 from dph_theory.references import Source
 from dph_theory.statement.charts import chart, example, simplex, uniform
-from dph_theory.statement.theorem import Claim, Relation, Theorem, Verdict, neighbour
+from dph_theory.statement.theorem import Claim, FalseStep, certified, holds, neighbour, proved, refuted
 
 
-def _square_claims():
-    x, y = sympy.symbols("x y", positive=True)
-    yield Claim("square", (x + y) ** 2 - x**2 - 2 * x * y - y**2)
+def _square_steps():
+    a, b = sympy.symbols("a b", nonnegative=True)
+    yield "Both sides are polynomials."
+    square = a**2 + 2 * a * b + b**2
+    yield Claim("square", (a + b) ** 2, equals=square, states=lambda x, y: {a: x, b: y})
+    yield FalseStep("cross term halved", (a + b) ** 2, equals=square - a * b)
 
 
-BINOMIAL = Theorem(
-    name="toy.binomial",
-    title="(x+y)^2 = x^2 + 2xy + y^2",
-    source=Source("ours"),
+BINOMIAL = proved(
+    "toy.binomial",
+    "(x+y)^2 = x^2 + 2xy + y^2",
     statement=r"(x+y)^2 = x^2 + 2xy + y^2",
-    relation=Relation.EQUAL,
-    lhs=lambda x, y: (x + y) ** 2,
-    rhs=lambda x, y: x**2 + 2 * x * y + y**2,
-    instances=chart(x=uniform(0, 1), y=uniform(0, 1)),
-    expected=Verdict.PROVED,
-    examples=(example(x=".5", y=".25"),),
-    symbolic=_square_claims,
-    false_neighbours=(neighbour("cross term halved", rhs=lambda x, y: x**2 + x * y + y**2),),
+    source=Source("ours"),
+    on=chart(x=uniform(0, 1), y=uniform(0, 1)),
+    equal=(lambda x, y: (x + y) ** 2, lambda x, y: x**2 + 2 * x * y + y**2),
+    examples=(example(x=".5", y=".25", value=".5625"),),
+    derivation=_square_steps,
+    false=(neighbour("cross term halved", rhs=lambda x, y: x**2 + x * y + y**2),),
 )
 
-PINSKER = Theorem(
-    name="toy.pinsker",
-    title="TV^2 <= KL/2",
-    source=Source("gilardoni2010pinsker"),
+PINSKER = certified(
+    "toy.pinsker",
+    "TV^2 <= KL/2",
     statement=r"TV^2 \le KL/2",
-    relation=Relation.AT_MOST,
-    lhs=lambda pi, ref: TOTAL_VARIATION(pi, ref) ** 2,
-    rhs=lambda pi, ref: FORWARD_KL(pi, ref) / 2,
-    instances=chart(pi=simplex(2), ref=simplex(2)),
-    expected=Verdict.CERTIFIED,
-    tight=True,
+    source=Source("gilardoni2010pinsker"),
+    on=chart(pi=simplex(2), ref=simplex(2)),
+    at_most=(lambda pi, ref: TOTAL_VARIATION(pi, ref) ** 2, lambda pi, ref: FORWARD_KL(pi, ref) / 2),
+    tight=example(pi=".51 .49", ref=".5 .5"),
     floor=1e-12,
-    false_neighbours=(neighbour("constant cut by 2%", rhs=lambda pi, ref: 0.98 * FORWARD_KL(pi, ref) / 2),),
+    false=(
+        neighbour(
+            "constant cut by 2%",
+            at=example(pi=".51 .49", ref=".5 .5"),
+            rhs=lambda pi, ref: 0.98 * FORWARD_KL(pi, ref) / 2,
+        ),
+    ),
 )
 
-NEEDLE = Theorem(
-    name="toy.needle",
-    title="A bound that fails only within 0.005 of one point",
-    source=Source("ours"),
+NEEDLE = refuted(
+    "toy.needle",
+    "A bound that fails only within 0.005 of one point",
     statement=r"1 - |z - c|^2 \le 1 - 0.005^2",
-    relation=Relation.AT_MOST,
-    lhs=lambda x, y: 1 - (x - 0.3) ** 2 - (y - 0.7) ** 2,
-    rhs=lambda x: 1 - 0.005**2 + 0 * x,
-    instances=chart(x=uniform(0, 1), y=uniform(0, 1)),
-    expected=Verdict.REFUTED,
-    false_neighbours=(),
+    source=Source("ours"),
+    on=chart(x=uniform(0, 1), y=uniform(0, 1)),
+    at_most=(lambda x, y: 1 - (x - 0.3) ** 2 - (y - 0.7) ** 2, lambda x: 1 - 0.005**2 + 0 * x),
+    false=(neighbour("by one more", rhs=lambda x: -(0.005**2) + 0 * x),),
 )
 
-LIMIT = Theorem(
-    name="toy.limit",
-    title="(x + eps)^2 -> x^2",
-    source=Source("ours"),
+LIMIT = holds(
+    "toy.limit",
+    "(x + eps)^2 -> x^2",
     statement=r"(x+\epsilon)^2 \to x^2",
-    relation=Relation.TENDS,
-    lhs=lambda x, eps: (x + eps) ** 2,
-    rhs=lambda x: x**2,
-    instances=chart(x=uniform(0, 1)),
-    expected=Verdict.HOLDS,
+    source=Source("ours"),
+    on=chart(x=uniform(0, 1)),
+    tends=(lambda x, eps: (x + eps) ** 2, lambda x: x**2),
     tolerance=1e-4,
-    false_neighbours=(neighbour("to x", rhs=lambda x: x),),
+    examples=(example(x=".5", rhs=".25"),),
+    false=(neighbour("to x", rhs=lambda x: x),),
 )

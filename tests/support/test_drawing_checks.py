@@ -2,7 +2,7 @@
 
 import pytest
 
-from figures.look import theme
+from figures.style import theme
 from support.drawing_checks import assert_close, assert_drawn
 
 

@@ -92,10 +92,10 @@ def test_a_value_without_gradient_is_a_failure_that_says_so():
     assert "does not depend on log_pi" in found.verdict
 
 
-def test_a_flipped_sign_ascends():
+def test_a_flipped_sign_is_called_one():
     found = report(wrong.flipped_sign)
     assert found.gradient.constant == pytest.approx(-1)
-    assert "ASCENDS REVERSE KL" in found.verdict
+    assert "raises REVERSE KL(pi||ref), exactly: sign error" in found.verdict
 
 
 def test_the_old_policy_for_the_reference_does_nothing_on_fresh_samples():

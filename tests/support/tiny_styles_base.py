@@ -2,14 +2,14 @@
 
 from functools import cache
 
-from dph_theory.support.frozen import from_json
-from toy_lm.styles.results import Results
+from dph_theory.support.record import from_json
+from toy_lm.styles.results import StylesResults
 from toy_lm.styles.samples import presample
 from toy_lm.styles.tasks import make_task
-from toy_lm.styles.train import Settings, pretrain
+from toy_lm.styles.train import TrainingSettings, pretrain
 from toy_lm.styles.transformer import exact_law
 
-SETTINGS = Settings(
+SETTINGS = TrainingSettings(
     width=16,
     base_pass=0.2,
     base_rate=1e-2,
@@ -75,4 +75,4 @@ def made_up(**runs):
 
 def results_of(made):
     """Made-up results as the experiment's own."""
-    return from_json(Results, made)
+    return from_json(StylesResults, made)

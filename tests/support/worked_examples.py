@@ -1,7 +1,8 @@
 """Worked examples in Markdown: their files written, their changes made, their commands run, in a copy.
 
-A fenced block with a title is a file, or, as a diff, a change of one; lines of a console block that begin
-with "$ " are commands, followed by what their output must contain, in order, "..." standing for anything.
+A fenced block with a title is a file, or what is added to one, or, as a diff, a change of one; lines of a
+console block that begin with "$ " are commands, followed by what their output must contain, in order, "..."
+standing for anything.
 """
 
 import os
@@ -36,7 +37,8 @@ def work_through(page: Path, root: Path) -> list[str]:
         elif title and language == "diff":
             change(root / title, text)
         elif title:
-            (root / title).write_text(text)
+            path = root / title
+            path.write_text(f"{path.read_text()}\n\n{text}" if path.exists() else text)
     return outputs
 
 
@@ -59,13 +61,7 @@ def run(command: str, expected: str, root: Path) -> str:
     start = {"dph": [sys.executable, "-m", "dph_cli"], "python": [sys.executable]}[program]
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*start, *arguments],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+        [*start, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert found(expected, done.stdout), f"{command}\nmeant\n{expected}\nbut said\n{done.stdout}"

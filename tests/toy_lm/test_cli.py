@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from rich.table import Table
 from support.small_strategies_run import SMALL
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import record
+from dph_theory.support.table import Table
 from toy_lm import strategies
 from toy_lm.cli import toy
 from toy_lm.collapse.case import read_problem
@@ -53,7 +53,7 @@ class Stub(SimpleNamespace):
         return record(f"toy.{self.name}", seed=seed, config={"size": config.size}, results={}, findings=found)
 
     def tables(self, found):
-        return [Table(f"table of {found['kind']}")]
+        return [Table((f"table of {found['kind']}",), ())]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from dph_theory.support.user_code import blamed
 from ..engine.automaton import ValidityAutomaton
 from ..engine.builders import from_predicate, from_regex
 from ..engine.markov import MarkovLM
-from .problem import Problem
+from .problem import CollapseProblem
 
 
 def problem(
@@ -29,7 +29,7 @@ def problem(
     valid: str | Callable[[str], bool] | ValidityAutomaton,
     length: int,
     name: str = "problem",
-) -> Problem:
+) -> CollapseProblem:
     """A bigram base over an alphabet of single characters, and which of its words of a length are valid.
 
     initial is the first symbol's law, row s of transition that of the symbol after s; all are above 0, since
@@ -42,7 +42,9 @@ def problem(
         valid = from_regex(valid, alphabet)
     elif not isinstance(valid, ValidityAutomaton):
         valid = from_predicate(valid, alphabet, length)
-    return Problem(name, MarkovLM.from_probabilities(*(table[None] for table in tables)), valid, length)
+    return CollapseProblem(
+        name, MarkovLM.from_probabilities(*(table[None] for table in tables)), valid, length
+    )
 
 
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -74,7 +76,7 @@ class ProblemFile:
     """FILE.py:NAME, a Python function of a text, the file beside this one."""
 
 
-def read_problem(path: Path) -> Problem:
+def read_problem(path: Path) -> CollapseProblem:
     """The problem of a TOML file with the keys of `ProblemFile`.
 
     Raises ValueError that names the file, the key and its value. A function's file is run; what it raises is

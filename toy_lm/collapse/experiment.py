@@ -1,27 +1,197 @@
-"""The experiment: collapse under misspecification, on a reference case and on random bases (theory A10)."""
+"""The experiment: every fit of the reference case, and rates of collapse over random bases."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
 import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from dph_theory import beta_from_mu
 from dph_theory.support.errors import argument_error
-from dph_theory.support.frozen import as_json
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import record
+from dph_theory.support.record import as_json, record
 
 from ..threads import one_thread
-from .config import Config
 from .family import Bigrams
-from .findings import findings
-from .fits import Fits
-from .measure import targets
-from .problem import Problem, random_brackets, random_counts, reference
-from .rates import rates
-from .results import KIND, Fit, Leap, RandomBases, Reference, Results
+from .measure import measure, rates, targets
+from .optimum import SAME, Optimum, best_dirac, confirmed_minimum, projected, random_points, starting_points
+from .problem import CollapseProblem, Objective, random_brackets, random_counts, reference
+from .results import (
+    KIND,
+    CollapseResults,
+    Config,
+    FittedPolicy,
+    Leap,
+    Method,
+    RandomBases,
+    ReferenceFits,
+    findings,
+    fitted,
+)
+from .search import RADIUS, descend, find_jump, follow, minimise
+
+LEAP = 0.3
+"""Neighbouring lambdas between which validity grows by more are searched for a jump."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Everything fitted to a problem in a family.
+
+    strengths are the lambdas = 1/beta of the reverse-KL fits, increasing along a row. A global minimum is
+    sought from `starts` random starts at each scale and the special ones; the rest is as `config` says.
+    """
+
+    problem: CollapseProblem
+    family: Bigrams
+    strengths: Float[np.ndarray, "cases settings"]
+    rng: np.random.Generator
+    starts: int
+    config: Config
+
+    def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[FittedPolicy]:
+        """Every fit: of the reverse KL at each strength, which aims at a mu or at none, and of the others."""
+        reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
+        aims = [*mus] * (3 * self.problem.cases)
+        aimed = [replace(fit, mu=mu) for fit, mu in zip(reverse, aims, strict=True)]
+        return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
+
+    @cached_property
+    def case(self) -> np.ndarray:
+        """The base that each reverse-KL fit is about, strengths varying fastest."""
+        return np.repeat(np.arange(self.problem.cases), self.strengths.shape[1])
+
+    @cached_property
+    def _parameters(self) -> tuple[Tensor, ...]:
+        return (*self.problem.tables(self.case), torch.from_numpy(self.strengths.ravel()))
+
+    @cached_property
+    def _every(self) -> np.ndarray:
+        return np.arange(self.problem.cases)
+
+    @cached_property
+    def _base(self) -> Tensor:
+        return self.family.tables(self.problem.bases).flatten(-2)
+
+    @cached_property
+    def optima(self) -> Optimum:
+        """The global minima of KL(pi||p_b), one row a base and strength."""
+        return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
+
+    @cached_property
+    def _points(self) -> Float[Tensor, "cases starts size"]:
+        return starting_points(self.problem, self.family, self.starts, self.rng)
+
+    def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
+        """The global minimum of each row, which is about the base with this number."""
+        dirac, family = best_dirac(self.problem, self.family), self.family
+        fresh = partial(random_points, family, self.starts, self.rng)
+        points = self._points[case]
+        return confirmed_minimum(
+            objective, family, points, dirac[case], *parameters, fresh=fresh, rounds=self.config.rounds
+        )
+
+    def global_lines(self) -> list[FittedPolicy]:
+        """The global minima with their certificates."""
+        lines = self._reverse_kl_lines(self.optima.theta, "global")
+        pairs = zip(lines, self.optima.certificates(), strict=True)
+        return [replace(line, certificate=certificate) for line, certificate in pairs]
+
+    def ascent_lines(self) -> list[FittedPolicy]:
+        """Gradient ascent from the base, finished by Newton steps inside its basin."""
+        objective = self.problem.reverse_kl(self.family)
+        path = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
+        end = minimise(objective, self.family.frame, path.theta[-1], *self._parameters, radius=RADIUS)
+        return self._reverse_kl_lines(end.theta, "ascent")
+
+    @cached_property
+    def _rising(self) -> Float[np.ndarray, "stages cases"]:
+        """The lambdas of annealing from 0 to each strength and on to the next."""
+        ends = np.concatenate([np.zeros((self.problem.cases, 1)), self.strengths], axis=1)
+        stages = self.config.stages
+        share = np.arange(1, stages + 1) / stages
+        rising = ends[:, :-1, None] + np.diff(ends)[..., None] * share
+        return rising.reshape(self.problem.cases, -1).T
+
+    @cached_property
+    def _annealed(self) -> Float[Tensor, "stages cases size"]:
+        return follow(self.problem, self.family, self._base, self._rising)
+
+    def annealed_lines(self) -> list[FittedPolicy]:
+        """Where warm starts lead, lambda rising from the base."""
+        # Of the stages, those that end at a strength, base by base.
+        stages = self.config.stages
+        reached = self._annealed[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
+        return self._reverse_kl_lines(reached, "annealing")
+
+    def covering_lines(self, alphas: Sequence[float]) -> list[FittedPolicy]:
+        """Forward KL to p_* in closed form, and the global minima of alpha-divergences to it."""
+        projection = measure(
+            self.problem, self.family, projected(self.problem, self.family).flatten(-2), self._every
+        )
+        lines = fitted(projection, "forward_kl", "closed form")
+        tables = self.problem.tables(self._every)
+        for alpha in alphas:
+            found = self._global(self.problem.alpha(self.family, alpha), self._every, *tables)
+            measured = measure(self.problem, self.family, found.theta, self._every)
+            lines += [
+                replace(line, alpha=alpha, value=value, certificate=certificate)
+                for line, value, certificate in zip(
+                    fitted(measured, "alpha", "global"),
+                    found.value.tolist(),
+                    found.certificates(),
+                    strict=True,
+                )
+            ]
+        return lines
+
+    def reward_lines(self) -> list[FittedPolicy]:
+        """Plain ascent of E[v] from the base, whose supremum no policy attains."""
+        tables = self.problem.tables(self._every)
+        path = descend(self.problem.reward(self.family), self._base, *tables, steps=self.config.ascent_steps)
+        return fitted(measure(self.problem, self.family, path.theta[-1], self._every), "reward", "ascent")
+
+    def leaps(self) -> list[Leap]:
+        """For one base: the pairs of strengths across which validity leaps, and the jump, if it is one."""
+        found, strengths = self.optima.theta, self.strengths[0].tolist()
+        validity = [line.validity for line in measure(self.problem, self.family, found, self.case)]
+        leaps, search = [], (0.0, strengths[-1])
+        for i in range(len(strengths) - 1):
+            if validity[i + 1] - validity[i] > LEAP:
+                low, high = (strengths[i], found[i]), (strengths[i + 1], found[i + 1])
+                jump = find_jump(self.problem, self.family, low, high, search=search)
+                leaps.append(
+                    Leap(
+                        family=self.family.name,
+                        below=low[0],
+                        above=high[0],
+                        jump=jump and jump.strength,
+                        high_from=jump and jump.high_from,
+                        low_until=jump and jump.low_until,
+                    )
+                )
+        return leaps
+
+    def _reverse_kl_lines(self, theta: Tensor, method: Method) -> list[FittedPolicy]:
+        """Policies with their values, and how far these lie above the global minimum (to SAME: reached)."""
+        value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
+        above = value - self.optima.value
+        return [
+            replace(line, inverse_beta=strength, value=at, above=more, is_global=more <= SAME * (1 + abs(at)))
+            for line, strength, at, more in zip(
+                fitted(measure(self.problem, self.family, theta, self.case), "reverse_kl", method),
+                self.strengths.ravel().tolist(),
+                value.tolist(),
+                above.tolist(),
+                strict=True,
+            )
+        ]
+
 
 STAGE = "families fitted"
 
@@ -31,7 +201,7 @@ def run(
     *,
     seed: int = 0,
     progress: Progress | None = None,
-    problem: Problem | None = None,
+    problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
     """Fit everything, and return the record of it, whose results `toy_lm.collapse.results.read` reads.
 
@@ -42,7 +212,7 @@ def run(
         with one_thread():
             results = _results(config, np.random.default_rng(seed), progress)
     else:
-        results = Results(reference=fits(problem, config, seed=seed, progress=progress), random=())
+        results = CollapseResults(reference=fits(problem, config, seed=seed, progress=progress), random=())
         automaton = problem.automaton
         given["problem"] = {
             "alphabet": "".join(automaton.alphabet),
@@ -60,8 +230,8 @@ def run(
 
 
 def fits(
-    problem: Problem, config: Config | None = None, *, seed: int = 0, progress: Progress | None = None
-) -> Reference:
+    problem: CollapseProblem, config: Config | None = None, *, seed: int = 0, progress: Progress | None = None
+) -> ReferenceFits:
     """Every fit to a problem of one base, in both families of bigrams: `fits(problem).fits`, and leaps.
 
     Of the configuration's targets only those above the base's pass rate are tried.
@@ -73,10 +243,10 @@ def fits(
         return _reference(problem, families, config or Config(), np.random.default_rng(seed))
 
 
-def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> Results:
+def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> CollapseResults:
     first, *others = reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)
     fitted = _counter(2 * (1 + len(others)), progress or silent)
-    return Results(
+    return CollapseResults(
         reference=_reference(first, _families(first, fitted), config, rng),
         random=tuple(_random(problem, _families(problem, fitted), config, rng) for problem in others),
     )
@@ -93,43 +263,43 @@ def _counter(total: int, progress: Progress) -> Callable[[], None]:
     return fitted
 
 
-def _families(problem: Problem, fitted: Callable[[], None]) -> Iterator[Bigrams]:
+def _families(problem: CollapseProblem, fitted: Callable[[], None]) -> Iterator[Bigrams]:
     for homogeneous in (True, False):
         yield problem.family(homogeneous=homogeneous)
         fitted()
 
 
 def _reference(
-    problem: Problem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
-) -> Reference:
+    problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
+) -> ReferenceFits:
     wanted = [mu for mu in config.targets if mu > problem.base_rates[0]]
     aims = 1 / beta_from_mu(problem.base_rates[0], np.array(wanted))
     strengths = np.unique([*config.strengths, *aims])
     mus = dict(zip(aims.tolist(), wanted, strict=True))
-    lines: list[Fit] = []
+    lines: list[FittedPolicy] = []
     leaps: list[Leap] = []
     for family in families:
         found = Fits(problem, family, strengths[None], rng, config.starts, config)
         lines += found.lines([mus.get(strength) for strength in strengths.tolist()], config.alphas)
         leaps += found.leaps()
     (target,) = targets(problem)
-    return Reference(**_described(problem), target=target, fits=tuple(lines), leaps=tuple(leaps))
+    return ReferenceFits(**_described(problem), target=target, fits=tuple(lines), leaps=tuple(leaps))
 
 
 def _random(
-    problem: Problem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
+    problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
 ) -> RandomBases:
     # One target is a different 1/beta for every base.
     mus = sorted(config.random_targets)
     strengths = 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus))
-    lines: list[Fit] = []
+    lines: list[FittedPolicy] = []
     for family in families:
         found = Fits(problem, family, strengths, rng, config.random_starts, config)
         lines += found.lines(mus, config.random_alphas)
     return RandomBases(**_described(problem), rates=rates(lines, targets(problem)))
 
 
-def _described(problem: Problem) -> dict[str, Any]:
+def _described(problem: CollapseProblem) -> dict[str, Any]:
     return {
         "name": problem.name,
         "length": problem.length,

@@ -1,4 +1,6 @@
-"""Measures of a fitted policy: its validity, its diversity among the valid words, and its KL to the base."""
+"""What a policy of a family does, and how often a way of fitting collapses."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -10,8 +12,8 @@ from ..engine.exact import excess_kl, kl
 from ..engine.markov import MarkovLM
 from ..engine.tilting import filtered_lm
 from .family import Bigrams
-from .problem import Problem
-from .results import Measured, Target
+from .problem import CollapseProblem
+from .results import ENOUGH, CollapseRate, FittedPolicy, PolicyMeasures, Target
 
 DUE = 0.5
 """A word is covered from this share of its mass under p_* on, as in `toy_lm.engine.coverage.coverage`."""
@@ -20,8 +22,11 @@ COLLAPSED = 0.9
 
 
 def measure(
-    problem: Problem, family: Bigrams, theta: Float[Tensor, "rows size"], case: Int[np.ndarray, " rows"]
-) -> list[Measured]:
+    problem: CollapseProblem,
+    family: Bigrams,
+    theta: Float[Tensor, "rows size"],
+    case: Int[np.ndarray, " rows"],
+) -> list[PolicyMeasures]:
     """The measures of each policy, given its row of theta and the number of its base."""
     live, base = family.policy(theta.detach()), problem.base(case)
     policy = MarkovLM(live.log_initial, live.log_transition)
@@ -47,7 +52,7 @@ def measure(
     }
     words = [problem.automaton.decode(problem.valid_words[word]) for word in likeliest]
     return [
-        Measured(
+        PolicyMeasures(
             case=int(number),
             family=family.name,
             top_word=word,
@@ -57,7 +62,7 @@ def measure(
     ]
 
 
-def targets(problem: Problem) -> list[Target]:
+def targets(problem: CollapseProblem) -> list[Target]:
     """Each base with measures of its filtered model."""
     effective = effective_number(problem.targets)
     return [
@@ -73,3 +78,35 @@ def targets(problem: Problem) -> list[Target]:
         )
         for number, target in enumerate(problem.targets)
     ]
+
+
+def rates(fits: Sequence[FittedPolicy], targets: Sequence[Target]) -> tuple[CollapseRate, ...]:
+    """How many bases collapsed, by family, objective and method; not counted: bases whose p_* is one word."""
+    effective = {target.case: target.effective for target in targets if target.top_share <= COLLAPSED}
+    groups: dict[tuple[object, ...], list[FittedPolicy]] = {}
+    for fit in fits:
+        if fit.case in effective:
+            key = (fit.family, fit.objective, fit.method, fit.mu, fit.alpha)
+            groups.setdefault(key, []).append(fit)
+    return tuple(_rate(lines, effective) for lines in groups.values())
+
+
+def _rate(fits: Sequence[FittedPolicy], effective: dict[int, float]) -> CollapseRate:
+    first = fits[0]
+    certificates = [fit.certificate for fit in fits if fit.certificate is not None]
+    reached = [fit.is_global for fit in fits if fit.is_global is not None]
+    return CollapseRate(
+        family=first.family,
+        objective=first.objective,
+        method=first.method,
+        mu=first.mu,
+        alpha=first.alpha,
+        bases=len(fits),
+        collapsed=sum(fit.collapsed for fit in fits),
+        effective_kept=float(np.mean([fit.effective / effective[fit.case] for fit in fits])),
+        validity=float(np.mean([fit.validity for fit in fits])),
+        coverage=float(np.mean([fit.coverage for fit in fits])),
+        excess_kl=float(np.mean([fit.excess_kl for fit in fits])),
+        is_global=sum(reached) if reached else None,
+        confirmed=sum(c.agree >= ENOUGH for c in certificates) if certificates else None,
+    )

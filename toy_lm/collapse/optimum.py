@@ -13,16 +13,14 @@ from dph_theory.support.errors import argument_error
 from ..engine.projection import m_projection
 from ..engine.tilting import filtered_lm
 from .family import Bigrams
-from .newton import Objective, minimise
-from .problem import Problem
-from .results import Certificate
+from .problem import CollapseProblem, Objective
+from .results import ENOUGH, Certificate
+from .search import minimise
 
 SAME = 1e-8
 """Values that differ by less than this times 1 + |value| count as one optimum."""
 ON_THE_BOUNDARY = 1e-11
 """A policy must beat the best Dirac by more than this times 1 + |value|, else the infimum is the Dirac's."""
-ENOUGH = 3
-"""An optimum met from fewer starts is searched for again, from fresh ones."""
 SCALES = (0.5, 2.0, 4.0, 6.0)
 """Standard deviations of the random starts' logits: from nearly uniform to nearly deterministic."""
 SOFTENING = 1e-3
@@ -73,7 +71,7 @@ class Optimum(NamedTuple):
 
 
 def starting_points(
-    problem: Problem, family: Bigrams, count: int, rng: np.random.Generator
+    problem: CollapseProblem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
     """`count` random starts at each of SCALES, the base, the M-projection of p_*, and near the best Dirac.
 
@@ -92,13 +90,15 @@ def random_points(family: Bigrams, count: int, rng: np.random.Generator) -> Floa
     return (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
 
 
-def projected(problem: Problem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
+def projected(problem: CollapseProblem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
     """Log-rows of the M-projection, argmin KL(p_*||pi) over the family, of each base's filtered model."""
     target = filtered_lm(problem.bases, problem.automaton, problem.length)
     return family.tables(m_projection(target, homogeneous=family.homogeneous))
 
 
-def best_dirac(problem: Problem, family: Bigrams, scale: float = torch.inf) -> Float[Tensor, "cases size"]:
+def best_dirac(
+    problem: CollapseProblem, family: Bigrams, scale: float = torch.inf
+) -> Float[Tensor, "cases size"]:
     """For each base the family's Dirac on the base's likeliest valid word, as in `Bigrams.dirac`.
 
     No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both

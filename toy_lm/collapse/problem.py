@@ -5,6 +5,7 @@ that the row is about goes with it, so that many bases are worked on at once. Th
 sums over them are cheaper to differentiate, twice and in batches, than the engine's dynamic programming.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,14 +23,14 @@ from ..engine.exact import validity
 from ..engine.markov import MarkovLM
 from ..engine.step_costs import kl_row
 from .family import Bigrams
-from .newton import Objective
+from .results import HIGHEST_RATE
 
-HIGHEST_RATE = 0.3
-"""Random bases that pass more often are drawn again: they have little to learn."""
+Objective = Callable[..., Float[Tensor, " batch"]]
+"""(theta (batch, size), *parameters (batch, ...)) -> values (batch,); row i depends on row i alone."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CollapseProblem:
     """Homogeneous bigram bases (cases,), the automaton of the valid words, and their length.
 
     Raises ValueError if no word of the length is valid, or every one, or the bases are not such a batch.
@@ -119,19 +120,19 @@ class Problem:
         return objective
 
 
-def reference() -> Problem:
+def reference() -> CollapseProblem:
     """Balanced brackets of length 8, 14 of 256 words valid, and one base with a pass rate of about .05."""
     initial, transition = [[0.7, 0.3]], [[[0.55, 0.45], [0.85, 0.15]]]
     bases = MarkovLM.from_probabilities(np.array(initial), np.array(transition))
-    return Problem("brackets", bases, balanced("()", "(", ")", depth=4), 8)
+    return CollapseProblem("brackets", bases, balanced("()", "(", ")", depth=4), 8)
 
 
-def random_brackets(cases: int, seed: int | np.random.Generator) -> Problem:
+def random_brackets(cases: int, seed: int | np.random.Generator) -> CollapseProblem:
     """Balanced brackets of length 8 and random bases, see `with_random_bases`."""
     return with_random_bases("random brackets", balanced("()", "(", ")", depth=4), 8, cases, seed)
 
 
-def random_counts(cases: int, seed: int | np.random.Generator) -> Problem:
+def random_counts(cases: int, seed: int | np.random.Generator) -> CollapseProblem:
     """Words of length 6 with every letter of abc twice, 90 of 729, and random bases."""
     # Two counters suffice: of six letters the others are c.
     twice = [counting("abc", letter, at_least=2, at_most=2) for letter in "ab"]
@@ -140,7 +141,7 @@ def random_counts(cases: int, seed: int | np.random.Generator) -> Problem:
 
 def with_random_bases(
     name: str, automaton: ValidityAutomaton, length: int, cases: int, seed: int | np.random.Generator
-) -> Problem:
+) -> CollapseProblem:
     """Bases whose every row is uniform on the simplex, given that the pass rate is below HIGHEST_RATE."""
     rng, V = np.random.default_rng(seed), automaton.symbols
     first, table = np.empty((0, 1, V)), np.empty((0, V, V))
@@ -149,4 +150,4 @@ def with_random_bases(
         poor = torch.from_numpy(validity(drawn, automaton, length) < HIGHEST_RATE)
         first = np.concatenate([first, drawn.log_initial[0][poor].exp().numpy()])[:cases]
         table = np.concatenate([table, drawn.log_transition[poor].exp().numpy()])[:cases]
-    return Problem(name, MarkovLM.from_probabilities((first,), table), automaton, length)
+    return CollapseProblem(name, MarkovLM.from_probabilities((first,), table), automaton, length)

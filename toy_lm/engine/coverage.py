@@ -43,11 +43,11 @@ def coverage(
         raise argument_error("base", base, "some valid word of this length must have positive probability")
     if log_mu == -math.inf:
         return 0.0
-    search = _Search(policy, base, automaton, length)
+    search = _CoverageSearch(policy, base, automaton, length)
     return search.covered(math.log(fraction) + log_mu - log_rate, at_most, log_rate)
 
 
-class _Search:
+class _CoverageSearch:
     """Extends the prefixes of valid words that both models give mass, sorting them by log pi/a."""
 
     def __init__(self, policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int) -> None:

@@ -25,7 +25,7 @@ Pair: TypeAlias = tuple[ProductLM, ProductLM]
 """A policy and a base, both given that the word is accepted."""
 
 
-class ExcessKL(dph_theory.ExcessKL):
+class SequenceExcessKL(dph_theory.ExcessKL):
     """KL(policy || base) = validity + valid + invalid, each (*batch), in numpy or torch; see `excess_kl`."""
 
     __slots__ = ()
@@ -70,7 +70,9 @@ def kl(p: Law, q: Law, length: int | None = None) -> Answer:
     return answer(_kl(left, right), left, right)
 
 
-def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int) -> ExcessKL:
+def excess_kl(
+    policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int
+) -> SequenceExcessKL:
     """The parts of KL(pi || a), theory A8; `.excess` is the collapse meter.
 
     KL(pi||a) = kl(pi(Y1)||a(Y1)) + pi(Y1) KL(pi(.|Y1)||p_*) + pi(Y0) KL(pi(.|Y0)||p_0), each (*batch) and
@@ -81,7 +83,7 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
     valid, invalid = (conditioned(policy, base, part, length) for part in (automaton, ~automaton))
     parts = decomposed(valid, invalid, torch.stack([_kl(*valid), _kl(*invalid)], -1))
     (left, right), _ = on_one_automaton([policy, base], length)
-    return ExcessKL(*(answer(part, policy, base) for part in (_kl(left, right), *parts)))
+    return SequenceExcessKL(*(answer(part, policy, base) for part in (_kl(left, right), *parts)))
 
 
 def conditioned(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, length: int) -> Pair:

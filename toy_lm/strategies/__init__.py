@@ -1,6 +1,5 @@
 """Pass@1 up, pass@k down: strategies shared by prompt types, trained by exact gradients (theory D3)."""
 
-from .config import Config as Config
-from .experiment import run as run
-from .results import read as read
-from .tables import tables as tables
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

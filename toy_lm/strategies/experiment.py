@@ -1,22 +1,263 @@
-"""The experiment from its configuration to its record."""
+"""The experiment: the methods, the sweep over conditioning and strength, and random tasks."""
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
+from dph_theory import (
+    FORWARD_KL,
+    REVERSE_KL,
+    FDivergence,
+    alpha_divergence,
+    beta_for_mean_validity,
+    mu_from_beta,
+)
+from dph_theory.intervals import mean_interval
+from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.arrays import whole
-from dph_theory.support.frozen import as_json
-from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import record
+from dph_theory.numeric.balls import Values, trailing
+from dph_theory.support.progress import Progress, StageProgress, silent
+from dph_theory.support.record import as_json, record
 
-from .compare import compare, on_random_tasks, where_direction_matters
-from .config import Config
-from .findings import findings
-from .results import KIND, Results
-from .summary import directions
-from .sweep import sweep
-from .target import targets
+from .results import (
+    KIND,
+    PLACES,
+    Config,
+    Direction,
+    Lead,
+    OnRandomTasks,
+    PolicyScore,
+    Row,
+    StrategiesResults,
+    SweepBlock,
+    Targets,
+    TrainedPolicy,
+    WhereDirectionMatters,
+    directions,
+    findings,
+)
+from .task import StrategiesTask, pass_rates, random_tasks
+from .train import Anchor, Measures, mean_pass_at_k, measure, train
+
+
+def targets(config: Config) -> Targets:
+    """Mean validity predicted and reached for each target, rows over conditionings where policies share.
+
+    "unrestricted" trains a free law of outcomes on every type; "best_of_family" is the optimum of the shared
+    policy, whose rate on the easy type no training changes: w_E easy_rate + sum_j w_j mu_j(beta), the limit
+    at any conditioning above 0; "reached" is that policy after the configured steps of the plain gradient
+    of E v - beta KL. Source: ours, theory A5 and A9.
+    """
+    task, mean = config.task, np.array(config.targets)
+    rates = pass_rates(task.base_law)
+    beta = beta_for_mean_validity(np.repeat(rates, config.prompts), mean)
+    mu = mu_from_beta(rates, trailing(beta, 1))
+    family = np.concatenate([np.full_like(mu[:, :1], config.easy_rate), mu[:, 1:]], axis=1)
+    free = mirror_ascent(task, beta, config.steps)
+    shared = train(
+        task,
+        Anchor(REVERSE_KL, everywhere=True),
+        beta,
+        np.array(config.conditionings)[:, None],
+        config.optimiser._replace(group=None),
+        np.array([0, config.steps]),
+    )[-1]
+    return Targets(
+        target=config.targets,
+        beta=tuple(beta.tolist()),
+        predicted=tuple((task.weights * mu).sum(axis=-1).tolist()),
+        unrestricted=tuple(mean_pass_at_k(free, task, 1).tolist()),
+        best_of_family=tuple((task.weights * family).sum(axis=-1).tolist()),
+        reached=tuple(map(tuple, mean_pass_at_k(shared, task, 1).tolist())),
+    )
+
+
+def mirror_ascent(
+    task: StrategiesTask, beta: Float[np.ndarray, " betas"], steps: int
+) -> Float[np.ndarray, "betas types outcomes"]:
+    """Free laws of outcomes on each type, after natural-gradient ascent of E v - beta KL(pi || base).
+
+    A step r moves log pi by r (v - beta log(pi/base)) up to a constant, so that log(pi/base) tends to v/beta,
+    its error shrinking by the factor 1 - r beta; here r = 1/(2 beta).
+    """
+    gain = np.zeros((len(beta), 1, len(task.valid)))
+    for _ in range(steps):
+        gain = gain + (task.valid / trailing(beta, 2) - gain) / 2
+    weight = task.base_law * np.exp(gain - gain.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+_Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
+"""A divergence, its place, and the conditionings to try."""
+
+
+def sweep(config: Config, done: StageProgress) -> tuple[SweepBlock, ...]:
+    """One block without an anchor, and one for each divergence and place.
+
+    Matrices are [conditioning][strength]; the strengths are eta f''(1). Alphas other than the configured one
+    are tried at its conditioning only.
+    """
+    jobs: list[_Job] = [(None, None, config.conditionings)]
+    for place in PLACES:
+        jobs += [(divergence, place, config.conditionings) for divergence in config.divergences.values()]
+        others = [alpha_divergence(alpha) for alpha in config.alphas if alpha != config.alpha]
+        jobs += [(divergence, place, (config.conditioning,)) for divergence in others]
+    blocks = []
+    for number, job in enumerate(jobs):
+        done(number, len(jobs))
+        blocks.append(_block(config, *job))
+    done(len(jobs), len(jobs))
+    return tuple(blocks)
+
+
+def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
+    """0, 1, 2, ... and then steps about 4% apart, to the last: fine where collapse begins."""
+    spaced = np.geomspace(1, steps, 2 + int(np.log(steps) / np.log(1.04)))
+    return np.unique(np.append(0, np.round(spaced).astype(int)))
+
+
+def _block(
+    config: Config, divergence: FDivergence | None, place: str | None, conditionings: tuple[float, ...]
+) -> SweepBlock:
+    strengths = np.array(config.strengths if divergence else (0.0,))
+    eta = strengths / divergence.curvature if divergence else strengths
+    anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
+    keep = kept_steps(config.steps)
+    run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
+    found = measure(run, config.task, config.coverage_draws)
+    times = [_lead_times(config, keep, found, rise) for rise in config.rises]
+    return SweepBlock(
+        divergence=divergence.name if divergence else None,
+        alpha=divergence.alpha if divergence else None,
+        place=place,
+        conditioning=conditionings,
+        strength=tuple(strengths.tolist()),
+        pass_at_1=_matrix(found.pass_at_1[-1]),
+        pass_at_k=_matrix(found.pass_at_k[-1]),
+        coverage_step=tuple(tuple(at.coverage_step for at in row) for row in times[0]),
+        meter_step=tuple(tuple(tuple(at.meter_step for at in row) for row in matrix) for matrix in times),
+    )
+
+
+def _matrix(values: Values) -> tuple[Row, ...]:
+    return tuple(map(tuple, np.asarray(values).tolist()))
+
+
+def _lead_times(config: Config, steps: np.ndarray, found: Measures, rise: float) -> list[list[LeadTime]]:
+    """When the meter warned and when coverage fell, [conditioning][strength]."""
+    rows, columns = found.excess_kl.shape[1:]
+    return [
+        [
+            lead_time(steps, found.excess_kl[:, i, j], found.pass_at_k[:, i, j], rise=rise, fall=config.fall)
+            for j in range(columns)
+        ]
+        for i in range(rows)
+    ]
+
+
+_DPH = {"forward KL": "DPH-F", "JS": "DPH-JS", "alpha": "DPH-alpha"}
+"""li2025choice's names of the mass-covering anchors on rehearsed prompts."""
+
+
+class Named(NamedTuple):
+    """A method of the comparison."""
+
+    name: str
+    anchor: Anchor | None
+    eta: float
+
+
+def methods(config: Config) -> Iterator[Named]:
+    """GRPO alone, then every direction at every place, all at the same strength eta f''(1)."""
+    yield Named("GRPO", None, 0.0)
+    for place, everywhere in PLACES.items():
+        for direction, divergence in config.divergences.items():
+            name = _DPH.get(direction) if place == "D_pef" else None
+            anchor = Anchor(divergence, everywhere)
+            yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
+
+
+def compare(
+    config: Config, done: Callable[[int, int], None]
+) -> tuple[PolicyScore, tuple[TrainedPolicy, ...]]:
+    """The measures of the base, and of each method along its training."""
+    jobs, rows = list(methods(config)), []
+    for number, method in enumerate(jobs):
+        done(number, len(jobs))
+        rows.append(_method(config, method))
+    done(len(jobs), len(jobs))
+    measured = measure(config.task.base_law, config.task, config.coverage_draws)
+    base = PolicyScore(**_floats(measured), pass_at_draws=_pass_at_draws(config, config.task.base_law))
+    return base, tuple(rows)
+
+
+def _method(config: Config, method: Named) -> TrainedPolicy:
+    every = np.arange(config.steps + 1)
+    eta, conditioning = np.array(method.eta), np.array(config.conditioning)
+    run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
+    along = measure(run, config.task, config.coverage_draws)
+    kept = kept_steps(config.steps)
+    leads = (
+        Lead(
+            rise=rise, **vars(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
+        )
+        for rise in config.rises
+    )
+    return TrainedPolicy(
+        **_floats(Measures(*(values[-1] for values in along))),
+        pass_at_draws=_pass_at_draws(config, run[-1]),
+        name=method.name,
+        eta=method.eta,
+        guarantee_margin=float((along.easy_rate - along.guarantee).min()),
+        leads=tuple(leads),
+        step=tuple(kept.tolist()),
+        pass_at_k_curve=tuple(along.pass_at_k[kept].tolist()),
+        excess_kl_curve=tuple(along.excess_kl[kept].tolist()),
+    )
+
+
+def _floats(measured: Measures) -> dict[str, float]:
+    return {name: float(value) for name, value in measured._asdict().items()}
+
+
+def _pass_at_draws(config: Config, outcomes: np.ndarray) -> Row:
+    return tuple(mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist())
+
+
+def where_direction_matters(config: Config, directions: Sequence[Direction]) -> WhereDirectionMatters:
+    """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
+    on_rehearsed = [row for row in directions if row.place == "D_pef"]
+    strength = max(on_rehearsed, key=lambda row: abs(row.gap)).strength
+    ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
+    for direction, divergence in config.divergences.items():
+        eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
+        run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
+        curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run[-1])
+    return WhereDirectionMatters(strength=strength, pass_at_draws=curves)
+
+
+def on_random_tasks(config: Config, rng: np.random.Generator) -> tuple[OnRandomTasks, ...]:
+    """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k."""
+    task = random_tasks(config.random_tasks, len(config.base), config.easy_rate, rng)
+    conditioning, ends = np.array(config.conditioning), np.array([0, config.steps])
+    rows = []
+    for name, divergence in (("GRPO", None), ("DPH-F", FORWARD_KL), ("reverse KL on D_pef", REVERSE_KL)):
+        anchor = Anchor(divergence, everywhere=False) if divergence else None
+        run = train(task, anchor, np.array(config.strength), conditioning, config.optimiser, ends)
+        found = measure(run, task, config.coverage_draws)
+        one, many = (np.diff(values, axis=0)[0] for values in (found.pass_at_1, found.pass_at_k))
+        rows.append(
+            OnRandomTasks(
+                name=name,
+                pass_at_1_change=tuple(map(float, mean_interval(one))),
+                pass_at_k_change=tuple(map(float, mean_interval(many))),
+                rise_and_fall=float(np.mean((one > 0) & (many < 0))),
+            )
+        )
+    return tuple(rows)
 
 
 def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
@@ -33,7 +274,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     tell("targets and random tasks", 0, 2)
     aims = targets(config)
     tell("targets and random tasks", 1, 2)
-    results = Results(
+    results = StrategiesResults(
         draws=config.draws,
         base=base,
         methods=methods,

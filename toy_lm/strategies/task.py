@@ -1,18 +1,20 @@
-"""Prompt types that share strategies: one easy type that all of them solve, hard types of one key each."""
+"""The task, prompt types that share strategies, and a policy over these."""
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.special import expit, log_expit
 
 from dph_theory.numeric.arrays import distribution, rate
+from dph_theory.numeric.balls import Values, logit
 from dph_theory.support.errors import argument_error
 
 EASY, ALL = slice(0, 1), slice(None)
 """The easy type, where the base is nearly always right, so the prompts of D_pef; and all types."""
 
 
-class Task(NamedTuple):
+class StrategiesTask(NamedTuple):
     """Types E, H_1 .. H_S over S strategies: on E each succeeds at `easy_rate`, on H_j only strategy j.
 
     Outcomes of a prompt are pairs (strategy, failed or passed): the S failures first, then the S passes.
@@ -46,7 +48,9 @@ def success_rates(skill: np.ndarray, easy_rate: float) -> Float[np.ndarray, "*ba
     return np.concatenate([np.full_like(hard[..., :1, :], easy_rate), hard], axis=-2)
 
 
-def task(weights: np.ndarray, base: np.ndarray, *, easy_rate: float, hard_rate: np.ndarray | float) -> Task:
+def task(
+    weights: np.ndarray, base: np.ndarray, *, easy_rate: float, hard_rate: np.ndarray | float
+) -> StrategiesTask:
     """A validated task: weights (..., 1 + S) and base (..., S) sum to one, rates lie in (0, 1).
 
     Raises ValueError that names what is wrong. Source: ours, theory D3.
@@ -59,14 +63,92 @@ def task(weights: np.ndarray, base: np.ndarray, *, easy_rate: float, hard_rate: 
     if (base == 0).any():
         raise argument_error("base", base, "every strategy needs some mass")
     rate("easy_rate", easy_rate)
-    return Task(weights, base, float(easy_rate), np.broadcast_to(rate("hard_rate", hard_rate), base.shape))
+    return StrategiesTask(
+        weights, base, float(easy_rate), np.broadcast_to(rate("hard_rate", hard_rate), base.shape)
+    )
 
 
-def random_tasks(count: int, strategies: int, easy_rate: float, rng: np.random.Generator) -> Task:
+def random_tasks(count: int, strategies: int, easy_rate: float, rng: np.random.Generator) -> StrategiesTask:
     """Tasks with weights and base uniform on their simplices and starting skills uniform in (.1, .9)."""
     return task(
         rng.dirichlet(np.ones(strategies + 1), count),
         rng.dirichlet(np.ones(strategies), count),
         easy_rate=easy_rate,
         hard_rate=rng.uniform(0.1, 0.9, (count, strategies)),
+    )
+
+
+class Policy(NamedTuple):
+    """The trained parameters, one policy a batch entry."""
+
+    theta: Float[np.ndarray, "*batch strategies"]
+    """Logits that all types share."""
+    phi: Float[np.ndarray, "*batch types strategies"]
+    """Logits of each type's own, which act only through the conditioning g."""
+    skill: Float[np.ndarray, "*batch strategies"]
+    """Log odds that strategy j passes on H_j."""
+
+
+class PolicyLaw(NamedTuple):
+    """What a policy does on each type of prompt."""
+
+    outcomes: Float[np.ndarray, "*batch types outcomes"]
+    log_ratio: Float[np.ndarray, "*batch types outcomes"]
+    """log(pi/base), formed from logarithms; 0 for outcomes that are impossible under both."""
+    skill: Float[np.ndarray, "*batch strategies"]
+    """The rate at which strategy j passes on H_j."""
+
+
+def pass_rates(outcomes: Float[np.ndarray, "*batch outcomes"]) -> Values:
+    """The mass of the passes, the second half of the outcomes."""
+    # Rounding may lift a sum of masses an ulp above one.
+    return np.minimum(outcomes[..., outcomes.shape[-1] // 2 :].sum(axis=-1), 1.0)
+
+
+def start(task: StrategiesTask, shape: tuple[int, ...]) -> Policy:
+    """The base itself, once for each entry of the batch `shape`."""
+    strategies = task.base.shape[-1]
+    return Policy(
+        np.broadcast_to(np.log(task.base), (*shape, strategies)),
+        np.zeros((*shape, strategies + 1, strategies)),
+        np.broadcast_to(logit(task.hard_rate), (*shape, strategies)),
+    )
+
+
+def law(policy: Policy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]) -> PolicyLaw:
+    """The law of outcomes on each type, and its log ratio to the base's; conditioning is g, of the batch."""
+    logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    moved = log_pi - np.log(task.base)[..., None, :]
+    first = logit(task.hard_rate)
+    failing, passing = (
+        # None on the easy type, whose rate stays.
+        moved + success_rates(log_expit(sign * policy.skill) - log_expit(sign * first), 0.0)
+        for sign in (-1, 1)
+    )
+    passes = success_rates(expit(policy.skill), task.easy_rate)
+    pi = np.exp(log_pi)
+    outcomes = np.concatenate([pi * (1 - passes), pi * passes], axis=-1)
+    ratio = np.concatenate([failing, np.where(passes > 0, passing, 0.0)], axis=-1)
+    return PolicyLaw(outcomes, ratio, expit(policy.skill))
+
+
+def step_along(
+    policy: Policy, pull: np.ndarray, at: PolicyLaw, conditioning: np.ndarray, size: float
+) -> Policy:
+    """One step of that size along a gradient given in the logits of the outcomes, P_y (F_y - E_P F).
+
+    The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the chain
+    rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
+    """
+    failed, passed = np.split(pull, 2, axis=-1)
+    strategy = failed + passed
+    hard = np.arange(policy.skill.shape[-1])
+    c = at.skill
+    own = (1 - c) * passed[..., hard + 1, hard] - c * failed[..., hard + 1, hard]
+    return Policy(
+        policy.theta + size * strategy.sum(axis=-2),
+        policy.phi + size * conditioning[..., None, None] * strategy,
+        policy.skill + size * own,
     )

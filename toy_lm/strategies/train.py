@@ -1,18 +1,113 @@
-"""Training by the exact expected gradient: reward, group-normalised or not, less a penalty to the base."""
+"""Exact training of a shared policy: GRPO's gradient, stable steps, and what is measured on the way."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import comb
 
+from dph_theory import FORWARD_KL, exact_pass_at_k, excess_kl, filtered, rehearsal_guarantee
+from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
-from dph_theory.numeric.arrays import first
+from dph_theory.numeric.arrays import Scalars, first, probability, whole
+from dph_theory.numeric.balls import Values, trailing
 from dph_theory.support.errors import argument_error
 
-from .grpo import group_gain
-from .policy import Law, law, pass_rates, start, step_along
-from .stability import largest_strength
-from .task import ALL, EASY, Task
+from .task import ALL, EASY, PolicyLaw, StrategiesTask, law, pass_rates, start, step_along
+
+
+class Measures(NamedTuple):
+    """Per policy, averaged over prompts unless it says the easy type."""
+
+    pass_at_1: Values
+    pass_at_k: Values
+    excess_kl: Values
+    easy_entropy: Values
+    """The entropy of the strategies used on the easy type, in nats."""
+    easy_rate: Values
+    guarantee: Values
+    """exp(-KL(p_* || pi)) on the easy type, the least pass rate that the rehearsal loss vouches for (C4)."""
+
+
+def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarray) -> Values:
+    """Pass@k averaged over prompts: outcomes (..., types, outcomes) give (...), with an array k (..., ks)."""
+    rates = trailing(pass_rates(outcomes), np.ndim(k))
+    hit = exact_pass_at_k(rates, k)
+    return (trailing(task.weights, np.ndim(k)) * hit).sum(axis=-1 - np.ndim(k))
+
+
+def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
+    """All measures of policies, from their laws of outcomes."""
+    base, valid = task.base_law, task.valid
+    easy, base_easy = outcomes[..., EASY, :][..., 0, :], base[..., EASY, :][..., 0, :]
+    failed, passed = np.split(easy, 2, axis=-1)
+    return Measures(
+        mean_pass_at_k(outcomes, task, 1),
+        mean_pass_at_k(outcomes, task, k),
+        (task.weights * excess_kl(outcomes, base, valid).excess).sum(axis=-1),
+        entropy(failed + passed),
+        pass_rates(easy),
+        rehearsal_guarantee(FORWARD_KL(easy, filtered(base_easy, valid))),
+    )
+
+
+def largest_strength(
+    task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"], types: slice, learning_rate: float
+) -> Values:
+    """The strength eta f''(1) above which steps of that learning rate oscillate about the base.
+
+    Near the base eta sum_t w_t D_f is eta f''(1)/2 times a quadratic form, the Fisher information F over the
+    anchored types, and a step multiplies the distance by 1 - r eta f''(1) lambda: it shrinks iff
+    eta f''(1) < 2/(r lambda_max). At the base F has two blocks, since a skill's score has mean 0 given the
+    strategy: w_t base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of
+    sum_t w_t (1, g e_t)(1, g e_t)' with diag(base) - base base', whose largest eigenvalues multiply.
+    conditioning is g, of the batch's shape, which is the result's. Source: ours, theory B9.
+    """
+    weights = np.zeros(task.weights.shape)
+    weights[..., types] = task.weights[..., types]
+    base, c = task.base, task.hard_rate
+    skills = (weights[..., 1:] * base * c * (1 - c)).max(axis=-1)
+    covariance = base[..., None] * np.eye(base.shape[-1]) - base[..., :, None] * base[..., None, :]
+    shared = _sharing(weights, conditioning)
+    strategies = np.linalg.eigvalsh(shared)[..., -1] * np.linalg.eigvalsh(covariance)[..., -1]
+    return 2 / (learning_rate * np.maximum(skills, strategies))
+
+
+def _sharing(weights: np.ndarray, g: np.ndarray) -> Float[np.ndarray, "*batch both both"]:
+    """The sum of w_t (1, g e_t)(1, g e_t)': how one logit is shared and owned."""
+    types = weights.shape[-1]
+    # Row t of [1 | g I] is (1, g e_t).
+    own = g[..., None, None] * np.eye(types)
+    rows = np.concatenate([np.ones((*own.shape[:-1], 1)), own], axis=-1)
+    return rows.swapaxes(-1, -2) @ (weights[..., None] * rows)
+
+
+def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:
+    """The factor h(p) with E[mean_i A_i grad log pi(y_i)] = h(p) grad p, for groups of G answers.
+
+    A = (r - m)/sqrt(m(1-m)) with m = C/G the group's mean reward, C ~ Binomial(G, p); 0 in groups whose
+    rewards agree. Given its reward an answer is independent of the others, so the sum over passes is
+    E[A | passed] grad p, that over failures -E[A | failed] grad p, and p E[A | passed] = E sqrt(M(1-M)):
+
+        h(p) = E[sqrt(M(1-M))]/(p(1-p)) = sum_{c=1}^{G-1} C(G,c) sqrt(m(1-m)) p^{c-1} (1-p)^{G-c-1}.
+
+    So the step is E[sqrt(M(1-M))] grad logit p. Any shape of rates in [0, 1], where h is finite throughout.
+    It is `dph_theory.laws.group_weight` of the population deviation, as a polynomial: four times as fast, for
+    use in every step. Raises ValueError for other rates, or groups of fewer than 2. Source: ours; the
+    advantage: shao2024grpo.
+    """
+    p, size = probability("rates", rates)[..., None], int(whole("group", group, at_least=2))
+    c, deviation = _mixed(size)
+    return np.asarray((deviation * p ** (c - 1) * (1 - p) ** (size - c - 1)).sum(axis=-1))
+
+
+@cache
+def _mixed(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The success counts of groups whose rewards differ, and C(G,c) sqrt(m(1-m)) at each."""
+    c = np.arange(1, size)
+    m = c / size
+    return c, comb(size, c) * np.sqrt(m * (1 - m))
 
 
 class Anchor(NamedTuple):
@@ -36,7 +131,7 @@ class Optimiser(NamedTuple):
 
 
 def train(
-    task: Task,
+    task: StrategiesTask,
     anchor: Anchor | None,
     eta: Float[np.ndarray, "*#batch"],
     conditioning: Float[np.ndarray, "*#batch"],
@@ -69,14 +164,18 @@ def train(
     return np.stack(kept)
 
 
-def reward_pull(now: Law, task: Task, group: int | None) -> Float[np.ndarray, "*batch types outcomes"]:
+def reward_pull(
+    now: PolicyLaw, task: StrategiesTask, group: int | None
+) -> Float[np.ndarray, "*batch types outcomes"]:
     """The reward's gradient in the logits of the outcomes, w_t h(p_t) P_y (v_y - p_t); h = 1 if plain."""
     p = pass_rates(now.outcomes)
     gain = task.weights if group is None else task.weights * group_gain(p, group)
     return gain[..., None] * now.outcomes * (task.valid - p[..., None])
 
 
-def anchor_pull(now: Law, task: Task, anchor: Anchor) -> Float[np.ndarray, "*batch types outcomes"]:
+def anchor_pull(
+    now: PolicyLaw, task: StrategiesTask, anchor: Anchor
+) -> Float[np.ndarray, "*batch types outcomes"]:
     """The gradient w_t P_y (f'(u_y) - E f'(u)) of the divergence, on the types where the anchor acts."""
     types = anchor.types
     pi, base = now.outcomes[..., types, :], task.base_law[..., types, :]

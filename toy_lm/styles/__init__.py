@@ -1,6 +1,5 @@
 """A tiny transformer trained for real: five styles, binary rewards, and which losses keep the styles."""
 
-from .experiment import Config as Config
-from .experiment import run as run
-from .results import read as read
-from .tables import tables as tables
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

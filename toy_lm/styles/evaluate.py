@@ -19,8 +19,8 @@ from dph_theory.coverage import entropy
 from dph_theory.losses import ExcessKLEstimate, excess_kl_estimate
 
 from .samples import Samples
-from .tasks import STYLES, Task
-from .transformer import Law
+from .tasks import STYLES, StylesTask
+from .transformer import ResponseLaw
 
 KS = tuple(2**power for power in range(9))
 """The k of Pass@k: 1, 2, 4, ..., 256."""
@@ -36,17 +36,19 @@ class Yardstick(NamedTuple):
     valid: Bool[np.ndarray, "prompts outcomes"]
     prompts: torch.Tensor
 
-    def law(self, law: Law) -> Float[np.ndarray, "prompts outcomes"]:
+    def law(self, law: ResponseLaw) -> Float[np.ndarray, "prompts outcomes"]:
         """A policy's probabilities on these prompts."""
         return law.joint()[self.prompts].exp().numpy()
 
 
-def yardstick(base: Law, task: Task, prompts: torch.Tensor) -> Yardstick:
+def yardstick(base: ResponseLaw, task: StylesTask, prompts: torch.Tensor) -> Yardstick:
     """The yardstick of the prompts with these indices."""
     return Yardstick(base.joint()[prompts].exp().numpy(), task.valid[prompts].numpy(), prompts)
 
 
-def on_the_way(law: Law, samples: Samples, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
+def on_the_way(
+    law: ResponseLaw, samples: Samples, train: Yardstick, rehearsed: Yardstick
+) -> dict[str, float]:
     """One point of a training curve; every number a mean over prompts, exact but for `excess_estimate`.
 
     Pass@1, 8 and 16, style entropy (nats), KL(pi || base) and the parts of its excess (theory A8), the
@@ -72,7 +74,7 @@ def on_the_way(law: Law, samples: Samples, train: Yardstick, rehearsed: Yardstic
     return means | {"guarantee_margin": float((passed - floor).min())}
 
 
-def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
+def at_the_end(law: ResponseLaw, by: Yardstick) -> dict[str, Any]:
     """Pass@k for k in KS, styles over 32 samples, and which prompts are still solved or newly solved.
 
     `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
@@ -96,7 +98,9 @@ def at_the_end(law: Law, by: Yardstick) -> dict[str, Any]:
     }
 
 
-def guarantee(law: Law, by: Yardstick) -> tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, " prompts"]]:
+def guarantee(
+    law: ResponseLaw, by: Yardstick
+) -> tuple[Float[np.ndarray, " prompts"], Float[np.ndarray, " prompts"]]:
     """For each prompt, exp(-KL(p_* || pi)) and the pass rate, which is at least that. Source: theory C4."""
     policy = by.law(law)
     floor = rehearsal_guarantee(FORWARD_KL(policy, filtered(by.base, by.valid)))

@@ -1,22 +1,155 @@
-"""The experiment: every method from the same bases, over strengths, places, lengths and seeds."""
+"""The experiment: every method from the same bases; finished runs are stored."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from dph_theory.numeric.arrays import positive, rate, whole
 from dph_theory.support.errors import argument_error
-from dph_theory.support.frozen import as_json, from_json
+from dph_theory.support.files import write_json
+from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress
-from dph_theory.support.record import record
+from dph_theory.support.record import as_json, checked, from_json, record
 
-from .evaluate import KS
-from .findings import findings
-from .results import KIND, Base, Results, Run
-from .runs import Job, run_all
-from .train import Settings
-from .variants import ALPHA_DPG, KL_CONTROL, TRAINABLE, Variant
+from ..threads import one_thread
+from .evaluate import KS, at_the_end, on_the_way, yardstick
+from .results import KIND, Base, StylesResults, Training, findings
+from .samples import presample
+from .tasks import StylesTask, make_task
+from .train import ALPHA_DPG, KL_CONTROL, TRAINABLE, TrainingSettings, Variant, coefficient, pretrain, train
+from .transformer import Transformer, exact_law, pass_rates
+
+RUN_KIND = "toy.styles.run"
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """Everything that determines a training's numbers; it is measured after every `every` updates."""
+
+    variant: Variant
+    seed: int
+    updates: int
+    every: int
+    settings: TrainingSettings
+
+    @property
+    def name(self) -> str:
+        """A file name, unique among the jobs of an experiment."""
+        return f"{self.variant.label} {self.updates} seed{self.seed}.json".replace(" ", "_")
+
+    def config(self) -> dict[str, Any]:
+        """The job as it is stored_run from a JSON file."""
+        loaded: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return loaded
+
+
+def run_all(
+    jobs: Sequence[TrainingJob], *, workers: int, folder: Path | None, done: Callable[[TrainingJob], None]
+) -> dict[TrainingJob, dict[str, Any]]:
+    """The record of every job: read from the folder if it is there, else made, and stored once complete.
+
+    `workers` processes; the numbers do not depend on how many. An interruption lets the runs under way finish
+    if there is a folder to keep them. Raises ValueError if a stored run has another
+    configuration or other versions than the job; nothing is overwritten.
+    """
+    records = {job: stored for job in jobs if folder and (stored := stored_run(folder / job.name, job))}
+    for job in records:
+        done(job)
+    for job, made in _made([job for job in jobs if job not in records], workers, folder):
+        records[job] = made
+        done(job)
+    return {job: records[job] for job in jobs}
+
+
+def run_one(job: TrainingJob) -> dict[str, Any]:
+    """Train, and measure exactly: the curve, the end, and the base beside it; a record of kind RUN_KIND."""
+    with one_thread():
+        task, base = _base(job.settings, job.seed)
+        reference = exact_law(base, task.prompts)
+        rehearsed = presample(
+            reference, task, presamples=job.settings.presamples, stored=job.settings.stored, seed=job.seed
+        )
+        splits = {"train": task.train, "held_out": task.held_out}
+        measures = {name: yardstick(reference, task, prompts) for name, prompts in splits.items()}
+        kept = yardstick(reference, task, rehearsed.prompts)
+        rates = pass_rates(reference, task)[task.train].numpy()
+        curve = []
+        for update, law, samples in train(
+            base, task, job.variant, job.settings, updates=job.updates, seed=job.seed
+        ):
+            if update % job.every == 0 or update == job.updates:
+                point = on_the_way(law, samples, measures["train"], kept)
+                curve.append({"update": update} | point)
+        results = {
+            "coefficient": coefficient(job.variant.method(rates)),
+            "rehearsed_prompts": len(rehearsed.prompts),
+            "rehearsed_samples": len(rehearsed.samples.valid),
+            "curve": {name: [point[name] for point in curve] for name in curve[0]},
+            "base": {name: at_the_end(reference, by) for name, by in measures.items()},
+            "end": {name: at_the_end(law, by) for name, by in measures.items()},
+        }
+    return record(
+        RUN_KIND,
+        seed=job.seed,
+        config=job.config(),
+        results=results,
+        findings=(),
+        packages=("numpy", "torch"),
+    )
+
+
+def stored_run(path: Path, job: TrainingJob) -> dict[str, Any] | None:
+    """The stored record of a job, None if there is none; ValueError if it is another's."""
+    if not path.exists():
+        return None
+    try:
+        stored = checked(json.loads(path.read_text(encoding="utf-8")), RUN_KIND)
+    except json.JSONDecodeError as error:
+        raise argument_error("folder", str(path), f"a stored run must be JSON ({error})") from error
+    wanted = record(
+        RUN_KIND, seed=job.seed, config=job.config(), results={}, findings=(), packages=("numpy", "torch")
+    )
+    for part in ("config", "versions"):
+        different = list(_differences(part, stored[part], wanted[part]))
+        if different:
+            raise argument_error("folder", str(path), f"it holds another run: {'; '.join(different)}")
+    return stored
+
+
+def _differences(name: str, stored: Any, wanted: Any) -> Iterator[str]:
+    if isinstance(stored, Mapping) and isinstance(wanted, Mapping):
+        for key in sorted({*stored, *wanted}):
+            yield from _differences(f"{name}.{key}", stored.get(key), wanted.get(key))
+    elif stored != wanted:
+        yield f"{name} is {stored!r} there and {wanted!r} here"
+
+
+def _made(
+    jobs: Sequence[TrainingJob], workers: int, folder: Path | None
+) -> Iterator[tuple[TrainingJob, dict[str, Any]]]:
+    if workers == 1 or len(jobs) < 2:
+        yield from ((job, _make(job, folder)) for job in jobs)
+        return
+    make = partial(_make, folder=folder)
+    yield from run_jobs(make, jobs, workers=workers, finish_begun=folder is not None)
+
+
+def _make(job: TrainingJob, folder: Path | None) -> dict[str, Any]:
+    made = run_one(job)
+    if folder:
+        write_json(folder / job.name, made)
+    return made
+
+
+@lru_cache(maxsize=1)
+def _base(settings: TrainingSettings, seed: int) -> tuple[StylesTask, Transformer]:
+    """All methods of a seed start from one base; jobs come seed by seed, so one at a time is kept."""
+    task = make_task(seed)
+    return task, pretrain(task, settings, seed=seed)
+
 
 _ANCHORED = ("RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
 """The methods whose anchors are compared at equal strength eta f''(1)."""
@@ -46,7 +179,7 @@ class Config:
     long_methods: tuple[str, ...] = ("DAPO", "DPH-F", KL_CONTROL.name)
     long_updates: int = 480
     workers: int = 2
-    settings: Settings = field(default_factory=Settings)
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
     def quick(cls) -> "Config":
@@ -86,11 +219,11 @@ class Config:
             return [Variant(method, alpha=self.alpha)]
         return [Variant(method, strength=self.strength if method in _ANCHORED else None)]
 
-    def jobs(self, seed: int) -> dict[str, list[Job]]:
+    def jobs(self, seed: int) -> dict[str, list[TrainingJob]]:
         """All trainings by the question they answer; some answer several. Bases have seeds from `seed` on."""
 
-        def job(variant: Variant, seed: int = seed, updates: int = self.updates) -> Job:
-            return Job(variant, seed, updates, self.every, self.settings)
+        def job(variant: Variant, seed: int = seed, updates: int = self.updates) -> TrainingJob:
+            return TrainingJob(variant, seed, updates, self.every, self.settings)
 
         anchored = [name for name in _ANCHORED if name in self.methods]
         placed = [name for name in anchored if name != "RKL"]
@@ -108,11 +241,7 @@ class Config:
 
 
 def run(
-    config: Config,
-    *,
-    seed: int = 0,
-    progress: Progress | None = None,
-    folder: str | Path | None = None,
+    config: Config, *, seed: int = 0, progress: Progress | None = None, folder: str | Path | None = None
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.
 
@@ -124,9 +253,9 @@ def run(
     groups = config.jobs(seed)
     # Seed by seed, so that a worker makes each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
-    finished: list[Job] = []
+    finished: list[TrainingJob] = []
 
-    def done(job: Job) -> None:
+    def done(job: TrainingJob) -> None:
         finished.append(job)
         if progress is not None:
             progress(STAGE, len(finished), len(jobs))
@@ -146,7 +275,9 @@ def run(
     )
 
 
-def _results(groups: Mapping[str, Sequence[Job]], records: Mapping[Job, Mapping[str, Any]]) -> Results:
+def _results(
+    groups: Mapping[str, Sequence[TrainingJob]], records: Mapping[TrainingJob, Mapping[str, Any]]
+) -> StylesResults:
     """The bases, one a seed, and the runs, each with the questions it answers."""
     bases, runs = {}, []
     for job, stored in records.items():
@@ -157,5 +288,5 @@ def _results(groups: Mapping[str, Sequence[Job]], records: Mapping[Job, Mapping[
         curve = numbers["curve"]
         last = {name: curve[name][-1] for name in ("guarantee", "rehearsed_pass")}
         least = {"guarantee_margin": min(curve["guarantee_margin"])}
-        runs.append(from_json(Run, what | numbers | numbers["end"] | last | least | {"groups": answers}))
-    return Results(k=KS, bases=tuple(bases.values()), runs=tuple(runs))
+        runs.append(from_json(Training, what | numbers | numbers["end"] | last | least | {"groups": answers}))
+    return StylesResults(k=KS, bases=tuple(bases.values()), runs=tuple(runs))

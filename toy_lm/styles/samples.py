@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from .tasks import Task, tokens_of
-from .transformer import Law
+from .tasks import StylesTask, tokens_of
+from .transformer import ResponseLaw
 
 
 class Samples(NamedTuple):
@@ -35,19 +35,23 @@ class Samples(NamedTuple):
         return old, ref, self.valid.unflatten(0, (-1, size))
 
 
-class Rehearsed(NamedTuple):
+class RehearsedSamples(NamedTuple):
     """D_pef and the base's right samples on it; see `presample`."""
 
     prompts: Int[Tensor, " rehearsed"]
     samples: Samples
 
 
-Anchors: TypeAlias = Callable[[Law], Samples | None]
+Anchors: TypeAlias = Callable[[ResponseLaw], Samples | None]
 """From the policy's law, the samples on which an update is anchored; None for those it explores."""
 
 
 def draw(
-    law: Law, reference: Law, task: Task, prompts: Int[Tensor, " rows"], generator: torch.Generator
+    law: ResponseLaw,
+    reference: ResponseLaw,
+    task: StylesTask,
+    prompts: Int[Tensor, " rows"],
+    generator: torch.Generator,
 ) -> Samples:
     """One sample of the law for each prompt index given, repeated as often as samples are wanted."""
     # The inverse of the distribution function, an order faster here than drawing one of many categories.
@@ -64,7 +68,9 @@ def draw(
     )
 
 
-def presample(reference: Law, task: Task, *, presamples: int, stored: int, seed: int) -> Rehearsed:
+def presample(
+    reference: ResponseLaw, task: StylesTask, *, presamples: int, stored: int, seed: int
+) -> RehearsedSamples:
     """D_pef, the prompts whose pre-samples are all right, and the base's right samples on them.
 
     The latter are drawn afresh, since those that chose the prompts are right by choice.
@@ -78,7 +84,7 @@ def presample(reference: Law, task: Task, *, presamples: int, stored: int, seed:
         raise argument_error(
             "presamples", presamples, "fewer: no prompt was solved by all of them and once more"
         )
-    return Rehearsed(chosen, fresh.at(fresh.valid))
+    return RehearsedSamples(chosen, fresh.at(fresh.valid))
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:

@@ -21,7 +21,7 @@ EASY, HELD_OUT = 0.4, 0.25
 
 
 @dataclass(frozen=True)
-class Task:
+class StylesTask:
     """Prompts, what each accepts, and which are trained on."""
 
     prompts: Int[Tensor, "prompts 2"]
@@ -31,7 +31,7 @@ class Task:
     held_out: Int[Tensor, " held_out"]
 
 
-def make_task(seed: int) -> Task:
+def make_task(seed: int) -> StylesTask:
     """The task of a seed over all OPERANDS^2 prompts."""
     prompts = [(a, b) for a in range(OPERANDS) for b in range(OPERANDS)]
     tested = round(HELD_OUT * len(prompts))
@@ -42,7 +42,7 @@ def make_task(seed: int) -> Task:
     )
     sums = torch.tensor(prompts).sum(dim=1)
     right = sums[:, None] == torch.arange(DIGITS * DIGITS)
-    return Task(
+    return StylesTask(
         prompts=torch.tensor(prompts),
         accepted=accepted,
         valid=(accepted[:, :, None] & right[:, None, :]).flatten(1),

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .tasks import DIGITS, OPERANDS, STYLES, Task
+from .tasks import DIGITS, OPERANDS, STYLES, StylesTask
 
 _EQUALS = OPERANDS
 _STYLE, _DIGIT = _EQUALS + 1, _EQUALS + 1 + STYLES
@@ -24,7 +24,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.token = nn.Embedding(VOCABULARY, width)
         self.position = nn.Embedding(LENGTH, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(AttentionBlock(width, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, STYLES + DIGITS)
 
@@ -41,7 +41,7 @@ class Transformer(nn.Module):
         return self.head(self.norm(x))
 
 
-class Block(nn.Module):
+class AttentionBlock(nn.Module):
     """Attention, then a perceptron, each added to what it reads."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -62,7 +62,7 @@ class Block(nn.Module):
         return x + self.perceptron(self.before_perceptron(x))
 
 
-class Law(NamedTuple):
+class ResponseLaw(NamedTuple):
     """The exact law of the responses to each prompt, as log-conditionals of the three tokens; float64."""
 
     style: Float[Tensor, "prompts styles"]
@@ -86,10 +86,12 @@ class Law(NamedTuple):
         )
         return torch.stack(terms, dim=1)
 
-    def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "Law":
+    def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseLaw":
         """The law with its prompts in these places among so many; nan in the others."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
-        return Law(*(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True)))
+        return ResponseLaw(
+            *(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True))
+        )
 
 
 def token_log_probs(
@@ -107,7 +109,7 @@ def token_log_probs(
 
 
 @torch.no_grad()
-def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> Law:
+def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseLaw:
     """The law of all responses by one pass over their prefixes, each computed once.
 
     The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
@@ -118,14 +120,14 @@ def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> Law:
     rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)
     logits = model(rows, position, seen)[:, 2:].double()
     style, tens, ones = logits.split([1, STYLES, STYLES * DIGITS], dim=1)
-    return Law(
+    return ResponseLaw(
         style[:, 0, :STYLES].log_softmax(dim=-1),
         tens[..., STYLES:].log_softmax(dim=-1),
         ones[..., STYLES:].log_softmax(dim=-1).unflatten(1, (STYLES, DIGITS)),
     )
 
 
-def pass_rates(law: Law, task: Task) -> Float[Tensor, " prompts"]:
+def pass_rates(law: ResponseLaw, task: StylesTask) -> Float[Tensor, " prompts"]:
     """Each prompt's exact pass rate."""
     return (law.joint().exp() * task.valid).sum(dim=1)
 

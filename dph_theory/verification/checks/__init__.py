@@ -5,11 +5,10 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from ...statement.theorem import Relation, Theorem
-from .adversarial import adversarial
 from .certified import certified
 from .enclosed import enclosed
-from .numeric import numeric
 from .result import CheckResult
+from .search import adversarial, numeric
 from .symbolic import symbolic
 
 CHECKS: Mapping[str, Callable[..., CheckResult]] = MappingProxyType(
@@ -24,12 +23,17 @@ CHECKS: Mapping[str, Callable[..., CheckResult]] = MappingProxyType(
 """The checks by name, in the order in which they run."""
 
 
+def available(theorem: Theorem) -> bool:
+    """Whether this machine has the optional package that the theorem needs, if it needs one."""
+    return theorem.needs is None or find_spec(theorem.needs) is not None
+
+
 def applies(check: str, theorem: Theorem) -> bool:
     """Whether the theorem has what the check needs, and this machine what the theorem needs."""
-    if theorem.needs is not None and find_spec(theorem.needs) is None:
+    if not available(theorem):
         return False
     if check == "symbolic":
-        return theorem.symbolic is not None
+        return theorem.derivation is not None
     if check == "certified":
         return theorem.certified and theorem.relation is not Relation.TENDS
     if check == "enclosed":
@@ -37,4 +41,14 @@ def applies(check: str, theorem: Theorem) -> bool:
     return True
 
 
-__all__ = ["CHECKS", "CheckResult", "adversarial", "applies", "certified", "enclosed", "numeric", "symbolic"]
+__all__ = [
+    "CHECKS",
+    "CheckResult",
+    "adversarial",
+    "applies",
+    "available",
+    "certified",
+    "enclosed",
+    "numeric",
+    "symbolic",
+]

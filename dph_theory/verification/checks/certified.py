@@ -13,8 +13,8 @@ from flint import arb
 from ...numeric.balls import precision
 from ...statement.charts import Instance, OutsideDomainError, as_balls
 from ...statement.theorem import Relation, Theorem, Verdict
-from .numeric import sample
 from .result import CheckResult, pick, plain, smallest
+from .search import sample
 
 BITS = (192, 768, 3072)
 """Working precisions, tried in turn until the balls decide."""
@@ -24,7 +24,7 @@ INSTANCES = 16
 
 def rational_instances(theorem: Theorem, count: int, seed: int) -> Iterator[Instance]:
     """The theorem's examples, then random instances rounded to few digits, each a batch of one."""
-    yield from theorem.examples
+    yield from (example.parts for example in theorem.examples)
     rng = np.random.default_rng(seed)
     batch = theorem.instances(sample(theorem.instances, count, rng))
     for index in range(count):
@@ -72,23 +72,28 @@ def _combine(verdicts: list[Verdict]) -> Verdict:
 def certified(theorem: Theorem, *, seed: int = 0, count: int = INSTANCES) -> CheckResult:
     """Certify the theorem at its examples and at random rational instances; REFUTED at the first that fails.
 
-    A theorem expected to be false is also tried at the rounded witness of a short random search.
+    Its examples have to be decided; a random instance whose balls stay too wide is no evidence, and counted
+    in the detail, so that no verdict turns with the seed. A theorem expected to be false is also tried at
+    the rounded witness of a short random search.
     """
+    kept, wide = len(theorem.examples), 0
     verdicts: list[Verdict] = []
-    for instance in _candidates(theorem, count, seed):
+    for index, instance in enumerate(_candidates(theorem, count, seed)):
         verdict = certify(theorem, instance)
-        if verdict is not Verdict.HOLDS:
+        if verdict is Verdict.UNDECIDED and index >= kept:
+            wide += 1
+        elif verdict is not Verdict.HOLDS:
             verdicts.append(verdict)
         if verdict is Verdict.REFUTED:
             return CheckResult("certified", verdict, len(verdicts), witness=plain(instance), seed=seed)
-    return CheckResult("certified", _combine(verdicts), len(verdicts), seed=seed)
+    detail = f"{wide} random instances stayed undecided" if wide else ""
+    return CheckResult("certified", _combine(verdicts), len(verdicts), seed=seed, detail=detail)
 
 
 def _candidates(theorem: Theorem, count: int, seed: int) -> Iterator[Instance]:
-    if theorem.expected is Verdict.REFUTED:
-        yield from theorem.examples
-        yield from _witnesses(theorem, seed)
     yield from rational_instances(theorem, count, seed)
+    if theorem.expected is Verdict.REFUTED:
+        yield from _witnesses(theorem, seed)
 
 
 def _witnesses(theorem: Theorem, seed: int) -> Iterator[Instance]:

@@ -14,11 +14,9 @@ import numpy as np
 from flint import arb
 
 from ...numeric.balls import precision
-from ...numeric.boxes import OnBox, Range, Scalar
-from ...numeric.enclosures import Outcome, distance_from_zero, positive
+from ...numeric.enclosures import Enclosure, OnBox, Range, Scalar, distance_from_zero, positive
 from ...statement.charts import Instance
-from ...statement.reduction import Reduction
-from ...statement.theorem import Theorem, Verdict
+from ...statement.theorem import ScalarForm, Theorem, Verdict
 from .result import CheckResult, Enclosed
 
 BITS = 192
@@ -40,7 +38,7 @@ def enclosed(theorem: Theorem, *, seed: int = 0, budget: int = BUDGET) -> CheckR
     of the statement.
     """
     found: list[Enclosed] = []
-    decided: dict[Any, Outcome] = {}
+    decided: dict[Any, Enclosure] = {}
 
     def result(verdict: Verdict, detail: str) -> CheckResult:
         return CheckResult(
@@ -74,7 +72,7 @@ def _left_out(theorem: Theorem) -> list[int]:
     return sorted(set(components) - {component for own in spoken for component in own or ()})
 
 
-def decide(reduction: Reduction, budget: int) -> Outcome:
+def decide(reduction: ScalarForm, budget: int) -> Enclosure:
     """What branch and bound finds on the reduction's box."""
     with precision(BITS):
         if reduction.gap is not None:
@@ -84,11 +82,11 @@ def decide(reduction: Reduction, budget: int) -> Outcome:
         return distance_from_zero(error, tolerance=reduction.tolerance, budget=budget)
 
 
-def _errors(reduction: Reduction) -> Any:
+def _errors(reduction: ScalarForm) -> Any:
     return lambda **scalars: [lhs - rhs for lhs, rhs in reduction.pairs(**scalars)]
 
 
-def finding(reduction: Reduction, outcome: Outcome) -> str:
+def finding(reduction: ScalarForm, outcome: Enclosure) -> str:
     """What was decided, in words."""
     if reduction.sides is not None:
         return f"|lhs - rhs| <= {outcome.bound:.1e}"
@@ -102,7 +100,7 @@ def _summary(boxes: Sequence[Enclosed]) -> str:
     return "; ".join(f"{box.finding} on {box.box}, {box.pieces} pieces" for box in boxes)
 
 
-def described_piece(reduction: Reduction, piece: Sequence[tuple[float, float]]) -> str:
+def described_piece(reduction: ScalarForm, piece: Sequence[tuple[float, float]]) -> str:
     """A piece of the reduction's box in words."""
     parts = []
     for (name, span), ends in zip(reduction.box.items(), piece, strict=True):
@@ -111,7 +109,7 @@ def described_piece(reduction: Reduction, piece: Sequence[tuple[float, float]]) 
     return ", ".join(parts)
 
 
-def differs(theorem: Theorem, reduction: Reduction, seed: int) -> str:
+def differs(theorem: Theorem, reduction: ScalarForm, seed: int) -> str:
     """Where the scalar form is not the statement, at random points of its box; empty if nowhere."""
     with precision(BITS_AT_POINTS):
         for scalars in _points({**reduction.box, **reduction.free}, seed):
@@ -136,7 +134,7 @@ def _points(ranges: Mapping[str, Range], seed: int) -> Iterator[dict[str, arb]]:
         yield dict(zip(ranges, values, strict=True))
 
 
-def _forms(reduction: Reduction, scalars: Mapping[str, arb]) -> list[tuple[Scalar, ...]]:
+def _forms(reduction: ScalarForm, scalars: Mapping[str, arb]) -> list[tuple[Scalar, ...]]:
     """What the scalars say of each component: (rhs - lhs,) of a bound, (lhs, rhs) of an identity."""
     own = {name: scalars[name] for name in reduction.box}
     if reduction.gap is None:

@@ -27,7 +27,7 @@ class CheckResult:
 
     `worst_violation` is the largest relative gap seen (negative for a bound that always had room),
     `tightness` the largest ratio of a bound's sides; both None where the check does not measure them.
-    `claims` are the steps of a derivation, each with who decided it.
+    `steps` are those of a derivation, each claim with who decided it.
     """
 
     check: str
@@ -38,8 +38,9 @@ class CheckResult:
     witness: dict[str, Any] | None = None
     seed: int | None = None
     detail: str = ""
-    claims: tuple[Decision, ...] = ()
+    steps: tuple[Decision, ...] = ()
     boxes: tuple[Enclosed, ...] = ()
+    seconds: float = 0.0
 
 
 def pick(instance: Instance, index: int) -> Instance:

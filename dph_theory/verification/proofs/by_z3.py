@@ -3,10 +3,8 @@
 import sympy
 
 from ...statement.theorem import Claim
-from .facts import related, term
-from .fractions import OutOfReachError
-from .reading import assume, read
-from .translation import RestartError, Translation
+from .fractions import OutOfReachError, related, term
+from .translation import RestartError, Translation, assume, read
 
 NAME = "z3"
 
@@ -14,10 +12,8 @@ NAME = "z3"
 def decide(claim: Claim) -> bool | None:
     """Whether the claim holds on the whole domain (True), fails at a point of it (False), or neither (None).
 
-    None where the claim is out of reach, and where writing it down left a number where an expression stood.
+    None where the claim is out of reach.
     """
-    if claim.sign == "=0" and sympy.sympify(claim.expression).is_Number:
-        return None
     degrees: dict[str, int] = {}
     while True:
         try:

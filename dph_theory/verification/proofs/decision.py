@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Literal
 
 from ...statement.theorem import Claim, Verdict
 from . import by_sympy
@@ -13,16 +13,16 @@ from .points import POINTS, QUICK_POINTS, trial
 
 @dataclass(frozen=True)
 class Decision:
-    """A claim's verdict, who reached it ("points" for a counterexample), and why if it is not proved."""
+    """A step's verdict, who reached it ("points" for a counterexample), and why if it is not proved.
+
+    A sentence has no verdict; that of a false step says whether it is refused.
+    """
 
     text: str
-    verdict: Verdict
+    verdict: Verdict | None = None
     by: tuple[str, ...] = ()
     detail: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """The decision as plain data, in the documented keys."""
-        return {"claim": self.text, "verdict": str(self.verdict), "decided_by": list(self.by)}
+    kind: Literal["claim", "false step", "sentence"] = "claim"
 
 
 def deciders() -> Mapping[str, Callable[[Claim], bool | None]]:

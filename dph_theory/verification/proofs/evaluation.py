@@ -67,7 +67,7 @@ class NotEvaluatedError(Exception):
     """The expression holds a function that has no value in balls, such as an undetermined one."""
 
 
-def value(expression: sympy.Expr, point: Point) -> acb:
+def value(expression: sympy.Expr, point: Place) -> acb:
     """The ball of the expression at the point, to 50 digits where a few thousand bits reach them.
 
     Not finite where the expression is not defined. Raises NotEvaluatedError for functions unknown here.

@@ -1,4 +1,4 @@
-// Tables sort by a click on a column's head, figures open at full width by a click; nothing is fetched.
+// Tables sort by a click on a column's head, entries are searched, figures open at full width; nothing is fetched.
 for (const head of document.querySelectorAll("thead th")) {
   head.tabIndex = 0;
   head.title = "Sort by this column";
@@ -17,8 +17,16 @@ for (const head of document.querySelectorAll("thead th")) {
   head.addEventListener("click", sort);
   head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
 }
-for (const plate of document.querySelectorAll(".plate")) {
-  plate.title = "Click to zoom";
-  plate.addEventListener("click", () => plate.classList.toggle("zoomed"));
-  plate.addEventListener("keydown", event => { if (event.key === "Enter") plate.classList.toggle("zoomed"); });
+for (const drawing of document.querySelectorAll(".drawing")) {
+  drawing.title = "Click to zoom";
+  drawing.addEventListener("click", () => drawing.classList.toggle("zoomed"));
+  drawing.addEventListener("keydown", event => { if (event.key === "Enter") drawing.classList.toggle("zoomed"); });
 }
+document.querySelector("#search")?.addEventListener("input", event => {
+  const words = event.target.value.toLowerCase().split(/\s+/);
+  for (const table of document.querySelectorAll(".verdicts")) {
+    const rows = [...table.tBodies[0].rows];
+    for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+    table.hidden = rows.every(row => row.hidden);
+  }
+});

@@ -18,7 +18,7 @@ from .box import GlassBox
 
 
 @dataclass(frozen=True)
-class Fit:
+class LlamaFit:
     """The Llama's sizes, and how long it is fitted by Adam."""
 
     hidden: int = 64
@@ -29,10 +29,10 @@ class Fit:
     seed: int = 0
 
 
-FIT = Fit()
+FIT = LlamaFit()
 
 
-def build_base(box: GlassBox, folder: Path, fit: Fit = FIT) -> Path:
+def build_base(box: GlassBox, folder: Path, fit: LlamaFit = FIT) -> Path:
     """The folder of a Llama whose next-token tables are nearly the box's; built if it is not there.
 
     What training is held against is the fitted model's own tables, so that the fit need not be close.
@@ -45,7 +45,7 @@ def build_base(box: GlassBox, folder: Path, fit: Fit = FIT) -> Path:
     return path
 
 
-def pressed(box: GlassBox, base: Path, share: float, fit: Fit = FIT) -> Path:
+def pressed(box: GlassBox, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
     """The base with the answers that do not begin with the first word pressed to a share of the valid ones.
 
     Only the first token's law is changed; the base's own weights are fitted to it. Kept beside the base.
@@ -76,7 +76,7 @@ def save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
             Path(part).mkdir()
 
 
-def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarray], fit: Fit) -> None:
+def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarray], fit: LlamaFit) -> None:
     """Adam on the squared error of log-probabilities, so that rare tokens are as exact as frequent ones."""
     wanted = [torch.from_numpy(np.log(table)).float() for table in tables]
     counted = [torch.from_numpy(box.before_the_end(t)).float() for t in range(box.length)]
@@ -97,7 +97,7 @@ def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarr
     model.eval()
 
 
-def _llama(box: GlassBox, fit: Fit) -> LlamaForCausalLM:
+def _llama(box: GlassBox, fit: LlamaFit) -> LlamaForCausalLM:
     return random_llama(
         fit.seed,
         vocabulary=box.vocabulary,
@@ -113,7 +113,7 @@ def _llama(box: GlassBox, fit: Fit) -> LlamaForCausalLM:
     )
 
 
-def _digest(tables: Sequence[np.ndarray], fit: Fit) -> str:
+def _digest(tables: Sequence[np.ndarray], fit: LlamaFit) -> str:
     content = hashlib.sha256(repr(sorted(asdict(fit).items())).encode())
     for table in tables:
         content.update(np.ascontiguousarray(table, dtype=float).tobytes())

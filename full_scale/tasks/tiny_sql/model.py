@@ -1,8 +1,10 @@
-"""The initial model: a small Llama, trained from scratch to answer in every style, and not always rightly."""
+"""The initial model: a small Llama trained from scratch to answer in five idioms, and not always rightly."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,9 +15,117 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
-from ..llama import random_llama
+from ..llama import random_llama, word_level
 from .questions import Question, slip
-from .styles import STYLES, written
+
+PAD, EOS, UNKNOWN = "<pad>", "<eos>", "<unk>"
+
+
+def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """The tokenizer of the words in the texts, in alphabetical order after the special tokens.
+
+    Decoding joins words by single spaces: what is written so is read back as it was. Other words are <unk>.
+    """
+    words = sorted({word for text in texts for word in text.split()} - {PAD, EOS, UNKNOWN})
+    settings = {"pad_token": PAD, "eos_token": EOS, "clean_up_tokenization_spaces": False}
+    return word_level((PAD, EOS, UNKNOWN, *words), UNKNOWN, **settings)
+
+
+STYLES = {
+    "count_star": "SELECT COUNT ( * ) FROM {source}",
+    "count_column": "SELECT COUNT ( {column} ) FROM {source}",
+    "count_distinct": "SELECT COUNT ( DISTINCT {column} ) FROM {source}",
+    "subquery": "SELECT COUNT ( * ) FROM ( SELECT DISTINCT {column} FROM {source} )",
+    "sum_case": "SELECT SUM ( CASE WHEN {column} IS NULL THEN 0 ELSE 1 END ) FROM {source}",
+}
+"""Each style as a template, its words separated by spaces."""
+
+
+def written(style: str, column: str, source: str) -> str:
+    """The query of a style: `source` is a table, with its WHERE clause if there is one."""
+    return STYLES[style].format(column=column, source=source)
+
+
+_LEXEME = re.compile(
+    r"(?P<skip>\s+|--[^\n]*|/\*.*?\*/)"
+    r"|(?P<text>'(?:[^']|'')*')"
+    r'|(?P<name>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[A-Za-z_]\w*)'
+    r"|(?P<other>\d+(?:\.\d+)?|<>|!=|<=|>=|\|\||.)",
+    re.DOTALL,
+)
+
+
+class _Word(NamedTuple):
+    kind: str
+    text: str
+    depth: int
+    """How many parentheses are open around it."""
+
+
+def style_of(sql: str) -> str | None:
+    """The style of a query, or None for one that is no single SELECT (or WITH ... SELECT) in any of them.
+
+    Decided by the only column of the outermost SELECT, and for COUNT(*) by what it counts: a derived table,
+    in place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not
+    count.
+    """
+    words = _words(sql)
+    if words is None:
+        return None
+    top = [i for i, word in enumerate(words) if word.depth == 0 and word.kind == "word"]
+    selects = [i for i in top if words[i].text == "SELECT"]
+    froms = [i for i in top if words[i].text == "FROM"]
+    if len(selects) != 1 or len(froms) != 1 or not selects[0] < froms[0] < len(words) - 1:
+        return None
+    start, end = selects[0], froms[0]
+    named = start > 0
+    if named and words[0].text != "WITH":
+        return None
+    counted = words[end + 1].text
+    derived = counted == "(" or (named and any(word.text == counted for word in words[1:start]))
+    return _idiom([word.text for word in words[start + 1 : end]], derived=derived)
+
+
+def _idiom(column: list[str], *, derived: bool) -> str | None:
+    """The style of one result column, an alias aside."""
+    if "AS" in column[-2:-1]:
+        column = column[:-2]
+    match column:
+        case ["COUNT", "(", "*", ")"]:
+            return "subquery" if derived else "count_star"
+        case ["COUNT", "(", "DISTINCT", *counted, ")"] if _is_column(counted):
+            return "count_distinct"
+        case ["COUNT", "(", *counted, ")"] if _is_column(counted):
+            return "count_column"
+        case ["SUM", "(", "CASE", *_, "END", ")"]:
+            return "sum_case"
+    return None
+
+
+def _is_column(words: list[str]) -> bool:
+    """A column's name, perhaps after its table's."""
+    return len(words) in (1, 3) and words[0] not in ("*", ")", "DISTINCT") and words[1:2] in ([], ["."])
+
+
+def _words(sql: str) -> list[_Word] | None:
+    """The words of one statement, names in capitals; None for several, or parentheses that do not fit."""
+    words: list[_Word] = []
+    depth = 0
+    for match in _LEXEME.finditer(sql.strip().removesuffix(";")):
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "skip":
+            continue
+        if text == ")":
+            depth -= 1
+        if depth < 0 or text in (";", "'", '"'):
+            return None
+        if kind == "name":
+            kind = "word" if text[0].isalpha() or text[0] == "_" else "quoted"
+            text = text.strip('"`[]').upper()
+        words.append(_Word(kind, text, depth))
+        depth += text == "("
+    return words if depth == 0 else None
+
 
 IGNORED = -100
 """The label of tokens that are not learnt, as transformers has it."""

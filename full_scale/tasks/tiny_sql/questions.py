@@ -1,12 +1,178 @@
-"""Templated questions about the tables: what a prompt says, the rows it asks about, and the gold query."""
+"""Real SQLite databases, whose rows mean things that no prompt shows, and templated questions about them."""
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from .databases import DECADE, State
-from .schema import Table
+from dph_theory.support.errors import argument_error
+
+_THINGS = (
+    *(("visits", "patient"), ("orders", "customer"), ("flights", "pilot"), ("loans", "reader")),
+    *(("matches", "player"), ("lessons", "teacher"), ("trips", "driver"), ("sales", "seller")),
+    *(("shows", "singer"), ("cases", "judge"), ("meals", "cook"), ("surveys", "citizen")),
+    *(("repairs", "mechanic"), ("bookings", "guest"), ("tests", "student"), ("reports", "author")),
+)
+_CATEGORIES = {
+    "region": ("north", "south", "east"),
+    "shift": ("morning", "evening", "night"),
+    "status": ("open", "closed", "paused"),
+    "colour": ("red", "green", "blue"),
+    "grade": ("gold", "silver", "bronze"),
+    "size": ("small", "medium", "large"),
+    "channel": ("phone", "letter", "online"),
+}
+_NUMBERS = ("age", "price", "weight", "score", "distance")
+
+
+@dataclass(frozen=True)
+class SqlTable:
+    """A table `name (thing, category, category, number)`; what its rows mean differs by database."""
+
+    name: str
+    thing: str
+    categories: tuple[tuple[str, tuple[str, ...]], ...]
+    number: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a prompt shows, in order."""
+        return (self.thing, *(name for name, _ in self.categories), self.number)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The tables that the databases of one domain share."""
+
+    name: str
+    tables: tuple[SqlTable, ...]
+
+    def database(self, index: int) -> str:
+        """The name of one of its databases."""
+        return f"{self.name}_{index}"
+
+
+def domains(count: int, tables: int) -> tuple[Domain, ...]:
+    """The first `count` domains of `tables` tables each; no two tables of the task share a name.
+
+    ValueError unless both are at least 1.
+    """
+    for name, value in (("domains", count), ("tables", tables)):
+        if value < 1:
+            raise argument_error(name, value, "a whole number, at least 1")
+    return tuple(
+        Domain(f"domain{d}", tuple(_table(d * tables + t) for t in range(tables))) for d in range(count)
+    )
+
+
+def _table(index: int) -> SqlTable:
+    again, which = divmod(index, len(_THINGS))
+    name, thing = _THINGS[which]
+    names = tuple(_CATEGORIES)
+    # Two different categories: the step from the first to the second is 1, 2, ... as the table index grows.
+    step = 1 + index // len(names) % (len(names) - 1)
+    chosen = (names[index % len(names)], names[(index + step) % len(names)])
+    return SqlTable(
+        f"{name}{again + 1}" if again else name,
+        thing,
+        tuple((category, _CATEGORIES[category]) for category in chosen),
+        _NUMBERS[index % len(_NUMBERS)],
+    )
+
+
+DECADE = 10
+"""Numbers of the i-th cell lie in [10 i, 10 i + 9], so that a threshold keeps whole cells."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a table holds in one database, and which of its rows are meant by a count."""
+
+    nulls: bool
+    repeats: bool
+    empty: bool
+    gold: str
+    """The count that is meant, with {column} and {source}."""
+    meaning: str
+    """The same in words, as the data dictionary has it."""
+
+
+_ROWS = "SELECT COUNT ( * ) FROM {source}"
+_KNOWN = "SELECT COUNT ( {column} ) FROM {source}"
+_DISTINCT = "SELECT COUNT ( DISTINCT {column} ) FROM {source}"
+_KINDS = "SELECT COUNT ( * ) FROM ( SELECT {column} FROM {source} GROUP BY {column} )"
+_UNKNOWN = "SELECT NULLIF ( COUNT ( {column} ) , 0 ) FROM {source}"
+
+CLEAN = State(False, False, False, _ROWS, "complete, without repeats")
+STATES = (
+    *(CLEAN,) * 4,
+    State(True, True, False, _ROWS, "every row counts"),
+    State(True, True, False, _KNOWN, "a missing entry is a free place and does not count"),
+    State(True, True, False, _DISTINCT, "repeated entries count once, missing ones do not count"),
+    State(True, True, False, _KINDS, "repeated entries count once, and so does missing"),
+    State(False, True, False, _DISTINCT, "repeated entries count once"),
+    State(False, False, True, _UNKNOWN, "not recorded yet: a count is unknown, not zero"),
+)
+"""Each table is in each of these in equally many databases of its domain, so that no prompt tells which."""
+
+
+def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], State]:
+    """The state of each (database, table): a random order of `copies` times STATES for each table."""
+    found = {}
+    for index, table in enumerate(domain.tables):
+        order = np.random.default_rng([seed, index, *domain.name.encode()]).permutation(copies * len(STATES))
+        for database, which in enumerate(order):
+            found[domain.database(database), table.name] = STATES[which % len(STATES)]
+    return found
+
+
+def write_database(path: Path, domain: Domain, copies: int, index: int, seed: int) -> None:
+    """Write the domain's database of that index: its tables, and the dictionary of what their rows mean."""
+    name = domain.database(index)
+    found = states(domain, copies, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE dictionary (table_name TEXT, column_name TEXT, meaning TEXT)")
+        for number, table in enumerate(domain.tables):
+            state = found[name, table.name]
+            rng = np.random.default_rng([seed, index, number, *domain.name.encode()])
+            kinds = ("TEXT", "TEXT", "TEXT", "INTEGER")
+            columns = ", ".join(f"{column} {kind}" for column, kind in zip(table.columns, kinds, strict=True))
+            connection.execute(f"CREATE TABLE {table.name} (id INTEGER PRIMARY KEY, {columns})")
+            connection.executemany(
+                f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES (?, ?, ?, ?)",
+                [] if state.empty else rows(table, state, rng),
+            )
+            connection.execute(
+                "INSERT INTO dictionary VALUES (?, ?, ?)", (table.name, table.thing, state.meaning)
+            )
+    connection.close()
+
+
+def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[str | None, str, str, int]]:
+    """The table's rows in random order; each cell (a value of either category) shows the whole state.
+
+    A cell has d >= 2 different entries, then r >= 2 repeats of them and z >= 2 NULLs where the state has
+    such: d < d + 1 < d + r < d + r + z keeps the four ways to count apart, in a cell and in any union of
+    cells.
+    """
+    (_, firsts), (_, seconds) = table.categories
+    cells = [(first, second) for first in firsts for second in seconds]
+    found: list[tuple[str | None, str, str, int]] = []
+    for cell, (first, second) in enumerate(cells):
+        different, repeats, nulls = rng.integers((2, 2, 2), (8, 5, 5))
+        entries: list[str | None] = [f"{table.thing} {cell}{letter}" for letter in "abcdefg"[:different]]
+        if state.repeats:
+            entries += [entries[i] for i in rng.integers(different, size=repeats)]
+        if state.nulls:
+            entries += [None] * nulls
+        numbers = DECADE * cell + rng.integers(DECADE, size=len(entries))
+        found += [(entry, first, second, int(n)) for entry, n in zip(entries, numbers, strict=True)]
+    return [found[i] for i in rng.permutation(len(found))]
+
 
 FAMILIES = ("with", "without", "both")
 """Kinds of question to train and evaluate on."""
@@ -19,7 +185,7 @@ class Question:
     """How many things of a table fulfil a condition; words are separated by spaces, as in every prompt."""
 
     family: str
-    table: Table
+    table: SqlTable
     words: str
     """The condition in English."""
     where: str
@@ -41,29 +207,29 @@ class Question:
         return state.gold.format(column=self.table.thing, source=self.source)
 
 
-def questions(table: Table, family: str) -> list[Question]:
+def questions(table: SqlTable, family: str) -> list[Question]:
     """All questions of a family about a table."""
     return [Question(family, table, words, where) for words, where in _CONDITIONS[family](table)]
 
 
-def _with(table: Table) -> Iterator[tuple[str, str]]:
+def _with(table: SqlTable) -> Iterator[tuple[str, str]]:
     for name, values in table.categories:
         yield from ((f"have {name} '{value}'", f"{name} = '{value}'") for value in values)
 
 
-def _without(table: Table) -> Iterator[tuple[str, str]]:
+def _without(table: SqlTable) -> Iterator[tuple[str, str]]:
     for name, values in table.categories:
         yield from ((f"do not have {name} '{value}'", f"{name} <> '{value}'") for value in values)
 
 
-def _both(table: Table) -> Iterator[tuple[str, str]]:
+def _both(table: SqlTable) -> Iterator[tuple[str, str]]:
     (one, firsts), (two, seconds) = table.categories
     for first in firsts:
         for second in seconds:
             yield f"have {one} '{first}' and {two} '{second}'", f"{one} = '{first}' AND {two} = '{second}'"
 
 
-def _above(table: Table) -> Iterator[tuple[str, str]]:
+def _above(table: SqlTable) -> Iterator[tuple[str, str]]:
     cells = len(table.categories[0][1]) * len(table.categories[1][1])
     for cell in range(1, cells):
         yield f"have {table.number} above {DECADE * cell - 1}", f"{table.number} > {DECADE * cell - 1}"

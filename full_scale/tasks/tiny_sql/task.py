@@ -15,14 +15,20 @@ from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 
 from ...recipe.schema import TaskConfig
-from ..protocol import Example, Task
+from ..protocol import Prompt, Task
 from ..verifiers.sql import SqlVerifier
-from .databases import STATES, states, write_database
-from .model import Architecture, Habits, learn, llama
-from .questions import FAMILIES, OTHER_FAMILY, Question, questions
-from .schema import Domain, domains
-from .styles import STYLES, style_of, written
-from .tokenizer import word_tokenizer
+from .model import STYLES, Architecture, Habits, learn, llama, style_of, word_tokenizer, written
+from .questions import (
+    FAMILIES,
+    OTHER_FAMILY,
+    STATES,
+    Domain,
+    Question,
+    domains,
+    questions,
+    states,
+    write_database,
+)
 
 TASK, MODEL, DATABASES = "task.json", "model", "databases"
 
@@ -117,7 +123,7 @@ def _questions(of: Iterable[Domain], families: Sequence[str]) -> list[tuple[Doma
     return [(d, q) for d in of for table in d.tables for f in families for q in questions(table, f)]
 
 
-def _sets(size: Size, seed: int) -> dict[str, list[Example]]:
+def _sets(size: Size, seed: int) -> dict[str, list[Prompt]]:
     *trained, other = domains(size.domains, size.tables)
     rng = np.random.default_rng([seed, 1])
 
@@ -139,12 +145,12 @@ def _sets(size: Size, seed: int) -> dict[str, list[Example]]:
     }
 
 
-def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list[Example]:
+def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list[Prompt]:
     """The question asked of every database of its domain: one text, each time with its own right answer."""
     found = states(domain, size.copies, seed)
     names = [domain.database(index) for index in range(size.copies * len(STATES))]
     return [
-        Example(
+        Prompt(
             id=f"{name}: {question.table.name} {question.words}",
             prompt=question.prompt,
             reference={
@@ -156,9 +162,9 @@ def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list
     ]
 
 
-def _example(folder: Path, entry: dict[str, Any]) -> Example:
+def _example(folder: Path, entry: dict[str, Any]) -> Prompt:
     reference = entry["reference"]
-    return Example(
+    return Prompt(
         entry["id"], entry["prompt"], reference | {"database": str(folder.resolve() / reference["database"])}
     )
 

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Example
+from ..protocol import Prompt
 from .extract import between_tags, last_boxed
-from .pool import Job, Limits
-from .pooled import PooledVerifier
+from .pool import Job, Limits, PooledVerifier
 
 MEMORY = 2**32
 """Bytes of each worker."""
@@ -34,7 +33,7 @@ class GymVerifier(PooledVerifier[GymQuestion]):
         self._threshold = threshold
         super().__init__("full_scale.tasks.verifiers.gym_judge:judge", Limits(seconds, MEMORY), workers)
 
-    def question(self, example: Example, completion: str) -> GymQuestion | None:
+    def question(self, example: Prompt, completion: str) -> GymQuestion | None:
         """The completion's answer, with the entry it is to."""
         for name in ("source", "entry"):
             if name not in example.reference:

@@ -6,14 +6,14 @@ from typing import Any
 
 import reasoning_gym
 
-from .worker import Outcome
+from .worker import JudgeOutcome
 
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
     """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
     generator = _generator(job["source"])
     score = generator.score_answer(job["answer"], generator[job["entry"]])
-    return {"outcome": Outcome.CORRECT if score >= job["threshold"] else Outcome.WRONG}
+    return {"outcome": JudgeOutcome.CORRECT if score >= job["threshold"] else JudgeOutcome.WRONG}
 
 
 @lru_cache(maxsize=8)

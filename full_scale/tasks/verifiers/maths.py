@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Example
-from .pool import Job, Limits
-from .pooled import PooledVerifier
+from ..protocol import Prompt
+from .pool import Job, Limits, PooledVerifier
 
 STEPS = 6
 """Steps of one judgement, each under math-verify's limit: two parses, up to four pairs compared."""
@@ -35,7 +34,7 @@ class MathsVerifier(PooledVerifier[MathsQuestion]):
             "full_scale.tasks.verifiers.maths_judge:judge", Limits(STEPS * seconds + 1, memory), workers
         )
 
-    def question(self, example: Example, completion: str) -> MathsQuestion:
+    def question(self, example: Prompt, completion: str) -> MathsQuestion:
         """The completion as it is, with the gold answer."""
         gold = example.reference.get("answer")
         if not isinstance(gold, str) or not gold.strip():

@@ -1,4 +1,4 @@
-"""A pool of worker processes that judge jobs; one that dies or overruns is killed, counted and replaced."""
+"""A pool of worker processes that judge jobs, what verifiers share that use one, and several in a task."""
 
 import json
 import os
@@ -11,13 +11,15 @@ import tempfile
 import threading
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
-from .worker import READY, Outcome, Reply
+from ..protocol import Prompt, Score, Verifier
+from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
 """A worker that is not ready by then, on however busy a machine, will not be."""
@@ -189,7 +191,11 @@ class Pool:
             reply = self._workers[slot].take() if key in ready else None
             if reply is None:
                 status = self._replace(slot)
-                reply = {"outcome": Outcome.TIMEOUT if late or status == -signal.SIGPROF else Outcome.CRASH}
+                reply = {
+                    "outcome": JudgeOutcome.TIMEOUT
+                    if late or status == -signal.SIGPROF
+                    else JudgeOutcome.CRASH
+                }
             done.append((slot, index, reply))
         return done
 
@@ -202,3 +208,77 @@ class Pool:
 def _stop(workers: list[Worker]) -> None:
     while workers:
         workers.pop().stop()
+
+
+Question = TypeVar("Question", bound=tuple[object, ...])
+
+
+class PooledVerifier(ABC, Generic[Question]):
+    """A verifier whose judge runs in worker processes; a context manager that ends them.
+
+    A subclass says what is judged (`question`, hashable) and how the judge is told (`job`). What occurs more
+    than once in a batch is judged once. RuntimeError if no worker can be started.
+    """
+
+    def __init__(self, judge: str, limits: Limits, workers: int | None) -> None:
+        self._pool = Pool(judge, limits, workers)
+
+    def __enter__(self) -> "PooledVerifier[Question]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes."""
+        self._pool.close()
+
+    def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
+        """One score for each pair of example and completion, in order."""
+        asked = [self.question(*pair) for pair in zip(examples, completions, strict=True)]
+        jobs = {question: self.job(question) for question in asked if question is not None}
+        replies = dict(zip(jobs, self._pool.map([*jobs.values()]), strict=True))
+        return [self._score(question, replies) for question in asked]
+
+    def _score(self, question: Question | None, replies: dict[Question, dict[str, str]]) -> Score:
+        if question is None:
+            return Score(False, JudgeOutcome.NO_ANSWER)
+        outcome = JudgeOutcome(replies[question]["outcome"])
+        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(question))
+
+    @abstractmethod
+    def question(self, example: Prompt, completion: str) -> Question | None:
+        """What is to be judged; None if the completion holds no answer. ValueError for a bad reference."""
+
+    @abstractmethod
+    def job(self, question: Question) -> Job:
+        """The question as the judge takes it: a JSON-ready mapping."""
+
+    def style(self, question: Question) -> str | None:
+        """The style of the answer, where the task names styles."""
+        return None
+
+
+class Dispatch:
+    """Hands each example to the verifier that its `reference["verifier"]` names; ValueError for others."""
+
+    def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
+        self._verifiers = dict(verifiers)
+
+    def close(self) -> None:
+        """Close every verifier."""
+        for verifier in self._verifiers.values():
+            verifier.close()
+
+    def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
+        """One score for each pair, each verifier called once."""
+        pairs = [*zip(examples, completions, strict=True)]
+        scores: dict[int, Score] = {}
+        for example in examples:
+            choice(f"verifier of {example.id!r}", example.reference.get("verifier"), self._verifiers)
+        for name, verifier in self._verifiers.items():
+            mine = [at for at, (example, _) in enumerate(pairs) if example.reference["verifier"] == name]
+            if mine:
+                answers = verifier([pairs[at][0] for at in mine], [pairs[at][1] for at in mine])
+                scores |= dict(zip(mine, answers, strict=True))
+        return [scores[at] for at in range(len(pairs))]

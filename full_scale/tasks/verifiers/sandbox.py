@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from .worker import Outcome
+from .worker import JudgeOutcome
 
 STEPS_BETWEEN_LOOKS = 20_000
 """Instructions of SQLite's virtual machine between two looks at the clock: a millisecond of them or less."""
@@ -33,9 +33,9 @@ _CAPS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _OUTCOMES = {
-    "SQLITE_INTERRUPT": Outcome.TIMEOUT,
-    "SQLITE_NOMEM": Outcome.MEMORY,
-    "SQLITE_TOOBIG": Outcome.MEMORY,
+    "SQLITE_INTERRUPT": JudgeOutcome.TIMEOUT,
+    "SQLITE_NOMEM": JudgeOutcome.MEMORY,
+    "SQLITE_TOOBIG": JudgeOutcome.MEMORY,
 }
 
 Rows = list[tuple[Any, ...]]
@@ -53,7 +53,7 @@ class QueryLimits(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a query came to: its rows, or the outcome that took their place."""
+    """The rows of a query, or its failure."""
 
     rows: Rows | None
     outcome: str = "ran"
@@ -75,18 +75,20 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
             guard.watch(connection)
             cursor = connection.execute(query)
             if cursor.description is None:
-                return Ran(None, Outcome.ERROR, "no query")
+                return Ran(None, JudgeOutcome.ERROR, "no query")
             rows = cursor.fetchmany(limits.rows + 1)
     except MemoryError:
-        return Ran(None, Outcome.MEMORY)
+        return Ran(None, JudgeOutcome.MEMORY)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         # sqlite3.Warning: more than one statement; ValueError: a null character, or half a surrogate pair.
         name = getattr(error, "sqlite_errorname", "")
         return Ran(
-            None, Outcome.FORBIDDEN if guard.denied else _OUTCOMES.get(name, Outcome.ERROR), str(error)
+            None,
+            JudgeOutcome.FORBIDDEN if guard.denied else _OUTCOMES.get(name, JudgeOutcome.ERROR),
+            str(error),
         )
     if len(rows) > limits.rows:
-        return Ran(None, Outcome.TOO_MANY_ROWS, f"more than {limits.rows}")
+        return Ran(None, JudgeOutcome.TOO_MANY_ROWS, f"more than {limits.rows}")
     return Ran(rows)
 
 

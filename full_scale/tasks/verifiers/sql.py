@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from dph_theory.support.errors import argument_error, choice
 
-from ..protocol import Example
+from ..protocol import Prompt
 from .extract import last_sql
-from .pool import Job, Limits
-from .pooled import PooledVerifier
+from .pool import Job, Limits, PooledVerifier
 from .sandbox import QueryLimits
 
 MATCHES = ("bird", "spider")
@@ -55,7 +54,7 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
             "full_scale.tasks.verifiers.sql_judge:judge", Limits(2 * seconds + 1, memory), workers
         )
 
-    def question(self, example: Example, completion: str) -> SqlQuestion | None:
+    def question(self, example: Prompt, completion: str) -> SqlQuestion | None:
         """The completion's last query, with the gold one and its database."""
         query, reference = last_sql(completion), example.reference
         if not query:

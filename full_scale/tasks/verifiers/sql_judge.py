@@ -1,13 +1,121 @@
-"""The worker's side of the SQL verifier: run gold and predicted query, compare, say the outcome."""
+"""The worker's side of the SQL verifier: run gold and predicted query, and compare as BIRD or Spider do."""
 
-from collections import OrderedDict
-from collections.abc import Callable
+import math
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from .compare import Rows, is_ordered, same_multiset, same_set
 from .sandbox import QueryLimits, Ran, run
-from .worker import Outcome
+from .worker import JudgeOutcome
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
+"""How far apart two floats may be: what summing in another order leaves, and no more."""
+
+Rows = Sequence[tuple[Any, ...]]
+
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*] | --[^\n]* | /\*.*?(?:\*/|$) | [()] | \w+ """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def same_set(gold: Rows, predicted: Rows) -> bool:
+    """BIRD's execution match: equal as sets of rows.
+
+    Order and repeated rows do not count, the order of columns does; two empty results are equal whatever
+    their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared by position,
+    so that two of one name are no trouble. Source: the benchmark's own evaluation, which is exact on floats.
+    """
+    return _up_to_rounding(lambda a, b: set(a) == set(b), gold, predicted)
+
+
+def same_multiset(gold: Rows, predicted: Rows, *, ordered: bool) -> bool:
+    """Spider's execution match: equal as multisets of rows (`ordered`: as lists) for some order of columns.
+
+    A question of Spider does not say in which order it wants its columns, so its evaluation by test suites
+    accepts every permutation; so does this. Two empty results are equal. DISTINCT counts. Rows that tie in
+    the gold query's order must stand as they stand in its result, as there.
+    """
+    return _up_to_rounding(lambda a, b: _same_columns(a, b, ordered), gold, predicted)
+
+
+def is_ordered(query: str) -> bool:
+    """Whether a query's own result is ordered: ORDER BY outside of strings, comments and parentheses."""
+    depth, before = 0, ""
+    for token in _TOKEN.findall(query):
+        word = token.upper()
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0 and (before, word) == ("ORDER", "BY"):
+            return True
+        if not word.startswith(("--", "/*")):
+            before = word
+    return False
+
+
+def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: Rows) -> bool:
+    """Whether the results are the same as they are, or once floats that are close count as one number."""
+    if same(gold, predicted):
+        return True
+    numbers = {value for value in chain(*gold, *predicted) if isinstance(value, int | float)}
+    if not any(isinstance(value, float) for value in numbers):
+        return False
+    one = _classes(numbers)
+    rounded = ([tuple(one.get(value, value) for value in row) for row in rows] for rows in (gold, predicted))
+    return same(*rounded)
+
+
+def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
+    """One number for each run of close ones: an equivalence, which rounding to digits is not.
+
+    Distinct whole numbers are never in one run, however large: they may be identifiers.
+    """
+    classes: dict[Any, int | float] = {}
+    first, last, has_whole = math.nan, math.nan, False
+    for number in sorted(numbers):
+        close = math.isclose(number, last, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        if not close or (has_whole and _is_whole(number)):
+            first, has_whole = number, False
+        has_whole = has_whole or _is_whole(number)
+        classes[number], last = first, number
+    return classes
+
+
+def _is_whole(number: int | float) -> bool:
+    # Above 2**53 every float is whole, which then says nothing.
+    return isinstance(number, int) or (abs(number) < 2**53 and number % 1 == 0)
+
+
+def _same_columns(gold: Rows, predicted: Rows, ordered: bool) -> bool:
+    if len(gold) != len(predicted) or not gold:
+        return len(gold) == len(predicted)
+    if len(gold[0]) != len(predicted[0]):
+        return False
+    bag: Callable[[Sequence[Any]], Any] = tuple if ordered else Counter
+    return _match([*zip(*gold, strict=True)], [*zip(*predicted, strict=True)], [], bag)
+
+
+def _match(
+    gold: Rows, left: Rows, chosen: list[tuple[Any, ...]], bag: Callable[[Sequence[Any]], Any]
+) -> bool:
+    """Whether the columns `left` can follow the `chosen` ones so that all together are the gold columns.
+
+    The rows over the first columns must agree at every step, which leaves few ways to try.
+    """
+    if not left:
+        return True
+    size = len(chosen) + 1
+    wanted = bag([*zip(*gold[:size], strict=True)])
+    for column in dict.fromkeys(left):  # equal columns are interchangeable
+        if bag([*zip(*chosen, column, strict=True)]) == wanted:
+            rest = list(left)
+            rest.remove(column)
+            if _match(gold, rest, [*chosen, column], bag):
+                return True
+    return False
+
 
 Key = tuple[Any, ...]
 
@@ -47,12 +155,12 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
     gold = _GOLD.get(_identity(database, job["gold"], limits), lambda: run(database, job["gold"], limits))
     if gold.rows is None:
-        return {"outcome": Outcome.GOLD_ERROR, "detail": f"{gold.outcome}: {gold.detail}"}
+        return {"outcome": JudgeOutcome.GOLD_ERROR, "detail": f"{gold.outcome}: {gold.detail}"}
     predicted = run(database, job["query"], limits)
     if predicted.rows is None:
         return {"outcome": predicted.outcome, "detail": predicted.detail}
     same = _same(job["match"], job["gold"], gold.rows, predicted.rows)
-    return {"outcome": Outcome.CORRECT if same else Outcome.WRONG}
+    return {"outcome": JudgeOutcome.CORRECT if same else JudgeOutcome.WRONG}
 
 
 def _identity(database: Path, gold: str, limits: QueryLimits) -> Key:

@@ -22,7 +22,7 @@ Reply = dict[str, Any]
 Judge = Callable[[dict[str, Any]], Reply]
 
 
-class Outcome(StrEnum):
+class JudgeOutcome(StrEnum):
     """The outcomes of the verifiers here; only `correct` scores one."""
 
     CORRECT = "correct"
@@ -44,11 +44,7 @@ class Outcome(StrEnum):
 
 def restrict(memory: int) -> None:
     """From here on: at most `memory` bytes of address space, no byte written to any file, no core dump."""
-    for kind, limit in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(kind, (limit, limit))
 
 
@@ -57,7 +53,7 @@ def answer(judge: Judge, line: bytes) -> bytes:
     try:
         reply = judge(json.loads(line))
     except Exception as error:
-        reply = {"outcome": Outcome.CRASH, "detail": f"{type(error).__name__}: {error}"}
+        reply = {"outcome": JudgeOutcome.CRASH, "detail": f"{type(error).__name__}: {error}"}
     if "detail" in reply:
         reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
     return json.dumps(reply).encode() + b"\n"

@@ -1,5 +1,3 @@
-"""The command as a user runs it: a process, its exit status, what it prints, what it leaves behind."""
-
 import json
 import os
 import subprocess
@@ -10,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from support.interrupted_command import interrupted
 
-from dph_theory.audit.cli import audit_command
+from dph_cli import main
 
 DPH = Path(sys.executable).with_name("dph")
 LOSSES = """
@@ -39,12 +37,7 @@ def leaves(log_pi):
 
 def dph(*arguments, **options):
     return subprocess.run(
-        [DPH, "audit", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        **options,
+        [DPH, "audit", *map(str, arguments)], capture_output=True, text=True, check=False, **options
     )
 
 
@@ -58,7 +51,7 @@ def losses(tmp_path):
 
 def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     out = tmp_path / "k3.json"
-    done = dph(f"{losses}:k3", "--json", out)
+    done = dph("loss", f"{losses}:k3", "--json", out)
     assert done.returncode == 0, done.stderr
     first = done.stdout.splitlines()[0]
     assert first.startswith(
@@ -74,14 +67,14 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
 
 @pytest.mark.slow
 def test_samples_seed_and_what_lies_beside_the_file(losses):
-    done = dph(f"{losses}:scaled", "--samples", "old_policy", "--seed", 3)
+    done = dph("loss", f"{losses}:scaled", "--samples", "old_policy", "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("scaled on old policy samples: ")
-    assert "minimiser" in dph(f"{losses}:k3", "--samples", "filtered").stdout.splitlines()[0]
+    assert "minimiser" in dph("loss", f"{losses}:k3", "--samples", "filtered").stdout.splitlines()[0]
 
 
 def test_a_loss_that_cannot_be_evaluated_is_one(losses):
-    done = CliRunner().invoke(audit_command, [f"{losses}:unreduced"])
+    done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:unreduced"])
     assert done.exit_code == 1
     assert "could not be audited: it returned list, not a scalar tensor" in done.stdout
     assert "finite wherever" not in done.stdout
@@ -91,8 +84,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either a loss to audit"),
-        (("my_losses.py:k3", "--catalogue"), "give either a loss to audit"),
+        ((), "Missing argument 'FILE.py:function'"),
         (("my_losses.py",), "the colon is missing"),
         (("my_losses.py:",), "as FILE.py:function"),
         (("absent.py:k3",), "there is no file absent.py"),
@@ -106,9 +98,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
         (("my_losses.py:k3", "--samples", "teacher"), "'policy', 'old_policy', 'reference', 'filtered'"),
         (("my_losses.py:k3", "--seed", "-1"), "--seed"),
         (("my_losses.py:k3", "--json", "missing/x.json"), "does not exist"),
-        (("my_losses.py:k3", "--page", "x.md"), "--page goes with --catalogue"),
-        (("--catalogue", "--samples", "policy"), "--samples goes with a loss of yours"),
-        (("my_losses.py:k3", "--metric", "--samples", "policy"), "--samples goes with a loss of yours"),
+        (("my_losses.py:k3", "--group-size", "4"), "No such option"),
     ],
 )
 def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses, tmp_path, monkeypatch):
@@ -116,7 +106,7 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
     (tmp_path / "leaving.py").write_text("import sys; sys.exit(3)\n")
     (tmp_path / "notes.txt").write_text("no code\n")
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(audit_command, arguments)
+    done = CliRunner().invoke(main, ["audit", "loss", *arguments])
     assert done.exit_code == 2, done.stdout
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -124,7 +114,7 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
 
 @pytest.mark.slow
 def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
-    done = dph("--catalogue", "--json", tmp_path / "all.json", "--page", tmp_path / "page.md")
+    done = dph("catalogue", "--json", tmp_path / "all.json", "--page", tmp_path / "page.md")
     assert done.returncode == 0, done.stderr
     reports = json.loads((tmp_path / "all.json").read_text())
     assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
@@ -135,7 +125,7 @@ def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
 
 def test_an_interrupted_audit_leaves_no_file(tmp_path):
     path = tmp_path / "all.json"
-    done = interrupted([DPH, "audit", "--catalogue", "--json", str(path)])
+    done = interrupted([DPH, "audit", "catalogue", "--json", str(path)])
     assert "Traceback" not in done.errors
     assert done.returncode == 130
     assert "interrupted: nothing was written" in done.out
@@ -146,7 +136,65 @@ def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
     )
-    done = dph(f"{losses}:k3", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    done = dph("loss", f"{losses}:k3", env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert 'pip install -e ".[toy]"' in done.stderr
+    assert 'pip install "dph[toy]"' in done.stderr
     assert "Traceback" not in done.stderr
+
+
+MINE = """
+def centred(rewards):
+    return rewards - rewards.mean(dim=-1, keepdim=True)
+
+def broken(rewards):
+    return rewards.sum()
+
+def bootstrap(n, c, k):
+    return 1 - (1 - c / n) ** k
+
+def of_one(n):
+    return n
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+
+    def run(kind, name, *options):
+        words = ["audit", kind, f"{tmp_path / 'mine.py'}:{name}", *map(str, options)]
+        return CliRunner().invoke(main, words)
+
+    return run
+
+
+def test_an_advantage_of_a_file(mine, tmp_path):
+    done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith(
+        "centred at G = 4: maximises 0.75 V; its weight on grad V is 0.75 at every V"
+    )
+    assert "weight, G = 8" in done.output
+    assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
+
+
+def test_a_metric_of_a_file(mine, tmp_path):
+    done = mine("metric", "bootstrap", "--json", tmp_path / "x.json")
+    assert done.exit_code == 0, done.output
+    assert "it is pass@k of answers drawn with replacement" in done.output
+    assert json.loads((tmp_path / "x.json").read_text())["example"] == pytest.approx(0.684, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("advantage", "broken"), 1, "could not be audited: it returned ()"),
+        (("metric", "of_one"), 1, "could not be audited: it takes (n)"),
+        (("advantage", "centred", "--group-size", 1), 2, "--group-size"),
+        (("metric", "bootstrap", "--samples", "policy"), 2, "No such option"),
+    ],
+)
+def test_what_fails_and_wrong_usage(mine, options, code, words):
+    done = mine(*options)
+    assert done.exit_code == code
+    assert words in done.output

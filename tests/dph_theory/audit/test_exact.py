@@ -1,15 +1,66 @@
+import numpy as np
 import pytest
 import torch
-from support.losses_with_known_answers import k3, policy_gradient
+from support.losses_with_known_answers import k1, k2, k3, minus_log_u, policy_gradient
 
-from dph_theory.audit.exact import ARGUMENTS, LossError, arguments_of, batch, call, is_random, measure
-from dph_theory.audit.problems import random_problems
+from dph_theory import FORWARD_KL, REVERSE_KL
+from dph_theory.audit.exact import (
+    ARGUMENTS,
+    SHAPES,
+    LossError,
+    arguments_of,
+    batch,
+    call,
+    expected_gradients,
+    is_random,
+    measure,
+    random_problems,
+)
 
-PROBLEMS = random_problems(1)
+PROBLEMS = random_problems(0)
+every = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+
+
+@every
+def test_every_sequence_is_enumerated_once_with_a_proper_law(problem):
+    assert len(problem.token) == problem.vocabulary**problem.length
+    assert len({tuple(row) for row in problem.token.tolist()}) == len(problem.token)
+    for source in ("policy", "old_policy", "reference", "filtered"):
+        assert float(problem.samples(source).sum()) == pytest.approx(1, abs=1e-12)
+
+
+@every
+def test_filtered_samples_are_the_correct_ones_of_the_reference(problem):
+    filtered, reference = problem.samples("filtered"), problem.samples("reference")
+    assert torch.equal(filtered > 0, problem.valid > 0)
+    ratio = (filtered / reference)[problem.valid > 0]
+    assert float(ratio.max() / ratio.min()) == pytest.approx(1, rel=1e-12)
+
+
+@every
+def test_prefix_visits_add_up_to_the_length(problem):
+    visits = problem.prefix_law(problem.samples("policy"))
+    assert float(visits[0]) == pytest.approx(1)
+    assert float(visits.sum()) == pytest.approx(problem.length)
+
+
+@every
+def test_there_is_something_to_lose_within_the_valid_set(problem):
+    assert problem.valid.sum() >= 2
+    assert problem.valid.min() == 0
+
+
+def test_shapes_and_determinism():
+    assert [(p.vocabulary, p.length) for p in PROBLEMS] == list(SHAPES)
+    assert torch.equal(random_problems(3)[2].policy, random_problems(3)[2].policy)
+    assert not torch.equal(random_problems(3)[2].policy, random_problems(4)[2].policy)
+
+
+SMALL_ONES = random_problems(1)
 
 
 def test_expectation_is_the_limit_of_sampling():
-    problem = PROBLEMS[1]
+    problem = SMALL_ONES[1]
     exact = measure(k3, ("log_pi", "log_ref"), problem, "policy")
     generator = torch.Generator().manual_seed(0)
     errors = []
@@ -25,7 +76,7 @@ def test_expectation_is_the_limit_of_sampling():
 
 
 def test_the_gradient_is_that_of_finite_differences():
-    problem = PROBLEMS[3]
+    problem = SMALL_ONES[3]
     found = measure(policy_gradient, ("log_pi", "advantages"), problem, "policy").gradient
     law = problem.samples("policy")
     for i in range(problem.policy.numel()):
@@ -39,7 +90,7 @@ def test_the_gradient_is_that_of_finite_differences():
 
 
 def test_only_log_pi_carries_a_gradient():
-    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "old_policy", ARGUMENTS)
+    given = batch(SMALL_ONES[0], SMALL_ONES[0].policy.clone().requires_grad_(), "old_policy", ARGUMENTS)
     assert [name for name in ARGUMENTS if given[name].requires_grad] == ["log_pi"]
     assert len({tensor.shape for tensor in given.values()}) == 1
 
@@ -57,21 +108,21 @@ def test_only_log_pi_carries_a_gradient():
     ],
 )
 def test_what_is_wrong_with_a_loss_is_said(loss, what):
-    given = batch(PROBLEMS[0], PROBLEMS[0].policy.clone().requires_grad_(), "policy", ("log_pi",))
+    given = batch(SMALL_ONES[0], SMALL_ONES[0].policy.clone().requires_grad_(), "policy", ("log_pi",))
     with pytest.raises(LossError, match=what):
         call(loss, given)
 
 
 def test_a_gradient_that_is_nan_is_said():
     with pytest.raises(LossError, match=r"gradient is nan at token 1 of \(0\), where log_pi = -"):
-        measure(lambda log_pi: (log_pi * 0).sqrt().sum(), ("log_pi",), PROBLEMS[0], "policy")
+        measure(lambda log_pi: (log_pi * 0).sqrt().sum(), ("log_pi",), SMALL_ONES[0], "policy")
 
 
 def test_a_gradient_that_is_infinite_on_one_sequence_says_which():
     def loss(log_pi, log_ref):
         return (log_pi - log_ref - worst).abs().sqrt().sum()
 
-    problem = PROBLEMS[1]
+    problem = SMALL_ONES[1]
     worst = (problem.log_probs(problem.policy) - problem.log_probs(problem.reference))[2]
     with pytest.raises(LossError, match=r"gradient is (nan|infinite) at token 1 of \(2\), where log_pi = "):
         measure(loss, ("log_pi", "log_ref"), problem, "policy")
@@ -87,8 +138,8 @@ def test_arguments_are_those_it_names():
 
 
 def test_randomness_is_noticed():
-    assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), PROBLEMS[0], "policy")
-    assert not is_random(k3, ("log_pi", "log_ref"), PROBLEMS[0], "policy")
+    assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), SMALL_ONES[0], "policy")
+    assert not is_random(k3, ("log_pi", "log_ref"), SMALL_ONES[0], "policy")
 
 
 def test_randomness_in_a_tenth_of_the_calls_is_noticed():
@@ -97,7 +148,7 @@ def test_randomness_in_a_tenth_of_the_calls_is_noticed():
     def rarely(log_pi):
         return log_pi.mean() * (2 if torch.rand((), generator=generator) < 0.1 else 1)
 
-    assert all(is_random(rarely, ("log_pi",), PROBLEMS[0], "policy") for _ in range(20))
+    assert all(is_random(rarely, ("log_pi",), SMALL_ONES[0], "policy") for _ in range(20))
 
 
 def test_what_stands_under_the_mask_must_not_matter():
@@ -110,10 +161,36 @@ def test_what_stands_under_the_mask_must_not_matter():
     def without(log_pi):
         return (log_pi**2).mean()
 
-    for problem in PROBLEMS:
+    for problem in SMALL_ONES:
         plain = measure(without, ("log_pi",), problem, "policy").gradient
         masked = [
             measure(loss, ("log_pi", "mask"), problem, "policy").gradient for loss in (careful, careless)
         ]
         assert torch.allclose(masked[0], plain, atol=1e-14)
         assert not torch.allclose(masked[1], plain, rtol=1e-3)
+
+
+def test_many_problems_at_once_agree_with_one_by_one():
+    problem = random_problems(0)[1]
+    pi, ref = (torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
+    found = expected_gradients({"k2": k2, "k3": k3}, pi, ref, pi)
+    for i, loss in enumerate((k2, k3)):
+        alone = measure(loss, ("log_pi", "log_ref"), problem, "policy").gradient
+        np.testing.assert_allclose(found[0, i], alone.numpy(), atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("loss", "law", "gradient"),
+    [
+        (k1, "pi", lambda pi, ref: 0 * pi),
+        (k2, "pi", REVERSE_KL.gradient),
+        (k3, "pi", FORWARD_KL.gradient),
+        (minus_log_u, "ref", FORWARD_KL.gradient),
+    ],
+)
+def test_known_answers(loss, law, gradient):
+    rng = np.random.default_rng(0)
+    given = {"pi": rng.dirichlet(np.ones(4), 50), "ref": rng.dirichlet(np.ones(4), 50)}
+    found = expected_gradients({"it": loss}, given["pi"], given["ref"], given[law])
+    assert found.shape == (50, 1, 4)
+    np.testing.assert_allclose(found[:, 0], gradient(**given), atol=1e-9)

@@ -72,11 +72,7 @@ def test_the_slope_is_the_derivative_of_the_weight(scale):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ((1, 0.5), "group_size=1"),
-        ((4, 1.5), "validity"),
-        ((4, 0.5, "max"), "one of"),
-    ],
+    [((1, 0.5), "group_size=1"), ((4, 1.5), "validity"), ((4, 0.5, "max"), "one of")],
 )
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):

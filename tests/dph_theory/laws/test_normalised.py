@@ -108,3 +108,11 @@ def test_nothing_to_move():
     base, valid = random_tree(4)
     law = normalised_law(base, np.zeros_like(valid), 0.5, 4)
     assert law_divergence(law, base) == pytest.approx(0, abs=1e-12)
+
+
+def test_near_a_fold_the_nearer_law_is_found():
+    # Two of three roots are closer than one step of the grid on which a change of sign is looked for.
+    base, valid = [np.array([0.001, 0.999])], np.array([True, False])
+    found = [root.validity for root in normalised_validities(0.001, 0.26, 16)]
+    assert found == pytest.approx([0.626067806727, 0.668522472906, 0.999439457075], abs=1e-11)
+    assert normalised_law(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)

@@ -20,11 +20,7 @@ def test_the_table():
     assert list(METHODS) == ["GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha"]
     assert all(name == method.name for name, method in METHODS.items())
     rehearsed = {name: m.rehearsal.divergence for name, m in METHODS.items() if m.rehearsal}
-    assert rehearsed == {
-        "DPH-F": FORWARD_KL,
-        "DPH-JS": JENSEN_SHANNON,
-        "DPH-alpha": alpha_divergence(0.2),
-    }
+    assert rehearsed == {"DPH-F": FORWARD_KL, "DPH-JS": JENSEN_SHANNON, "DPH-alpha": alpha_divergence(0.2)}
     assert METHODS["DAPO"].exploration.clip_high == 0.28
     assert METHODS["DAPO"].penalty is None
 

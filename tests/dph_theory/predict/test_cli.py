@@ -26,7 +26,7 @@ def run(tmp_path, rates, *options):
 def test_prints_the_law_the_rates_and_the_limit(tmp_path):
     done = run(tmp_path, '{"sum": 0.25, "product": 0.1}')
     assert done.exit_code == 0, done.output
-    for words in ("reverse KL of each token", "sum", "0.9755", "selects the locally filtered model"):
+    for words in ("reverse KL of each token", "sum", "0.9755", "still become a right answer"):
         assert words in done.output
 
 
@@ -43,7 +43,7 @@ def test_a_list_of_rates_and_json(tmp_path):
 def test_json_on_standard_output_stands_there_alone(tmp_path):
     done = run(tmp_path, "[0.25]", "--json", "-")
     assert json.loads(done.stdout)["prompts"][0]["base_rate"] == 0.25
-    assert "selects" in done.stderr
+    assert "With a small beta" in done.stderr
 
 
 def test_near_one_no_table_is_empty_and_no_rate_is_one(tmp_path):
@@ -67,3 +67,15 @@ def test_bad_input_is_named(tmp_path, rates, options, message):
     done = run(tmp_path, rates, *options)
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_without_a_kl_there_is_a_drift_and_no_end(tmp_path):
+    target = tmp_path / "found.json"
+    out = run(tmp_path, "[0.1, 0.3, 0.95]", "--beta", "0", "--step", "0.02", "--json", str(target)).output
+    assert "no law to end at" in out
+    assert "0.5361" in out
+    assert "too large" in out
+    deviation = json.loads(target.read_text())["deviation"]
+    assert deviation["prompt 2"] == pytest.approx({"none": 0.28207, "mean": 0.150699, "one": 0.0}, abs=1e-5)
+    assert "prompt 3" not in deviation
+    assert "Give --step" in run(tmp_path, "[0.3]", "--beta", "0").output

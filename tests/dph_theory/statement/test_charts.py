@@ -91,13 +91,9 @@ def test_masks_always_have_both_kinds():
 def test_examples_are_exact():
     instance = example(
         base=".15 .1 .45 .3", beta=".5", one="1 ", k=3, valid=[True, False], m=[".5 .5", "1 0"]
-    )
-    assert instance["base"][0].tolist() == [
-        Fraction(3, 20),
-        Fraction(1, 10),
-        Fraction(9, 20),
-        Fraction(3, 10),
-    ]
+    ).parts
+    tenths = [Fraction(n, 20) for n in (3, 2, 9, 6)]
+    assert instance["base"][0].tolist() == tenths
     assert instance["beta"].shape == (1,)
     assert instance["one"].shape == (1, 1)
     assert instance["m"].shape == (1, 2, 2)
@@ -106,6 +102,15 @@ def test_examples_are_exact():
         ball = as_balls(instance)["base"][0, 0]
     assert ball.rad() < 1e-55
     assert as_floats(instance)["k"].tolist() == [3.0]
+
+
+def test_examples_keep_the_values_of_their_sides_and_lose_them_when_changed():
+    both, one = example(x="1", value="2.50"), example(x="1", rhs="3 4")
+    assert both.lhs.tolist() == both.rhs.tolist() == ["2.50"]
+    assert (one.lhs, one.rhs.tolist()) == (None, ["3", "4"])
+    changed = both.but(x="2", y="3")
+    assert (changed.lhs, {name: part[0] for name, part in changed.parts.items()}) == (None, {"x": 2, "y": 3})
+    assert list(changed.but(x=None).parts) == ["y"]
 
 
 def test_derived_parts_follow_from_the_others_and_are_no_coordinates():

@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL, LIMIT, PINSKER
 
-from dph_theory.statement.theorem import Verdict, neighbour, scaled
+from dph_theory.numeric.enclosures import linear, rate
+from dph_theory.statement.theorem import ScalarForm, Verdict, neighbour, scaled
+
+
+def test_a_reduction_names_the_scalars_of_its_box_and_those_it_does_not_depend_on():
+    reduction = ScalarForm("", {"p": rate("1e-6")}, dict, free={"t": linear("0", "1")})
+    assert str(reduction) == "p in [1e-6, 1 - 1e-6], t in [0, 1]"
+
+
+def test_a_reduction_states_a_gap_or_two_sides():
+    with pytest.raises(ValueError, match="where there is no gap"):
+        ScalarForm("", {"p": rate("1e-6")}, dict).pairs(p=1)
 
 
 def at(**values):
@@ -28,13 +39,7 @@ def test_a_bound_with_room_has_a_negative_violation():
 
 @pytest.mark.parametrize(
     ("lhs", "rhs", "violation"),
-    [
-        (np.inf, np.inf, 0.0),
-        (1.0, np.inf, -1.0),
-        (np.inf, 1.0, 1.0),
-        (np.nan, 1.0, np.inf),
-        (0.0, 0.0, 0.0),
-    ],
+    [(np.inf, np.inf, 0.0), (1.0, np.inf, -1.0), (np.inf, 1.0, 1.0), (np.nan, 1.0, np.inf), (0.0, 0.0, 0.0)],
 )
 def test_infinite_sides_compare_and_nan_never_passes(lhs, rhs, violation):
     assert PINSKER.gap(np.array([lhs]), np.array([rhs]))[0] == violation
@@ -52,7 +57,7 @@ def test_a_limit_must_end_near_and_come_nearer():
 
 def test_a_false_neighbour_keeps_the_name_and_expects_refutation():
     false = PINSKER.changed(PINSKER.false_neighbours[0])
-    assert (false.name, false.expected, false.symbolic) == (PINSKER.name, Verdict.REFUTED, None)
+    assert (false.name, false.expected, false.derivation) == (PINSKER.name, Verdict.REFUTED, None)
 
 
 def test_a_scaled_side_takes_the_same_parts_by_name():

@@ -4,13 +4,42 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 
 import pytest
 
-from dph_theory.support.processes import in_order, run_jobs
+from dph_theory.support.processes import deferred, in_order, run_jobs
 from tests.support.process_jobs import divide, leave_mark, new_pages, torch_threads
+
+
+def test_an_interruption_takes_effect_after_the_block():
+    done = []
+
+    def interrupted_block():
+        with deferred():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_block()
+    assert done == ["the block"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_another_thread_goes_on_as_it_is():
+    before = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def work():
+        with deferred():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
 
 
 def test_every_job_comes_with_its_result():

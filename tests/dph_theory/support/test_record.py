@@ -1,9 +1,44 @@
 import json
 import platform
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from dph_theory.support.record import checked, read_record, record
+from dph_theory import excess_kl
+from dph_theory.intervals import Estimate, mean_interval
+from dph_theory.support.files import write_json
+from dph_theory.support.record import as_json, checked, from_json, read_record, record
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    points: tuple[Point, ...]
+    by_strength: dict[float, tuple[int, ...]]
+
+
+CURVE = Curve("c", (Point(0.123456789), Point(float("inf"), "end")), {0.5: (1, 2)})
+
+
+def test_a_value_comes_back_from_a_file(tmp_path):
+    write_json(tmp_path / "a.json", as_json(CURVE))
+    assert from_json(Curve, json.loads((tmp_path / "a.json").read_text())) == CURVE
+
+
+def test_what_is_none_is_left_out_and_floats_are_rounded_to_significant_digits():
+    assert as_json(CURVE, digits=3)["points"] == [{"x": 0.123}, {"x": float("inf"), "label": "end"}]
+
+
+def test_what_is_missing_or_wrong_is_named():
+    with pytest.raises(ValueError, match=r"Curve\.points\.0\.x={'label': 'a'}.*[Rr]equired"):
+        from_json(Curve, {"name": "c", "points": [{"label": "a"}], "by_strength": {}})
 
 
 def test_a_record_says_what_it_was_computed_from():
@@ -45,3 +80,11 @@ def test_a_record_is_read_from_its_file_or_what_is_wrong_is_said(tmp_path):
     made = record("curve", seed=0, config={}, results={}, findings=[])
     path.write_text(json.dumps(made))
     assert read_record(path, "curve", "dph draw") == made
+
+
+def test_results_are_shown_with_plain_numbers():
+    shown = repr(excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0]))
+    assert shown == "ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)"
+    assert repr(Estimate(2.0, 1.0, 1 / 3)) == "Estimate(value=2.0, low=1.0, high=0.333333)"
+    seeds = mean_interval(np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 2.0]]))
+    assert repr(seeds).startswith("Interval(mean=[2., 2.], low=[")

@@ -1,13 +1,12 @@
 import io
 import os
-import re
 
 import click
 import pytest
 from rich.console import Console
 
 from dph_theory.support import terminal
-from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, OutputFolder, console, fitted
+from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, OutputFolder, console
 
 
 def test_piped_output_is_wide_enough_for_the_tables():
@@ -21,38 +20,6 @@ def test_a_terminal_keeps_its_own_width():
 def test_errors_go_to_their_own_stream():
     assert console(stderr=True).stderr
     assert not console().stderr
-
-
-def test_of_a_table_that_is_too_wide_the_last_columns_go_first():
-    headers, rows = (
-        ("name", "source", "verdict", "seconds"),
-        [("a section",), ("A" * 15, "paper", "HOLDS", "1")],
-    )
-    for width, shown in (
-        (60, headers),
-        (38, headers[:3]),
-        (28, ("name", "verdict")),
-        (5, ("name", "verdict")),
-    ):
-        on = console(file=io.StringIO(), force_terminal=True, width=width)
-        assert [c.header for c in fitted(on, headers, rows, keep=("name", "verdict")).columns] == list(shown)
-
-
-def test_a_table_breaks_lines_between_words_and_within_none():
-    rows = [
-        ("dymetman2026binary",),
-        ("  A5.validity", "some words on it", "PROVED", "3 of 3 refuted"),
-        ("reverse KL, advantages divided", "1.29 [1.11, 1.51]", "", ""),
-    ]
-    headers = ("theorem", "source", "verdict", "neighbours")
-    for width in (54, 60, 80):
-        on = console(file=io.StringIO(), force_terminal=True, width=width)
-        on.print(fitted(on, headers, rows, keep=headers))
-        shown = re.sub(r"\x1b\[[0-9;]*m", "", on.file.getvalue())
-        assert "…" not in shown
-        for cell in ("dymetman2026binary", "  A5.validity", "neighbours", "refuted", "advantages", "[1.11,"):
-            assert cell in shown
-        assert max(map(len, shown.splitlines())) <= width
 
 
 def test_a_pipe_that_nobody_reads_is_an_error_of_its_own():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import a01_dimension, a01_distance, a01_nearest
+from dph_theory.theorems import a01
 
 
 @pytest.mark.parametrize(
@@ -11,21 +11,21 @@ from dph_theory.theorems import a01_dimension, a01_distance, a01_nearest
 )
 def test_the_face_has_one_dimension_less_than_valid_outcomes(valid, dimension):
     base, valid = np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([valid])
-    assert a01_dimension.spanned_and_left_free(base, valid).tolist() == [[dimension, dimension]]
-    assert a01_dimension.size_less_one(valid).tolist() == [[dimension]]
+    assert a01.spanned_and_left_free(base, valid).tolist() == [[dimension, dimension]]
+    assert a01.size_less_one(valid).tolist() == [[dimension]]
 
 
 def test_a_fully_valid_policy_is_a_maximiser_whatever_another_one_is():
-    instance = as_floats(a01_nearest.THEOREM.examples[0])
-    lhs, rhs = a01_nearest.THEOREM.sides(instance)
+    instance = as_floats(a01.NEAREST.examples[0].parts)
+    lhs, rhs = a01.NEAREST.sides(instance)
     assert lhs == pytest.approx(0, abs=1e-15)
     assert rhs == pytest.approx(0, abs=1e-15)
     # (.4, .6, 0) on Y1 is at distance .3 from the maximiser (.7, .3, 0).
-    assert a01_nearest.distance_to_one(**instance) == pytest.approx(0.3, rel=1e-14)
+    assert a01.distance_to_one(**instance) == pytest.approx(0.3, rel=1e-14)
 
 
 def test_every_maximiser_is_fully_valid():
     policy, valid = np.array([[0.5, 0.2, 0.3]]), np.array([[True, True, False]])
     for other in ([0.9, 0.05, 0.05], [0.01, 0.98, 0.01]):
-        distance = a01_distance.distance_to_valid(policy, np.array([other]), valid)
-        assert distance >= a01_distance.missing_reward(policy, valid) == pytest.approx(0.3, rel=1e-14)
+        distance = a01.distance_to_valid(policy, np.array([other]), valid)
+        assert distance >= a01.missing_reward(policy, valid) == pytest.approx(0.3, rel=1e-14)

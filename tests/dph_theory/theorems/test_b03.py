@@ -6,15 +6,7 @@ from dph_theory import estimators
 from dph_theory.binary_reward import filtered, valid_mass
 from dph_theory.divergences import COMPARED, FORWARD_KL
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import (
-    _tokens,
-    b03_filtered,
-    b03_gauge,
-    b03_mass,
-    b03_minimiser,
-    b03_targets,
-    b03_tokens,
-)
+from dph_theory.theorems import _tokens, b03
 from dph_theory.tokens import sequences
 
 BASE, VALID = np.array([[0.15, 0.1, 0.45, 0.3]]), np.array([[True, True, False, False]])
@@ -28,7 +20,7 @@ def softmax(logits):
 
 @pytest.mark.parametrize("index", range(5))
 def test_gradient_descent_ends_at_the_table(index):
-    loss = b03_targets.LOSSES[index]
+    loss = b03.LOSSES[index]
     stated = (1, A1, A1 / np.e, A1, A1)[index]
     found = optimize.minimize(
         lambda logits: float(estimators.mean_on_filtered(loss, softmax(logits), BASE, VALID)[0]),
@@ -41,13 +33,13 @@ def test_gradient_descent_ends_at_the_table(index):
 
 
 def test_the_table_in_numbers():
-    masses = [float(np.squeeze(mass)) for mass in b03_targets.table(np.array([A1]))]
+    masses = [float(np.squeeze(mass)) for mass in b03.table(np.array([A1]))]
     assert masses == pytest.approx([1, 0.25, 0.0919698602928606, 0.25, 0.25], rel=1e-14)
 
 
 @pytest.mark.parametrize("c", [-2.5, -0.5, 0.0, 0.3, 1.0, 2.5])
 def test_masses_solve_their_equation_or_are_capped(c):
-    masses = list(b03_minimiser.target_masses(BASE, VALID, np.array([c])))
+    masses = list(b03.target_masses(BASE, VALID, np.array([c])))
     for loss, mass in zip(COMPARED, masses, strict=True):
         slope = loss.generator_derivative(mass / A1) + c
         assert 0 < mass <= 1
@@ -55,30 +47,28 @@ def test_masses_solve_their_equation_or_are_capped(c):
 
 
 def test_the_gauge_moves_the_target_of_forward_kl():
-    masses = [
-        float(next(b03_minimiser.target_masses(BASE, VALID, np.array([c])))[0]) for c in (0.0, 0.5, 1.0, 2.0)
-    ]
+    masses = [float(next(b03.target_masses(BASE, VALID, np.array([c])))[0]) for c in (0.0, 0.5, 1.0, 2.0)]
     assert masses == pytest.approx([1, 0.5, 0.25, 0.125], rel=1e-14)
 
 
 def test_gauge_is_free_under_ref_and_not_on_filtered_samples():
-    given = as_floats(b03_gauge.THEOREM.examples[0])
+    given = as_floats(b03.GAUGE.examples[0].parts)
     pi, ref, c = given["pi"], given["ref"], given["c"]
-    under_ref = b03_gauge.in_a_gauge(pi, ref, c)
-    np.testing.assert_allclose(under_ref, b03_gauge.declared(pi, ref), rtol=1e-12)
+    under_ref = b03.in_a_gauge(pi, ref, c)
+    np.testing.assert_allclose(under_ref, b03.declared(pi, ref), rtol=1e-12)
     target = filtered(ref, given["valid"])
-    shift = b03_gauge.mean_loss(target, pi, ref, c) - b03_gauge.mean_loss(target, pi, ref, 0 * c)
+    shift = b03.mean_loss(target, pi, ref, c) - b03.mean_loss(target, pi, ref, 0 * c)
     # c (pi(Y1)/A1 - 1) = .8/.4 - 1.
     np.testing.assert_allclose(shift, 1.0, rtol=1e-12)
 
 
 def completed_runs():
-    given = _tokens.RUNS.completed(as_floats(_tokens.RUNS_PAIR))
+    given = _tokens.RUNS.completed(as_floats(_tokens.RUNS_PAIR.parts))
     return {name: given[name] for name in ("pi_tokens", "base_tokens", "pi", "base", "valid")}
 
 
 def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
-    token, sequence = b03_filtered.both(FORWARD_KL.generator, **completed_runs())[0]
+    token, sequence = b03.both(FORWARD_KL.generator, **completed_runs())[0]
     assert token == pytest.approx(sequence, rel=1e-14)
     # The correct strings have one symbol and three: .24 and .036 under the base, .3 and .06 under the policy.
     target = (0.24 / 0.276, 0.036 / 0.276)
@@ -89,10 +79,10 @@ def test_rehearsal_on_correct_samples_is_forward_kl_to_the_filtered_model():
 def test_token_losses_vanish_only_at_the_base():
     given = {name: part for name, part in completed_runs().items() if name not in ("pi", "base")}
     base = {name: given[name] for name in ("base_tokens", "valid")}
-    np.testing.assert_allclose(b03_tokens.of_the_base(b03_tokens.LOSSES, **base), 0, atol=1e-15)
-    assert (b03_tokens.THEOREM.lhs(**given) > 0.02).all()
-    assert (b03_tokens.of_the_filtered_model(**base) > 0.05).all()
-    assert (b03_tokens.THEOREM.rhs(**given) > 0.05).all()
+    np.testing.assert_allclose(b03.of_the_base(b03.TOKEN_LOSSES, **base), 0, atol=1e-15)
+    assert (b03.TOKENS.lhs(**given) > 0.02).all()
+    assert (b03.of_the_filtered_model(**base) > 0.05).all()
+    assert (b03.TOKENS.rhs(**given) > 0.05).all()
 
 
 def test_equal_token_ratios_on_one_correct_sequence_attain_the_mass_bound():
@@ -101,6 +91,6 @@ def test_equal_token_ratios_on_one_correct_sequence_attain_the_mass_bound():
     pi = _tokens.string_tables(later[1][:, 0], later[1], later[1][:, None])
     valid = np.arange(8)[None] == 0
     assert valid_mass(sequences(pi), valid) / valid_mass(sequences(base), valid) == pytest.approx([8])
-    token_k2 = b03_mass.THEOREM.rhs(pi, base, valid)
-    assert b03_mass.off_the_base_rate(sequences(pi), sequences(base), valid) == pytest.approx(token_k2)
+    token_k2 = b03.MASS.rhs(pi, base, valid)
+    assert b03.off_the_base_rate(sequences(pi), sequences(base), valid) == pytest.approx(token_k2)
     assert token_k2 == pytest.approx([1.5 * np.log(2) ** 2], rel=1e-14)

@@ -3,16 +3,16 @@ import pytest
 
 from dph_theory.estimators import alpha_dpg_reward, reward_gradient
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import b07_gradient, b07_invalid, b07_kldpg, b07_rate, b07_zero
+from dph_theory.theorems import b07
 
-GIVEN = as_floats(b07_gradient.THEOREM.examples[0])
-HALF = b07_gradient.ALPHAS.index(0.5)
+GIVEN = as_floats(b07.GRADIENT.examples[0].parts)
+HALF = b07.ALPHAS.index(0.5)
 STATED = [0.415692193817, 0.277128129211, -0.692820323028]
 
 
 def test_the_stated_gradient_both_ways():
-    assert b07_gradient.policy_gradient(**GIVEN)[0, :, HALF] == pytest.approx(STATED, abs=5e-13)
-    assert b07_gradient.downhill(**GIVEN)[0, :, HALF] == pytest.approx(STATED, abs=5e-13)
+    assert b07.policy_gradient(**GIVEN)[0, :, HALF] == pytest.approx(STATED, abs=5e-13)
+    assert b07.downhill(**GIVEN)[0, :, HALF] == pytest.approx(STATED, abs=5e-13)
 
 
 def test_the_gradient_by_complex_steps():
@@ -29,11 +29,11 @@ def test_the_gradient_by_complex_steps():
 
 def test_invalid_outcomes_get_minus_one_over_alpha():
     given = {**GIVEN, "alpha": np.array([0.125])}
-    assert b07_invalid.on_invalid(**given)[0].tolist() == [0.0, 0.0, -8.0]
+    assert b07.on_invalid(**given)[0].tolist() == [0.0, 0.0, -8.0]
 
 
 def test_kl_dpg_is_approached_linearly():
-    kl_dpg = b07_kldpg.policy_gradient(**GIVEN)
+    kl_dpg = b07.kldpg_policy_gradient(**GIVEN)
     gaps = []
     for alpha in (0.99, 0.999):
         reward = alpha_dpg_reward(GIVEN["pi"], GIVEN["base"], GIVEN["valid"], np.array([alpha]))
@@ -44,13 +44,13 @@ def test_kl_dpg_is_approached_linearly():
 
 def test_the_rate_is_nearly_attained_near_one():
     given = {"pi": np.array([[0.5, 0.5]]), "target": np.array([[0.501, 0.499]]), "alpha": np.array([0.9])}
-    ratio = b07_rate.distance(**given) / b07_rate.linear_rate(**given)
+    ratio = b07.distance(**given) / b07.linear_rate(**given)
     assert ratio[0, 0] == pytest.approx(1, abs=1e-3)
     assert (ratio < 1).all()
 
 
 def test_divergence_as_alpha_vanishes():
-    to_filtered = b07_zero.to_filtered(**GIVEN)[0]
+    to_filtered = b07.to_filtered(**GIVEN)[0]
     assert (np.diff(to_filtered) > 0).all()
     # Half of the policy's mass is invalid: alpha D -> 1/2.
-    assert b07_zero.SHRINKING[-1] * to_filtered[-1] == pytest.approx(0.5, abs=0.01)
+    assert b07.SHRINKING[-1] * to_filtered[-1] == pytest.approx(0.5, abs=0.01)

@@ -5,9 +5,9 @@ from dph_theory import binary_reward
 from dph_theory.binary_reward import mu_from_beta
 from dph_theory.divergences import CHI_SQUARED, COMPARED, JENSEN_SHANNON
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _lemmas, b09_coefficients, b09_curvature, b09_strong, b09_weak
+from dph_theory.theorems import _lemmas, b09
 
-GIVEN = as_floats(b09_curvature.THEOREM.examples[0])
+GIVEN = as_floats(b09.CURVATURE.examples[0].parts)
 
 
 def test_local_ratios_tend_to_the_curvature():
@@ -19,11 +19,11 @@ def test_local_ratios_tend_to_the_curvature():
 
 
 def test_jensen_shannon_needs_twice_the_coefficient():
-    fair = b09_coefficients.difference(**GIVEN)[0]
-    unfair = b09_coefficients.equal_coefficients(**GIVEN)[0]
+    fair = b09.difference(**GIVEN)[0]
+    unfair = b09.equal_coefficients(**GIVEN)[0]
     assert fair.max() < 0.02
     assert unfair[1] == pytest.approx(CHI_SQUARED(GIVEN["q"], GIVEN["ref"]).item() / 4, rel=0.02)
-    assert [weight for _, weight in b09_coefficients.COEFFICIENTS] == [1, 2, 1]
+    assert [weight for _, weight in b09.WEIGHTED] == [1, 2, 1]
 
 
 def test_forward_validity_is_stationary_and_reverse_known():
@@ -34,8 +34,8 @@ def test_forward_validity_is_stationary_and_reverse_known():
 
 
 def test_direction_matters_when_the_anchor_is_weak_and_hardly_when_strong():
-    strong = b09_strong.gap(np.array([0.001]), np.array([10.0])).item()
-    weak = b09_strong.gap(np.array([0.001]), np.array([0.5])).item()
+    strong = b09.gap(np.array([0.001]), np.array([10.0])).item()
+    weak = b09.gap(np.array([0.001]), np.array([0.5])).item()
     assert strong < 1e-5
     assert weak > 0.49
-    assert b09_weak.gap_and_what_reverse_can_do(np.array([0.001]), np.array([0.5])).item() > 0.5
+    assert b09.gap_and_what_reverse_can_do(np.array([0.001]), np.array([0.5])).item() > 0.5

@@ -3,9 +3,9 @@ import pytest
 
 from dph_theory import strategies
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _lemmas, d03_conditioned, d03_coverage, d03_limit, d03_rising, d03_shared
+from dph_theory.theorems import _lemmas, d03
 
-WITNESS = as_floats(d03_shared.THEOREM.examples[0])
+WITNESS = as_floats(d03.SHARED.examples[0].parts)
 MODEL = {name: WITNESS[name] for name in ("q", "rho", "success")}
 TWO = np.array([2])
 
@@ -13,7 +13,7 @@ TWO = np.array([2])
 def trained_for(gain):
     gain = np.array([float(gain)])
     return (
-        d03_rising.pass_at_1(**MODEL, gain=gain).item(),
+        d03.pass_at_1(**MODEL, gain=gain).item(),
         strategies.trained_pass_at_k(**MODEL, k=TWO, gain=gain).item(),
     )
 
@@ -30,17 +30,17 @@ def test_pass_at_1_rises_and_pass_at_2_falls():
 
 def test_the_limit_is_the_best_strategy_for_every_number_of_draws():
     also, gain = np.zeros((1, 2, 2)), np.array([500.0])
-    assert d03_limit.best_reward(MODEL["rho"], also) == pytest.approx(0.6, rel=1e-15)
+    assert d03.best_reward(MODEL["rho"], also) == pytest.approx(0.6, rel=1e-15)
     for k in (1, 10, 100):
         after = strategies.trained_pass_at_k(**MODEL, k=np.array([k]), gain=gain)
         assert after == pytest.approx(0.6, rel=1e-12)
-    base = d03_coverage.base_pass_at_k(MODEL["q"], MODEL["rho"], also, np.array([60]))
+    base = d03.base_pass_at_k(MODEL["q"], MODEL["rho"], also, np.array([60]))
     assert base == pytest.approx(1, rel=1e-15)
 
 
 def test_a_policy_per_type_solves_both():
     q = np.repeat(MODEL["q"][:, None, :], 2, axis=1)
-    after = d03_conditioned.after(q, MODEL["rho"], MODEL["success"], TWO, np.array([40.0]))
+    after = d03.after(q, MODEL["rho"], MODEL["success"], TWO, np.array([40.0]))
     assert after == pytest.approx(1, rel=1e-15)
 
 

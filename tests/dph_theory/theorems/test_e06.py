@@ -3,7 +3,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from dph_theory import excess_kl, tilted
-from dph_theory.theorems import e06_rate
+from dph_theory.theorems import e06
 
 BASE, VALID = np.array([0.3, 0.2, 0.1, 0.4]), np.array([1, 1, 1, 0])
 
@@ -29,8 +29,17 @@ def test_the_least_eigenvalue_times_beta_is_the_slowest_rate(beta, least):
     spectrum, modes = np.linalg.eigh(np.diag(law) - np.outer(law, law))
     assert spectrum[1] == pytest.approx(least, abs=5e-7)
     slowest = modes[:, 1][None]
-    change = e06_rate.flow_near_the_law(BASE[None], VALID[None], np.array([beta]), slowest, 1e-6)
+    change = e06.flow_near_the_law(BASE[None], VALID[None], np.array([beta]), slowest, 1e-6)
     assert change == pytest.approx(-spectrum[1] * slowest, abs=1e-5)
+
+
+@pytest.mark.parametrize(("beta", "inside"), [(0.5, (0.193937, 0.374265)), (0.1, (0.205396, 0.405698))])
+def test_the_modes_among_valid_answers_keep_their_eigenvalues(beta, inside):
+    law = tilted(BASE, VALID, beta)
+    spectrum = np.linalg.eigvalsh(np.diag(law) - np.outer(law, law))
+    assert spectrum[-2:] == pytest.approx(inside, abs=5e-7)
+    if beta == 0.1:
+        assert spectrum[1] == pytest.approx(0.000040, abs=5e-6)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from html import unescape
 from support.browser import chromium
 from support.small_confrontation import small_confrontation
 
+from dph_theory.counts.confrontation import tables
 from figures.confront.page import page
-from figures.confront.tables import tables
 from figures.report.words import is_numeric
 
 
@@ -34,14 +34,14 @@ def test_tables_sort_and_the_sheet_zooms_without_a_network(tmp_path):
     path.write_text(page([small_confrontation()], "confront.json"))
     head = "document.querySelector('table thead th:nth-child(2)')"
     column = "return [...document.querySelector('table').tBodies[0].rows].map(r => +r.cells[1].textContent)"
-    width = "return document.querySelector('.plate svg').getBoundingClientRect().width"
+    width = "return document.querySelector('.drawing svg').getBoundingClientRect().width"
     with chromium(tmp_path / "profile") as browser:
         browser.open(path, 1000)
         rising = browser.run(column)
         browser.run(f"{head}.click(); {head}.click()")
         assert browser.run(column) == sorted(rising, reverse=True) != rising
         before = browser.run(width)
-        browser.run("document.querySelector('.plate').click()")
+        browser.run("document.querySelector('.drawing').click()")
         assert browser.run(width) > 1.5 * before
         assert browser.complaints() == []
         assert browser.requests() == [path.as_uri()]

@@ -4,7 +4,7 @@ from support.drawing_checks import assert_drawn
 from support.small_confrontation import small_confrontation
 
 from figures.confront.sheet import sheet
-from figures.look import theme
+from figures.style import theme
 
 
 def test_the_sheet_is_drawn_well():

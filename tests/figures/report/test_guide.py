@@ -3,19 +3,19 @@ from dataclasses import replace
 import pytest
 from support.law_record import law_record, run
 
-from figures.plates import budget_and_family, direction, way_back
-from figures.plates.theory_against_training import VERDICTS
+from figures import records
+from figures.gallery import budget_and_family, direction, way_back
+from figures.gallery.theory_against_training import VERDICTS
+from figures.records import Records
 from figures.report import guide
-from figures.results import store
-from figures.results.records import Records
 from toy_lm.collapse.results import FAMILIES
-from toy_lm.strategies.summary import directions
-from toy_lm.styles.summary import scores
+from toy_lm.strategies.results import directions
+from toy_lm.styles.results import scores
 
 
 @pytest.fixture(scope="module")
 def stored():
-    return guide.records()
+    return guide.stored_records()
 
 
 def cells(text, start):
@@ -30,13 +30,13 @@ def on_d_pef(stored):
 
 
 def test_a_folder_without_records_gives_none(tmp_path):
-    assert guide.records(tmp_path).stored == {}
+    assert guide.stored_records(tmp_path).stored == {}
 
 
 def test_another_kind_of_record_is_refused(tmp_path, stored):
-    store.save("toy_collapse", stored.of("strategies"), tmp_path)
+    records.save("toy_collapse", stored.of("strategies"), tmp_path)
     with pytest.raises(ValueError, match=r"record\.kind"):
-        guide.records(tmp_path)
+        guide.stored_records(tmp_path)
 
 
 def test_the_tables_have_the_numbers_of_the_records(stored):
@@ -147,7 +147,7 @@ def test_small_betas_are_told_with_the_steps_they_had():
     short, long = run("k3", 0.1, verdict="missed: answers"), run("k3", 0.2, experiment="long_enough")
     text = " ".join(
         guide.in_short(
-            Records({**guide.records().stored, "laws": law_record([short, long, run("k3")])})
+            Records({**guide.stored_records().stored, "laws": law_record([short, long, run("k3")])})
         ).split()
     )
     assert "at beta <= 0.2, 1 of 2 held after as many steps as at beta = 1." in text

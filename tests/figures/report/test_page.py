@@ -8,16 +8,16 @@ import pytest
 from support.browser import chromium
 from support.firefox import firefox
 from support.law_record import law_record, run
-from support.small_report import FORM, contents, plate, read, section, text, verdict, whole
+from support.small_report import FORM, contents, drawn_figure, read, section, text, verdict, whole
 
 import figures.report
 from dph_theory.references import REFERENCES
 from dph_theory.theorems import THEOREMS
 from figures.catalogue import NAMES
+from figures.records import Laws
 from figures.report import page
-from figures.report.contents import Outcome, Plate
+from figures.report.contents import DrawnFigure, StageEnd
 from figures.report.results import Plan
-from figures.results.laws import Laws
 
 DESKTOP, PHONE = 1280, 375
 STYLE = (Path(figures.report.__file__).parent / "templates" / "style.css").read_text()
@@ -109,7 +109,9 @@ def test_firefox_shows_everything(path, fox, width):
     fox.open(path, width)
     shown = fox.run("[...document.querySelectorAll('.verdicts > tbody > tr > th')].map(e => e.textContent)")
     assert set(shown) == set(THEOREMS)
-    sizes = fox.run("[...document.querySelectorAll('.plate svg')].map(s => s.getBoundingClientRect().height)")
+    sizes = fox.run(
+        "[...document.querySelectorAll('figure .drawing svg')].map(s => s.getBoundingClientRect().height)"
+    )
     assert len(sizes) == len(NAMES)
     assert min(sizes) > 100
     fox.run("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
@@ -133,10 +135,24 @@ def test_firefox_sorts_and_zooms(path, fox):
     fox.run("document.querySelector('.verdicts thead th').click()")
     fox.run("document.querySelector('.verdicts thead th').click()")
     assert fox.run(cells)[0] != first
-    width = "document.querySelector('.plate svg').getBoundingClientRect().width"
+    width = "document.querySelector('figure .drawing svg').getBoundingClientRect().width"
     before = fox.run(width)
-    fox.run("document.querySelector('.plate').click()")
+    fox.run("document.querySelector('figure .drawing').click()")
     assert fox.run(width) > 1.5 * before
+
+
+def test_the_entries_are_searched(path, browser):
+    browser.open(path, DESKTOP)
+    shown = "return [...document.querySelectorAll('.verdicts > tbody > tr')].filter(r => r.offsetParent).map("
+    shown += "r => r.querySelector('th').textContent)"
+    assert browser.run(shown) == list(THEOREMS)
+    write = "const box = document.querySelector('#search'); box.value = arguments[0]; "
+    write += "box.dispatchEvent(new Event('input'))"
+    browser.driver.execute_script(write, "D3.shared")
+    assert "D3.shared" in browser.run(shown)
+    assert len(browser.run(shown)) < 10
+    browser.driver.execute_script(write, "xyzzy")
+    assert browser.run(shown) == []
 
 
 @pytest.mark.slow
@@ -153,12 +169,12 @@ def test_firefox_prints_it(path, fox):
 def test_figures_stay_on_white_in_the_dark(path, browser):
     browser.open(path, DESKTOP, dark=True)
     colour = "return getComputedStyle(document.querySelector('{}')).backgroundColor"
-    assert browser.run(colour.format(".plate")) == "rgb(255, 255, 255)"
+    assert browser.run(colour.format(".drawing")) == "rgb(255, 255, 255)"
     assert browser.run(colour.format("body")) == "rgb(22, 24, 27)"
 
 
 def test_the_page_says_what_failed_and_what_is_missing():
-    failed = Outcome("styles", "failed", 3.0, "ValueError: <bad>", "Traceback ...")
+    failed = StageEnd("styles", "failed", 3.0, "ValueError: <bad>", "Traceback ...")
     text = page(contents("A8.frontier", outcomes=(failed,), reports={}, audit=None))
     assert "1 stage failed" in text
     assert "ValueError: &lt;bad&gt;" in text
@@ -192,8 +208,8 @@ def test_differences_bear_the_registrys_note():
 
 
 def test_a_figure_has_its_drawing_caption_numbers_and_origin():
-    drawn = plate("mu_beta")
-    found = section("figures", plates=[drawn])
+    drawn = drawn_figure("mu_beta")
+    found = section("figures", figures=[drawn])
     assert "random policies least excess KL median excess KL 400 0.03532" in text(found)
     assert "Computed with seed 0" in found
     assert re.search(r'<caption>[^<]*<a href="#figure-mu_beta-record">', found)
@@ -208,11 +224,11 @@ def test_a_figure_has_its_drawing_caption_numbers_and_origin():
 
 
 def test_a_figure_that_is_not_there_says_why():
-    outcomes = (Outcome("figure.mu_beta", "failed", 1.0, "ValueError: no"),)
-    missing = replace(plate("mu_beta"), svg=None)
-    assert "could not be drawn: ValueError: no" in section("figures", plates=[missing], outcomes=outcomes)
-    unknown = Plate("mu_beta", None, None, None)
-    assert "1. mu_beta" in section("figures", plates=[unknown], outcomes=outcomes)
+    outcomes = (StageEnd("figure.mu_beta", "failed", 1.0, "ValueError: no"),)
+    missing = replace(drawn_figure("mu_beta"), svg=None)
+    assert "could not be drawn: ValueError: no" in section("figures", figures=[missing], outcomes=outcomes)
+    unknown = DrawnFigure("mu_beta", None, None, None)
+    assert "1. mu_beta" in section("figures", figures=[unknown], outcomes=outcomes)
 
 
 def test_experiments_say_what_they_found():
@@ -241,7 +257,7 @@ def test_the_audit_has_a_row_a_form():
 
 
 def test_the_run_tells_its_stages_and_the_machine():
-    shown = text(section("run", outcomes=(Outcome("audit", "failed", 2.25, "no", "line 7"),)))
+    shown = text(section("run", outcomes=(StageEnd("audit", "failed", 2.25, "no", "line 7"),)))
     assert all(words in shown for words in ("2.2", "How audit failed", "line 7", "cores"))
 
 

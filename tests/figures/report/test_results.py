@@ -1,3 +1,4 @@
+import platform
 from types import SimpleNamespace
 
 import pytest
@@ -7,9 +8,31 @@ from dph_theory.audit import catalogue
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification import run as verification
 from dph_theory.verification.settings import QUICK_INSTANCES
+from figures import files, records
 from figures.report import results
-from figures.report.results import Plan, UnexpectedError
-from figures.results import experiments, store
+from figures.report.results import Plan, UnexpectedError, digest, environment
+
+
+def test_it_tells_the_machine_and_the_versions():
+    found = environment()
+    assert found["python"] == platform.python_version()
+    assert found["numpy"][0].isdigit()
+
+
+def test_a_digest_changes_with_all_that_matters(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "_ROOT", tmp_path)
+    for package in ("one", "two"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "a.py").write_text("x = 1\n")
+    first = digest(("one",), 0, False)
+    assert digest(("one",), 0, False) == first
+    others = {digest(("one",), 1, False), digest(("one",), 0, True), digest(("one", "two"), 0, False)}
+    (tmp_path / "one" / "a.py").write_text("x = 2\n")
+    others.add(digest(("one",), 0, False))
+    assert len(others | {first}) == 5
+    (tmp_path / "one" / "a.py").write_text("x = 1\n")
+    (tmp_path / "two" / "a.py").write_text("x = 2\n")
+    assert digest(("one",), 0, False) == first
 
 
 def nothing(done, total):
@@ -22,10 +45,7 @@ def verified(monkeypatch):
 
     def fake(expected):
         report = SimpleNamespace(
-            theorem="C2.old",
-            as_expected=expected,
-            neighbours=[1],
-            as_json=lambda: verdict("C2.old"),
+            theorem="C2.old", as_expected=expected, false_neighbours=[1], as_json=lambda: verdict("C2.old")
         )
 
         def verify(theorems, settings, *, on_report):
@@ -47,7 +67,7 @@ def test_verdicts_are_stored_whether_expected_or_not(tmp_path, verified):
     (plan.results / "verdicts.json").unlink()
     with pytest.raises(UnexpectedError, match=r"1 not as expected: C2\.old"):
         results.verdicts(plan, nothing)
-    stored = store.load("verdicts", "report.verdicts", plan.results)
+    stored = records.load("verdicts", "report.verdicts", plan.results)
     assert stored["seed"] == 3
     assert stored["config"]["instances"] == QUICK_INSTANCES
     assert stored["results"]["reports"][0]["theorem"] == "C2.old"
@@ -60,7 +80,7 @@ def test_the_audit_is_stored_in_words(tmp_path, monkeypatch):
         lambda *, seed, on_report: [catalogue.audit_form(0, seed), catalogue.audit_form(2, seed)],
     )
     assert results.audit(Plan(folder=tmp_path), nothing) == "2 forms audited, 0 could not be evaluated"
-    k1, k3 = store.load("audit", "report.audit", tmp_path / "results")["results"]["forms"]
+    k1, k3 = records.load("audit", "report.audit", tmp_path / "results")["results"]["forms"]
     assert (k1["form"], k1["gradient"], k1["failed"]) == ("k1", "zero", False)
     assert k3["gradient"].startswith("forward KL(ref||pi)")
 
@@ -74,7 +94,7 @@ def test_an_experiment_keeps_its_own_runs_until_it_is_done(tmp_path, monkeypatch
         options["progress"]("stage", 1, 2)
         return {"findings": ["one"]}
 
-    monkeypatch.setattr(experiments, "run", run)
+    monkeypatch.setattr(files, "run_experiment", run)
     seen = []
     words = results.experiment("styles", plan, lambda done, total: seen.append((done, total)))
     assert words == "1 finding"
@@ -88,7 +108,7 @@ def test_an_experiment_keeps_its_own_runs_until_it_is_done(tmp_path, monkeypatch
 def test_a_drawing_leaves_numbers_and_svg(tmp_path):
     plan = Plan(seed=1, quick=True, folder=tmp_path)
     assert results.drawing("mu_beta", plan, nothing) == "1 row"
-    assert store.load("mu_beta", "figure.mu_beta", plan.results)["seed"] == 1
+    assert records.load("mu_beta", "figure.mu_beta", plan.results)["seed"] == 1
     assert (plan.results / "mu_beta.svg").read_bytes().startswith(b"<?xml")
 
 

@@ -11,7 +11,7 @@ def run(*words):
     return CliRunner().invoke(figures_command, [str(word) for word in words])
 
 
-def test_the_plates_of_ones_own_runs_come_with_all_that_a_paper_takes(tmp_path):
+def test_the_figures_of_ones_own_runs_come_with_all_that_a_paper_takes(tmp_path):
     base, after = written(tmp_path)
     out, tables, macros = tmp_path / "out", tmp_path / "tables", tmp_path / "numbers.tex"
     words = ("--folder", out, "--tables", tables, "--macros", macros, "--venue", "icml")

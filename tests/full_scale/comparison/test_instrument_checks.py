@@ -19,9 +19,8 @@ from support.simulated_runs import (
 
 from dph_theory import JENSEN_SHANNON, kappa
 from full_scale.comparison import verdicts as rule
-from full_scale.comparison.frontier import least_cost
 from full_scale.comparison.instrument_checks import _base_rate_shift, guarantee
-from full_scale.comparison.measurements import Measured, Run, read_runs
+from full_scale.comparison.measurements import MeasuredRun, PairedSet, least_cost, read_runs
 from full_scale.evaluation.record import Evaluation, ModelHash, RehearsedRow
 from full_scale.training.record import TrainingRecord
 
@@ -115,7 +114,7 @@ class TestPassAtK:
 def measured(correct, base):
     zeros = np.zeros(np.shape(correct))
     ids = tuple(map(str, range(len(correct))))
-    return Measured(ids, np.array(correct, bool), zeros, zeros, np.array(base, bool))
+    return PairedSet(ids, np.array(correct, bool), zeros, zeros, np.array(base, bool))
 
 
 def test_the_worst_of_many_prompts_gets_intervals_for_as_many(tmp_path):
@@ -134,7 +133,7 @@ def test_what_the_meters_base_rates_may_be_off_by():
     used = {"0": 3 / 8, "1": 7 / 8}
     known = {"run": "run", "method": "GRPO", "log": (), "rehearsed": (), "explored": (), "findings": ()}
     training = TrainingRecord(config={"presample": {"k": 8}}, base_rates=used, steps=0, seconds=None, **known)
-    run = Run("run", training, Evaluation("run", ModelHash("0"), {}), {"explored": here})
+    run = MeasuredRun("run", training, Evaluation("run", ModelHash("0"), {}), {"explored": here})
     rates = (8 * np.array([*used.values()]) + 0.5) / 9
     shift = rule.mean(kappa(here.rate, rates) - kappa(here.rate, here.smoothed_base_rate))
     assert _base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
@@ -202,7 +201,7 @@ def test_no_token_sums_no_row(tmp_path):
 def test_a_divergence_that_comes_out_below_zero_counts_as_none():
     """A KL is not negative; samples of it are, and then the guarantee is 1."""
     ones = np.ones((3, 4))
-    here = Measured(("a", "b", "c"), ones.astype(bool), -ones, -ones, ones.astype(bool))
+    here = PairedSet(("a", "b", "c"), ones.astype(bool), -ones, -ones, ones.astype(bool))
     rows = [RehearsedRow(name, log_ref=-2.0, log_pi=-1.5) for name in here.ids]
     (claim,) = guarantee(here, rows)
     assert claim.prediction == 1.0

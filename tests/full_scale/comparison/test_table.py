@@ -1,4 +1,5 @@
 import json
+import math
 import shutil
 from dataclasses import replace
 
@@ -6,9 +7,127 @@ import numpy as np
 import pytest
 from support.simulated_runs import Simulated, kl_control, shifted
 
-from dph_theory.support.frozen import from_json
-from full_scale.comparison.table import Comparison, compare
+from dph_theory import pass_at_k
+from dph_theory.support.record import from_json
+from full_scale.comparison.table import (
+    COLUMNS,
+    Column,
+    Comparison,
+    columns,
+    compare,
+    difference,
+    differences,
+    told_apart,
+)
 from full_scale.comparison.verdicts import Judgement
+from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
+
+ALL, NONE = [1] * 8, [0] * 8
+
+
+def evaluated(correct, styles=("a", "b"), share=1, **summary):
+    """An evaluated set: a list of verdicts for each prompt, `share` prompts a question; styles in turn."""
+    prompts = tuple(
+        PromptAnswers(
+            id=f"p{i}",
+            question=f"q{i // share}",
+            correct=tuple(c),
+            styles=tuple(styles[j % len(styles)] for j in range(len(c))),
+        )
+        for i, c in enumerate(correct)
+    )
+    kept = Share(0.9, None, 1)
+    numbers = {
+        "greedy": Mean(0.5, None),
+        "pass_at_k": {"1": Mean(0.25, None), "8": Mean(0.75, None)},
+        "style_entropy": Mean(1.0, None),
+        "retention": Solved(kept, kept),
+    }
+    known = {"prompts": len(prompts), "styles": {}, "outcomes": {}}
+    return EvaluatedSet(prompts, Summary(**known | numbers | summary))
+
+
+def test_means_and_deviations_over_seeds():
+    seeds = [evaluated([ALL], greedy=Mean(v, None)) for v in (0.2, 0.4, 0.9)]
+    found = columns({"GRPO": seeds}, {"GRPO": [1.0, 2.0, 3.0]})["GRPO"]
+    assert found["greedy"].mean == pytest.approx(0.5)
+    assert found["greedy"].deviation == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16) / 2))
+    assert found["excess KL"] == Column((1.0, 2.0, 3.0))
+    assert (found["excess KL"].mean, found["excess KL"].deviation) == (2.0, 1.0)
+    assert found["Pass@8"].mean == 0.75
+    assert set(found) <= set(COLUMNS)
+
+
+def test_what_is_not_there_stays_unknown():
+    """The base has no retention, one seed no deviation, a task without styles no entropy."""
+    base = evaluated([ALL], style_entropy=None, retention=None)
+    found = columns({"base": [base]}, {"base": [0.0]})["base"]
+    assert found["retention"] == found["styles kept"] == Column(())
+    assert (Column(()).mean, Column(()).deviation) == (None, None)
+    assert found["greedy"] == Column((0.5,))
+    assert found["greedy"].deviation is None
+
+
+def rate(prompt):
+    return sum(prompt.correct) / len(prompt.correct)
+
+
+def test_differences_are_taken_prompt_by_prompt_and_seed_by_seed():
+    before = [evaluated([ALL, NONE, ALL])]
+    after = [evaluated([ALL, NONE]), evaluated([NONE, NONE])]
+    found = difference(before, after, rate)
+    # Gaps by seed (0, 0) and (-1, 0): means over questions -.5 and 0, over seeds 0 and -.5.
+    assert found.value == -0.25
+    assert found.standard_error == pytest.approx(math.sqrt(0.125 / 2 + 0.125 / 2))
+    assert found.units == 3
+
+
+def test_one_seed_has_the_error_of_its_questions():
+    found = difference([evaluated([NONE] * 4)], [evaluated([ALL, NONE, ALL, ALL])], rate)
+    assert (found.value, found.units) == (0.75, 4)
+    assert found.standard_error == pytest.approx(0.25)
+
+
+def test_prompts_of_one_text_are_one_question():
+    before, after = evaluated([NONE] * 4, share=2), evaluated([ALL, NONE, ALL, ALL], share=2)
+    found = difference([before], [after], rate)
+    assert (found.value, found.units) == (0.75, 2)
+    assert found.standard_error == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("grpo", "sign", "counts"), [(ALL, 1, (1, 2, 0)), (NONE, -1, (1, 1, 1)), ([1, 0] * 4, 0, (0, 3, 0))]
+)
+def test_what_is_told_apart(grpo, sign, counts):
+    # Prompts that differ a little, so that the margin is not zero.
+    base = [evaluated([[1, 0, 1, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0]] * 9)]
+    found = differences({"base": base, "GRPO": [evaluated([grpo] * 27)]})
+    (gap,) = [gap for gap in found if gap.measure == "Pass@1"]
+    assert (gap.before, gap.after, gap.expected, gap.found) == ("base", "GRPO", 1, sign)
+    # Pass@1, Pass@8, style entropy; only a model that is always wrong loses Pass@8.
+    numbers = [int(word) for word in told_apart(found).split() if word.isdigit()]
+    assert numbers == [3, *counts]
+
+
+def test_every_pair_and_its_number():
+    base, grpo = [evaluated([ALL, NONE] * 4)], [evaluated([ALL, [1, 0] * 4] * 4, styles=("a",))]
+    gaps = {
+        (gap.measure, gap.before, gap.after): gap
+        for gap in differences({"base": base, "GRPO": grpo, "DPH-F": base})
+    }
+    assert len(gaps) == 3 + 3 + 2
+    assert gaps["style entropy", "base", "GRPO"].value == pytest.approx(-math.log(2))
+    assert (
+        gaps["style entropy", "GRPO", "DPH-F"].found == gaps["style entropy", "GRPO", "DPH-F"].expected == 1
+    )
+    assert gaps["style entropy", "base", "DPH-F"].found == 0
+    assert gaps["Pass@8", "base", "GRPO"].value == pytest.approx(float(pass_at_k(8, 4, 8)) / 2)
+
+
+def test_a_prompt_without_a_named_style_has_no_entropy():
+    one = evaluated([ALL], styles=(None,))
+    (gap,) = [g for g in differences({"base": [one], "GRPO": [one]}) if g.measure == "style entropy"]
+    assert gap.value == 0
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +194,6 @@ def test_tables_hold_every_line_as_text(run):
     assert [row[:2] for row in measured.rows] == [("run-seed0", "in_domain"), ("run-seed0", "explored")]
     assert (len(checks.rows), len(predicted.rows)) == (len(found.checks), len(found.predictions))
     for table in (measured, checks, predicted):
-        assert all(len(row) == len(table.headers) for row in table.rows)
-    margins = [float(row[checks.headers.index("margin")]) for row in checks.rows]
+        assert all(len(row) == len(table.head) for row in table.rows)
+    margins = [float(row[checks.head.index("margin")]) for row in checks.rows]
     assert margins == pytest.approx([line.margin for line in found.checks], abs=5e-4)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import LEVEL, Estimate, Held, Judgement, decide, mean
+from full_scale.comparison.verdicts import LEVEL, Held, Judgement, MeanEstimate, decide, mean
 
 
 def gap(value, error, units=1000, bias=0.0):
-    return Estimate(value, error, units, bias)
+    return MeanEstimate(value, error, units, bias)
 
 
 def test_mean_and_its_standard_error():

@@ -1,9 +1,13 @@
 import json
+import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dph_theory.support.frozen import as_json
-from dph_theory.support.record import record
+from dph_theory import pass_at_k
+from dph_theory.support.record import as_json, record
 from full_scale.evaluation.record import (
     KIND,
     EvaluatedSet,
@@ -14,6 +18,9 @@ from full_scale.evaluation.record import (
     Share,
     Solved,
     Summary,
+    against_base,
+    mean,
+    summary,
 )
 
 ANSWERS = PromptAnswers(id="p0", correct=(1, 0), log_pi=(-1.0, float("-inf")), styles=("a", None))
@@ -46,3 +53,78 @@ def test_a_broken_file_is_named_by_its_field(tmp_path):
 def test_findings_say_the_numbers():
     said = "run on in_domain (1 prompts): greedy 1.000, Pass@2 0.500 (se 0.250); retention 0.500 (se 0.100)"
     assert FOUND.findings == [said]
+
+
+def prompt(name, greedy, correct, styles=None):
+    right = sum(correct)
+    return PromptAnswers(
+        id=name,
+        greedy=greedy,
+        correct=tuple(correct),
+        styles=tuple(styles or [None] * len(correct)),
+        outcomes={"correct": right, "wrong": len(correct) - right},
+    )
+
+
+def test_means_and_standard_errors_by_hand():
+    found = summary(
+        [
+            prompt("a", 1, [1, 1, 1, 1], ["x", "x", "y", "y"]),
+            prompt("b", 0, [1, 0, 0, 0], ["x", None, "x", "x"]),
+            prompt("c", 0, [0, 0, 0, 0]),
+        ],
+        (1, 2, 4),
+    )
+    assert found.prompts == 3
+    assert (found.greedy.value, found.greedy.standard_error) == pytest.approx((1 / 3, 1 / 3))
+    values = {k: mean.value for k, mean in found.pass_at_k.items()}
+    assert values == pytest.approx({"1": 1.25 / 3, "2": 1.5 / 3, "4": 2 / 3})
+    spread = np.std([1, 0.25, 0], ddof=1) / math.sqrt(3)
+    assert found.pass_at_k["1"].standard_error == pytest.approx(spread)
+    # log 2 of the first prompt, 0 of the second; the third has no style with a name.
+    assert found.style_entropy.value == pytest.approx(math.log(2) / 2)
+    assert found.styles == pytest.approx({"x": 5 / 7, "y": 2 / 7})
+    assert found.outcomes == pytest.approx({"correct": 5 / 12, "wrong": 7 / 12})
+
+
+def test_without_styles_there_is_no_entropy():
+    assert summary([prompt("a", 1, [1])], (1,)).style_entropy is None
+
+
+@given(st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_size=2, max_size=6))
+def test_pass_at_k_is_the_unbiased_one_and_grows_with_k(rows):
+    found = summary([prompt(str(i), 0, row) for i, row in enumerate(rows)], (1, 2, 3, 4)).pass_at_k
+    for k in (1, 2, 3, 4):
+        expected = pass_at_k(4, np.array([sum(row) for row in rows]), k).mean()
+        assert found[str(k)].value == pytest.approx(expected)
+    values = [found[str(k)].value for k in (1, 2, 3, 4)]
+    assert values == sorted(values)
+    assert values[-1] == np.mean([any(row) for row in rows])
+
+
+def test_retention_and_exploration_by_hand():
+    base = [prompt("a", 1, [1, 0]), prompt("b", 1, [0, 0]), prompt("c", 0, [0, 1]), prompt("d", 0, [0, 0])]
+    now = [prompt("d", 0, [0, 1]), prompt("a", 0, [1, 1]), prompt("b", 1, [0, 0]), prompt("c", 0, [0, 0])]
+    retention, exploration = against_base(now, base)
+    assert retention.greedy == Share(0.5, 0.5, prompts=2)
+    assert retention.samples.value == 0.5
+    assert exploration.greedy.value == 0.0
+    assert exploration.samples == Share(0.5, 0.5, prompts=2)
+
+
+def test_a_share_of_no_prompt_has_no_value():
+    solved = [prompt("a", 1, [1])]
+    retention, exploration = against_base(solved, solved)
+    assert exploration.greedy == Share(None, None, prompts=0)
+    assert retention.greedy == Share(1.0, None, prompts=1)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="at least one"):
+        summary([], (1,))
+    with pytest.raises(ValueError, match="prompts that the run's evaluation has too"):
+        against_base([prompt("a", 1, [1])], [prompt("b", 1, [1])])
+
+
+def test_the_error_of_one_value_is_unknown():
+    assert mean(np.array([0.5])) == Mean(0.5, None)

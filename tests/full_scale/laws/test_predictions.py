@@ -5,8 +5,8 @@ import pytest
 from dph_theory.laws import group_weight, law_divergence, sequence_law, token_law
 from full_scale.evaluation.exact import exact
 from full_scale.laws.predictions import KEPT, UNSCALED, laws_of, predictions
-from full_scale.laws.run import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
-from full_scale.tasks.glass_box.boxes import box
+from full_scale.laws.runs import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
 

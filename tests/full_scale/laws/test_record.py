@@ -1,9 +1,68 @@
+import json
+from dataclasses import replace
+
 import pytest
 from support.law_outcomes import FOUND, TASK, outcome
 
-from full_scale.laws.experiments import EXPERIMENTS, record_runs
-from full_scale.laws.record import HEADERS, Tally, summary, table_rows, tallies
-from full_scale.laws.run import TOKEN_FORWARD, TOKEN_REVERSE, Run
+from dph_theory.support.record import as_json, from_json
+from full_scale.laws.predictions import predictions
+from full_scale.laws.record import (
+    BARS,
+    HEADERS,
+    SELECTION_BARS,
+    FinishedRun,
+    Tally,
+    summary,
+    table_rows,
+    tallies,
+)
+from full_scale.laws.runs import BASE, EXPERIMENTS, FILTERED, TOKEN_FORWARD, TOKEN_REVERSE, Run, record_runs
+
+
+def test_a_run_at_its_law_has_held():
+    assert outcome().nearest == TOKEN_FORWARD
+    assert outcome().gap == 0
+    assert outcome().verdict == outcome().full_verdict == "held"
+
+
+def test_a_planted_wrong_law_is_found_out():
+    wrong = outcome(ended_at=2, kl=(0.1, 0.2, 0.001))
+    assert wrong.nearest == TOKEN_REVERSE
+    assert wrong.verdict == "missed: law"
+    assert outcome(ended_at=1).verdict == "missed: validity"
+    far = outcome(ended_at=1, kl=(0.3, 0.001, 0.2))
+    assert far.verdict == "missed: law and validity"
+
+
+def test_collapsed_answers_of_the_right_validity_do_not_hold():
+    # P(first | valid) .99 where the law has .9.
+    collapsed = outcome(kl=(0.071, 0.2, 0.1))
+    assert collapsed.verdict == "held"
+    assert collapsed.full_verdict == "missed: answers"
+    between = (SELECTION_BARS.kl + BARS.kl) / 2
+    assert outcome(kl=(between, 0.2, 0.1)).full_verdict == "missed: answers"
+    elsewhere = replace(outcome().run, task="dial-0")
+    assert outcome(kl=(between, 0.2, 0.1), run=elsewhere).full_verdict == "held"
+
+
+def test_a_run_without_a_law_has_no_verdict():
+    free = outcome(run=Run("degeneracy", TASK.name, "none"), found=())
+    assert (free.nearest, free.gap, free.full_verdict) == (None, None, "no law")
+
+
+def test_a_target_is_held_by_the_distance_from_it():
+    run = Run("targets", TASK.name, "rehearsal", 1.0, rehearsed="k3", reward=False)
+    found = predictions(run, TASK, TASK.base)
+    stuck = replace(outcome(run=run, found=found, kl=()), limits={FILTERED: 0.37, BASE: 0.2})
+    assert (stuck.nearest, stuck.kl_to_law) == (BASE, 0.2)
+    assert stuck.full_verdict == "missed: answers"
+    assert replace(stuck, limits={FILTERED: 0.001, BASE: 0.7}).verdict == "missed: law"
+
+
+def test_json_gives_back_the_outcome():
+    found = outcome()
+    assert from_json(FinishedRun, json.loads(json.dumps(as_json(found)))) == found
+    assert FOUND[0].exact.validity == pytest.approx(found.last.exact.validity)
 
 
 def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():

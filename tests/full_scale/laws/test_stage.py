@@ -5,11 +5,11 @@ import pytest
 from dph_theory.support.record import checked
 from full_scale.evaluation.exact import exact
 from full_scale.laws import stage
-from full_scale.laws.outcome import Outcome, Point
 from full_scale.laws.predictions import predictions
-from full_scale.laws.run import Run
-from full_scale.laws.stage import KIND, Record, pack, run_record, store
-from full_scale.tasks.glass_box.boxes import box
+from full_scale.laws.record import FinishedRun, RunPoint
+from full_scale.laws.runs import Run
+from full_scale.laws.stage import KIND, RunJournal, pack, run_record, store
+from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
 RUNS = [Run("which_law", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")]
@@ -21,7 +21,7 @@ def trained(job):
     if run.form == "sequence_kl":
         raise RuntimeError("the machine went away")
     kl = {p.law: float(i) for i, p in enumerate(predicted)}
-    return Outcome(run, predicted, (Point(250, predicted[0].exact, kl),), {}, 1.0)
+    return FinishedRun(run, predicted, (RunPoint(250, predicted[0].exact, kl),), {}, 1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_fail
         run_record(RUNS, tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
     assert [sorted(line)[0] for line in lines[1:]] == ["beta", "beta", "outcome"]
-    kept = Record(tmp_path)
+    kept = RunJournal(tmp_path)
     assert [outcome.run for outcome in kept.done(RUNS)] == RUNS[:1]
     assert kept.to_do(RUNS) == RUNS[1:]
     assert set(kept.predicted) == {run.id for run in RUNS}
@@ -68,9 +68,9 @@ def test_progress_counts_runs(tmp_path):
 def test_packed_runs_are_finished_runs_elsewhere(tmp_path):
     outcomes = run_record(RUNS[:1], tmp_path / "here")
     pack(outcomes, tmp_path / "packed.xz")
-    there = Record(tmp_path / "there")
+    there = RunJournal(tmp_path / "there")
     there.adopt(tmp_path / "packed.xz")
-    assert Record(tmp_path / "there").to_do(RUNS) == RUNS[1:]
+    assert RunJournal(tmp_path / "there").to_do(RUNS) == RUNS[1:]
     assert there.done(RUNS)[0].kl_to_law == outcomes[0].kl_to_law
     size = there.journal.path.stat().st_size
     there.adopt(tmp_path / "packed.xz")
@@ -80,4 +80,4 @@ def test_packed_runs_are_finished_runs_elsewhere(tmp_path):
 def test_another_file_is_not_adopted(tmp_path):
     (tmp_path / "packed.xz").write_bytes(b"no such thing")
     with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that `dph laws --pack`"):
-        Record(tmp_path / "there").adopt(tmp_path / "packed.xz")
+        RunJournal(tmp_path / "there").adopt(tmp_path / "packed.xz")

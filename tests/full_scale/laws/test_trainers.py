@@ -5,7 +5,7 @@ import pytest
 from support.small_boxes import uniform_box
 
 from dph_theory.laws import answer_probabilities, filtered_law
-from full_scale.laws.trainers import STORED, stored_answers
+from full_scale.laws.training import STORED, stored_answers
 
 
 def test_stored_answers_are_in_the_filtered_models_proportions():

@@ -6,22 +6,21 @@ import torch
 from support.tiny_training import TRL_WARNS
 
 from full_scale.evaluation.exact import next_token_tables
-from full_scale.laws import start, trainers, training
-from full_scale.laws.run import Run
+from full_scale.laws import training
+from full_scale.laws.runs import Run
 from full_scale.laws.training import train
-from full_scale.tasks.glass_box.base import Fit, build_base, pressed
-from full_scale.tasks.glass_box.boxes import box
+from full_scale.tasks.glass_box.base import LlamaFit, build_base, pressed
+from full_scale.tasks.glass_box.box import box
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-FIT = Fit(hidden=16, steps=20)
+FIT = LlamaFit(hidden=16, steps=20)
 QUICK = {"group_size": 8, "steps": 2}
 
 
 @pytest.fixture(autouse=True)
 def small_bases(monkeypatch):
-    for module in (training, start):
-        monkeypatch.setattr(module, "build_base", partial(build_base, fit=FIT))
-    monkeypatch.setattr(start, "pressed", partial(pressed, fit=FIT))
+    monkeypatch.setattr(training, "build_base", partial(build_base, fit=FIT))
+    monkeypatch.setattr(training, "pressed", partial(pressed, fit=FIT))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_traini
 def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        trainers.OnlineTrainer,
+        training.OnlineTrainer,
         "_sequence_kl",
         lambda self, samples: seen.append(self.args.online_coefficient) or samples["advantages"],
     )

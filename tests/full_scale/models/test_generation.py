@@ -1,5 +1,10 @@
+"""Against a stub that has the parts of vLLM's interface used here; vLLM itself needs a GPU."""
+
+import os
+import sys
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,58 +13,149 @@ from support.rule_task import loaded, ruled_task
 from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
-from full_scale.models.generation import (
-    derived_seed,
-    padded,
-    prompt_of,
-    prompt_tokens,
-    sample,
-)
+from full_scale.models import generation
+from full_scale.models.generation import derived_seed, padded, prompt_of, prompt_tokens, sample
 from full_scale.recipe.schema import SamplingConfig
 
-SAMPLING = SamplingConfig(temperature=0.8, max_new_tokens=10, batch_size=8)
+SAMPLING = SamplingConfig(temperature=0.7, top_p=0.9, max_new_tokens=5, backend="vllm")
+
+
+class Engine:
+    made = ()
+
+    def __init__(self, **settings):
+        Engine.made = (*Engine.made, settings)
+        Engine.environment = dict(os.environ)
+
+    def generate(self, prompts, parameters, *, use_tqdm):
+        self.asked = (prompts, parameters, use_tqdm)
+        Engine.last = self
+        rows = [
+            [[*prompt["prompt_token_ids"], i, 1] for i in range(p.n)]
+            for prompt, p in zip(prompts, parameters, strict=False)
+        ]
+        return [SimpleNamespace(outputs=[SimpleNamespace(token_ids=ids) for ids in group]) for group in rows]
+
+
+@pytest.fixture
+def vllm(monkeypatch):
+    stub = SimpleNamespace(LLM=Engine, SamplingParams=lambda **settings: SimpleNamespace(**settings))
+    monkeypatch.setitem(sys.modules, "vllm", stub)
+    monkeypatch.setattr(Engine, "made", ())
+    generation._engine.cache_clear()
+    yield stub
+    generation._engine.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    found = loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16))
+    return found.model, found.tokenizer
+
+
+def test_completions_come_back_in_order(pair, vllm):
+    found = sample(*pair, [[5], [6, 7]], 3, SAMPLING, 0)
+    assert [[c.token_ids for c in group] for group in found] == [
+        [(5, 0, 1), (5, 1), (5, 2, 1)],
+        [(6, 7, 0, 1), (6, 7, 1), (6, 7, 2, 1)],
+    ]
+    assert all(completion.finished for group in found for completion in group)
+
+
+def test_one_engine_with_what_was_asked(pair, vllm):
+    model, _ = pair
+    for seed in (0, 1):
+        sample(*pair, [[5], [6, 7]], 3, SAMPLING, seed)
+    (made,) = Engine.made
+    assert made == {
+        "model": model.name_or_path,
+        "dtype": "float32",
+        "generation_config": "vllm",
+        "trust_remote_code": False,
+    }
+    _, parameters, shown = Engine.last.asked
+    assert not shown
+    assert [(p.n, p.temperature, p.top_p, p.top_k, p.max_tokens) for p in parameters] == [
+        (3, 0.7, 0.9, -1, 5)
+    ] * 2
+    assert parameters[0].seed != parameters[1].seed
+    assert parameters[0].stop_token_ids == [1]
+
+
+@pytest.mark.parametrize(("named", "own"), [(None, "3"), ("4,5,6,7", "7"), ("GPU-a,GPU-b", "GPU-b")])
+def test_each_process_of_a_launch_has_an_engine_on_a_gpu_of_its_own(pair, vllm, monkeypatch, named, own):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    launch = {"RANK": "11", "LOCAL_RANK": "3", "WORLD_SIZE": "16", "MASTER_ADDR": "head"}
+    if named is not None:
+        launch["CUDA_VISIBLE_DEVICES"] = named
+    for name, value in launch.items():
+        monkeypatch.setenv(name, value)
+    sample(*pair, [[5]], 1, SAMPLING, 0)
+    assert Engine.environment["CUDA_VISIBLE_DEVICES"] == own
+    assert not set(generation.LAUNCHED) & set(Engine.environment)
+    assert {name: os.environ.get(name) for name in launch} == launch
+
+
+def test_greedy_is_temperature_zero(pair, vllm):
+    sample(*pair, [[5]], 1, SAMPLING, 0, greedy=True)
+    assert [p.temperature for p in Engine.last.asked[1]] == [0.0]
+
+
+def test_adapters_are_refused(vllm):
+    with pytest.raises(ValueError, match="adapters"):
+        generation.draw(SimpleNamespace(peft_config={}), None, [[1]], 1, SAMPLING, 0, greedy=False)
+
+
+def test_without_vllm_it_is_said(pair, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    generation._engine.cache_clear()
+    with pytest.raises(ValueError, match="install vllm"):
+        sample(*pair, [[5]], 1, SAMPLING, 0)
+
+
+SETTINGS = SamplingConfig(temperature=0.8, max_new_tokens=10, batch_size=8)
 PROMPTS = [[3], [4, 5, 6], [7, 8], [9, 10, 3, 4]]
 EOS = 1
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def llama(tmp_path_factory):
     found = loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0))
     return found.model, found.tokenizer
 
 
-def drawn(pair, seed=0, n=4, prompts=PROMPTS, **changes):
-    return sample(*pair, prompts, n, SamplingConfig(**vars(SAMPLING) | changes), seed)
+def drawn(llama, seed=0, n=4, prompts=PROMPTS, **changes):
+    return sample(*llama, prompts, n, SamplingConfig(**vars(SETTINGS) | changes), seed)
 
 
-def test_samples_are_a_function_of_the_seed_and_leave_the_random_state(pair):
+def test_samples_are_a_function_of_the_seed_and_leave_the_random_state(llama):
     torch.manual_seed(1)
-    first = drawn(pair)
+    first = drawn(llama)
     state = torch.random.get_rng_state()
     torch.manual_seed(1)
     assert torch.equal(state, torch.random.get_rng_state())
     torch.manual_seed(2)
-    assert drawn(pair) == first
-    assert drawn(pair, seed=1) != first
+    assert drawn(llama) == first
+    assert drawn(llama, seed=1) != first
     assert [len(group) for group in first] == [4] * 4
 
 
-def test_the_models_own_generation_settings_take_no_part(pair):
-    model, _ = pair
-    first, own = drawn(pair), model.generation_config
+def test_the_models_own_generation_settings_take_no_part(llama):
+    model, _ = llama
+    first, own = drawn(llama), model.generation_config
     model.generation_config = GenerationConfig(
         top_k=1, repetition_penalty=5.0, temperature=0.1, do_sample=True
     )
     try:
-        assert drawn(pair) == first
+        assert drawn(llama) == first
         assert model.generation_config.top_k == 1
     finally:
         model.generation_config = own
 
 
-def test_a_completion_ends_with_its_end_token_or_is_unfinished(pair):
-    _, tokenizer = pair
-    found = [completion for group in drawn(pair, n=32) for completion in group]
+def test_a_completion_ends_with_its_end_token_or_is_unfinished(llama):
+    _, tokenizer = llama
+    found = [completion for group in drawn(llama, n=32) for completion in group]
     assert {completion.finished for completion in found} == {True, False}
     for completion in found:
         assert (EOS in completion.token_ids) == completion.finished
@@ -71,10 +167,10 @@ def test_a_completion_ends_with_its_end_token_or_is_unfinished(pair):
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_first_tokens_have_the_models_law(pair, temperature):
-    model, _ = pair
+def test_first_tokens_have_the_models_law(llama, temperature):
+    model, _ = llama
     n, prompt = 4000, [4, 5, 6]
-    found = drawn(pair, n=n, prompts=[prompt], temperature=temperature, max_new_tokens=1, batch_size=n)
+    found = drawn(llama, n=n, prompts=[prompt], temperature=temperature, max_new_tokens=1, batch_size=n)
     counts = Counter(completion.token_ids[0] for completion in found[0])
     with torch.no_grad():
         law = (model(torch.tensor([prompt])).logits[0, -1] / temperature).softmax(dim=-1).double().numpy()
@@ -83,9 +179,9 @@ def test_first_tokens_have_the_models_law(pair, temperature):
     assert np.abs(deviation).sum() / 2 < 0.06
 
 
-def test_greedy_is_the_likeliest_token_each_time(pair):
-    model, tokenizer = pair
-    found = sample(model, tokenizer, PROMPTS, 1, SAMPLING, 0, greedy=True)
+def test_greedy_is_the_likeliest_token_each_time(llama):
+    model, tokenizer = llama
+    found = sample(model, tokenizer, PROMPTS, 1, SETTINGS, 0, greedy=True)
     for prompt, (completion,) in zip(PROMPTS, found, strict=True):
         ids = list(prompt)
         for token in completion.token_ids:
@@ -94,11 +190,11 @@ def test_greedy_is_the_likeliest_token_each_time(pair):
             ids.append(token)
 
 
-def test_dropout_is_off_and_the_mode_put_back(pair):
-    model, _ = pair
+def test_dropout_is_off_and_the_mode_put_back(llama):
+    model, _ = llama
     model.train()
     try:
-        drawn(pair, prompts=[[3]])
+        drawn(llama, prompts=[[3]])
         assert model.training
     finally:
         model.eval()
@@ -110,8 +206,8 @@ def test_padding():
     assert mask.tolist() == [[0, 1], [1, 1]]
 
 
-def test_prompts_plain_and_through_the_chat_template(pair):
-    _, tokenizer = pair
+def test_prompts_plain_and_through_the_chat_template(llama):
+    _, tokenizer = llama
     task = ruled_task()
     assert prompt_tokens(tokenizer, task, task.train[:1], chat=False) == [[3, 10]]
     object.__setattr__(task, "system", "w0")
@@ -138,21 +234,17 @@ def test_seeds_of_different_pieces_differ():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n": 0}, "n=0 is not allowed"),
-        ({"prompts": [[3], []]}, "at least one token"),
-    ],
+    ("changes", "message"), [({"n": 0}, "n=0 is not allowed"), ({"prompts": [[3], []]}, "at least one token")]
 )
-def test_bad_input(pair, changes, message):
+def test_bad_input(llama, changes, message):
     with pytest.raises(ValueError, match=message):
-        drawn(pair, **changes)
+        drawn(llama, **changes)
 
 
-def test_only_one_answer_is_greedy(pair):
+def test_only_one_answer_is_greedy(llama):
     with pytest.raises(ValueError, match="1 if greedy"):
-        sample(*pair, PROMPTS, 2, SAMPLING, 0, greedy=True)
+        sample(*llama, PROMPTS, 2, SETTINGS, 0, greedy=True)
 
 
-def test_no_prompts_no_samples(pair):
-    assert drawn(pair, prompts=[]) == []
+def test_no_prompts_no_samples(llama):
+    assert drawn(llama, prompts=[]) == []

@@ -7,11 +7,10 @@ from support.rule_task import stage_inputs
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 
-from full_scale.models.gguf import gguf_file, source
-from full_scale.models.load import load, load_model, load_tokenizer, load_trained
+from full_scale.models.load import gguf_file, load, load_model, load_tokenizer, load_trained, source
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.tasks.protocol import Score
-from full_scale.training.footprint import model_shape
+from full_scale.training.dry_run import model_shape
 from full_scale.training.stage import train
 
 gguf = pytest.importorskip("gguf")
@@ -128,7 +127,7 @@ def test_safetensors_come_first_and_one_file_of_several_must_be_named(both, tmp_
 
 
 def test_without_the_package_it_is_named(both, monkeypatch):
-    monkeypatch.setattr("full_scale.models.gguf.find_spec", lambda name: None)
+    monkeypatch.setattr("full_scale.models.load.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"install gguf"):
         load_model(ModelConfig(path=str(both[1])))
 

@@ -14,7 +14,7 @@ from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
-from full_scale.models.hashes import ModelHashes
+from full_scale.models.load import ModelHashes
 from full_scale.presampling.result import Presampling
 from full_scale.presampling.stage import presample, prompts_hash
 from full_scale.recipe.folders import Folders
@@ -150,10 +150,7 @@ def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
         journal = Folders.of(recipe).presample / "journal.jsonl"
         journal.write_bytes(journal.read_bytes()[:-10])
     presample(
-        recipe,
-        ruled_task(),
-        initial,
-        progress=lambda stage, done, total: told.append((stage, done, total)),
+        recipe, ruled_task(), initial, progress=lambda stage, done, total: told.append((stage, done, total))
     )
     begin = finished // 3 - torn
     assert told == [("presample", min(3 * (b + 1), 8), 8) for b in range(begin, 3)]
@@ -185,7 +182,6 @@ def test_killed_and_resumed_it_is_the_same(whole, place, tmp_path):
         [sys.executable, "-c", KILLED, str(place), str(tmp_path)],
         env={**os.environ, "PYTHONPATH": paths},
         check=False,
-        timeout=120,
     )
     assert ended.returncode == -signal.SIGKILL
     assert not (Folders.of(recipe).presample / "presample.json").exists()

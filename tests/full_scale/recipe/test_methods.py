@@ -167,9 +167,9 @@ def test_trls_penalty_is_that_of_the_theory_on_the_same_tensors(tmp_path, name):
     arguments = dict(setup(MethodConfig(name=name, beta=0.5)).arguments)
     arguments.pop("two_backward")
     loss, log_pi, old, ref = trl_loss(model, tmp_path, arguments, batch)
-    estimator = METHODS[name].method.penalty.estimator
+    estimator = METHODS[name].penalty.estimator
     corrected = {"log_old": old} if estimator == "k3_corrected" else {}
-    mask, reduction = batch["completion_mask"].bool(), METHODS[name].method.exploration.reduction
+    mask, reduction = batch["completion_mask"].bool(), METHODS[name].exploration.reduction
     penalty = kl_penalty(estimator, log_pi, ref, mask, reduction=reduction, **corrected).item()
     assert loss == pytest.approx(0.5 * penalty, abs=2e-6)
     assert penalty > 0.01

@@ -42,7 +42,6 @@ def test_processes_wait_for_the_last(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

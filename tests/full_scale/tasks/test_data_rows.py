@@ -3,7 +3,7 @@ import json
 import pytest
 from support.sql_databases import write_json, write_jsonl
 
-from full_scale.tasks.data_rows import DataRow, read_rows
+from full_scale.tasks.benchmarks import DataRow, read_rows
 
 ROWS = [{"question": "one"}, {"question": "zwölf"}]
 

@@ -6,9 +6,9 @@ from support.sql_databases import bird_folder, spider_folder, write_jsonl
 
 from full_scale.recipe.schema import TaskConfig
 from full_scale.tasks.loaders import load_task
-from full_scale.tasks.protocol import Example, Score, Task
-from full_scale.tasks.verifiers.dispatch import Dispatch
+from full_scale.tasks.protocol import Prompt, Score, Task
 from full_scale.tasks.verifiers.maths import MathsVerifier
+from full_scale.tasks.verifiers.pool import Dispatch
 from full_scale.tasks.verifiers.sql import SqlVerifier
 
 
@@ -76,7 +76,7 @@ def test_another_split_trains_without_an_evaluation_set(folders):
 
 def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
     module = types.ModuleType("full_scale.tasks.tiny_sql.task")
-    module.load = lambda config: Task(f"built {config.options}", [Example("1", "q")], {}, Dispatch({}))
+    module.load = lambda config: Task(f"built {config.options}", [Prompt("1", "q")], {}, Dispatch({}))
     monkeypatch.setitem(sys.modules, module.__name__, module)
     assert load_task(TaskConfig(name="tiny-sql", options={"seed": 3})).name == "built {'seed': 3}"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from full_scale.tasks.protocol import RESERVED, Example, Score, Task
+from full_scale.tasks.protocol import RESERVED, Prompt, Score, Task
 
 
 class Yes:
@@ -14,7 +14,7 @@ class Yes:
 
 
 def examples(*identities):
-    return [Example(identity, "q") for identity in identities]
+    return [Prompt(identity, "q") for identity in identities]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ from dataclasses import fields
 import pytest
 from support.tiny_training import SETTINGS, TRL_WARNS
 
-from full_scale.training.config import DPHConfig
-from full_scale.training.course import FREE, course
+from full_scale.training.config import FREE, DPHConfig, course
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 

@@ -37,7 +37,6 @@ def two_processes(what, folder, launch=TORCHRUN):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=600,
         check=False,
     )
 

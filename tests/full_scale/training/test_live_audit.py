@@ -5,8 +5,8 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.audit.policy_losses.table import POLICY_LOSSES
-from dph_theory.audit.trainers import TRAINERS
+from dph_theory.audit.policy_loss import POLICY_LOSSES
+from dph_theory.trainers import KL_TERMS
 from full_scale.training.live_audit import _build, audit_file, audit_settings, audit_trainer, trainer_loss
 
 TOKENS = "on the samples' prefixes"
@@ -95,7 +95,7 @@ def assert_same(restated, own, given):
 )
 def test_the_catalogue_restates_the_installed_code(tmp_path, flags, restated):
     """The trainer's own code and the catalogue's formula, on the same tensors: value and gradient."""
-    (form,) = [f for f in TRAINERS if (f.trainer, f.flag) == ("TRL", restated)]
+    (form,) = [f for f in KL_TERMS if (f.trainer, f.flags) == ("TRL", restated)]
     trainer = _build(settings(beta=1.0, loss_type="bnpo", **flags), tmp_path, GRPOTrainer, GRPOConfig)
     given = drawn("log_pi", "log_ref", "log_old")
     assert_same(form.loss, trainer_loss(trainer), {**given, "advantages": 0 * given["advantages"]})
@@ -121,7 +121,7 @@ SEQUENCE = {"importance_sampling_level": "sequence"}
     ],
 )
 def test_the_policy_losses_restate_the_installed_code(tmp_path, flags, restated):
-    (form,) = [f for f in POLICY_LOSSES if (f.trainer, f.flag) == ("TRL", restated)]
+    (form,) = [f for f in POLICY_LOSSES if (f.trainer, f.flags) == ("TRL", restated)]
     known = settings(beta=0.0, max_completion_length=4)
     trainer = _build({**known, **flags}, tmp_path, GRPOTrainer, GRPOConfig)
     given = drawn("log_pi", "log_ref", "log_old")
@@ -130,8 +130,8 @@ def test_the_policy_losses_restate_the_installed_code(tmp_path, flags, restated)
 
 
 def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl(tmp_path):
-    (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "vllm" in f.flag]
-    (kl,) = [f for f in TRAINERS if f.trainer == "TRL" and "vLLM" in f.flag]
+    (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "vllm" in f.flags]
+    (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
     given = drawn("log_pi", "log_ref", "sampler")
     sampler = given.pop("sampler") - 1
     trainer = _build(settings(beta=0.5, loss_type="bnpo"), tmp_path, GRPOTrainer, GRPOConfig)

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from dph_theory import alpha_divergence
 from dph_theory.estimators import alpha_dpg_reward
-from full_scale.training.online import OnlineTrainer
+from full_scale.training.trainer import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 WORDS = ["p0", "x", "y"]

@@ -10,13 +10,12 @@ from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from dph_theory.support.files import write_json
-from dph_theory.support.frozen import as_json
-from dph_theory.support.record import record
+from dph_theory.support.record import as_json, record
 from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
 from full_scale.models.load import load_model
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig, Recipe
-from full_scale.training.publish import CARD, merged, publish, push
+from full_scale.training.cli import CARD, merged, publish, push
 from full_scale.training.record import TrainingRecord
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -119,6 +118,6 @@ def test_a_push_makes_the_repository_and_sends_the_folder(tmp_path, monkeypatch)
             asked.append((repo_id, folder_path))
             return f"https://hub/{repo_id}"
 
-    monkeypatch.setattr("full_scale.training.publish.HfApi", Hub)
+    monkeypatch.setattr("full_scale.training.cli.HfApi", Hub)
     assert push(tmp_path, "me/model") == "https://hub/me/model"
     assert asked == [("me/model", True), ("me/model", tmp_path)]

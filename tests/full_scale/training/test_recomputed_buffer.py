@@ -6,7 +6,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
-from full_scale.training.recomputed_buffer import FILE, recomputed
+from full_scale.training.trainer import FILE, recomputed
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 

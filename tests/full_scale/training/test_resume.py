@@ -15,9 +15,9 @@ from support.training_process import CYCLE, resumed_is_unbroken
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
-from full_scale.training.course import threads
+from full_scale.training.config import threads
+from full_scale.training.judging import VerifierReward
 from full_scale.training.resume import COMPLETE, ReplayedSampler, last_checkpoint
-from full_scale.training.reward_function import VerifierReward
 from full_scale.training.trainer import DPHTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -166,17 +166,10 @@ def test_a_finished_run_resumed_takes_no_further_step(model, tmp_path):
 
 def worker(folder, step):
     return subprocess.run(
-        [
-            sys.executable,
-            PROCESS,
-            "kill",
-            str(folder),
-            str(step),
-        ],
+        [sys.executable, PROCESS, "kill", str(folder), str(step)],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": str(threads())},
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
 

@@ -9,6 +9,7 @@ from support.tiny_training import TRL_WARNS, StopAfter, same
 from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.folders import Folders
+from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.training.metrics import read_metrics
 from full_scale.training.record import TrainingRecord
@@ -141,7 +142,8 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
-    found = resolved(recipe)
+    method = setup(recipe.method)
+    found = resolved(recipe, method)
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
@@ -154,20 +156,20 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
         ("lr", "GRPOConfig"),
     ):
         with pytest.raises(ValueError, match=named):
-            resolved(replace(recipe, train={key: 1}))
+            resolved(replace(recipe, train={key: 1}), method)
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
-            resolved(replace(recipe, train={key: value}))
+            resolved(replace(recipe, train={key: value}), method)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        resolved(replace(recipe, train={"learning_rat": 1}))
+        resolved(replace(recipe, train={"learning_rat": 1}), method)
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
     recipe, _, presampling, _ = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
     rates = presampling.values(presampling.exp)
-    beta = resolved(control, rates)["beta"]
-    assert resolved(control, rates[:3])["beta"] != beta
+    beta = setup(control.method, rates).arguments["beta"]
+    assert setup(control.method, rates[:3]).arguments["beta"] != beta
 
 
 def test_a_target_validity_is_refused_where_prompts_have_one_text(stage):

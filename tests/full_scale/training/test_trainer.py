@@ -32,10 +32,7 @@ from full_scale.models import versions
 from full_scale.presampling.buffer import rehearsal_rows
 from full_scale.training.config import DPHConfig
 
-pytestmark = [
-    pytest.mark.filterwarnings(TRL_WARNS),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.filterwarnings(TRL_WARNS), pytest.mark.slow]
 ROOT = Path(__file__).parents[3]
 PROCESS = str(ROOT / "tests" / "support" / "training_process.py")
 GRADIENTS_AGREE = 5e-7
@@ -182,17 +179,10 @@ def two_processes(model, tmp_path_factory):
         port = free.getsockname()[1]
     command = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port)]
     done = subprocess.run(
-        [
-            sys.executable,
-            *command,
-            PROCESS,
-            "two",
-            str(folder),
-        ],
+        [sys.executable, *command, PROCESS, "two", str(folder)],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
-        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

@@ -96,10 +96,7 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path, changes, message):
             "import sys\n\ndef valid(text):\n    sys.exit(3)\n",
             r"function=.* on 'aaaaaa': it called sys\.exit\(3\) \(rules\.py, line 4\)",
         ),
-        (
-            "\n\nlimit = 1 / 0\n",
-            r"rules\.py could not be run: ZeroDivisionError: .* \(rules\.py, line 3\)",
-        ),
+        ("\n\nlimit = 1 / 0\n", r"rules\.py could not be run: ZeroDivisionError: .* \(rules\.py, line 3\)"),
         (
             "def valid(text)\n    return True\n",
             r"rules\.py could not be run: SyntaxError: .* \(rules\.py, line 1\)",

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from toy_lm.collapse.config import Config
-from toy_lm.collapse.fits import Fits
+from toy_lm.collapse.experiment import Fits
 from toy_lm.collapse.problem import random_brackets, reference
+from toy_lm.collapse.results import Config
 
 STRENGTHS = np.array([[2.0, 4.5, 6.0], [1.0, 3.0, 5.0]])
 

@@ -14,7 +14,7 @@ from toy_lm.collapse.optimum import (
     projected,
     starting_points,
 )
-from toy_lm.collapse.problem import Problem, reference
+from toy_lm.collapse.problem import CollapseProblem, reference
 from toy_lm.engine.builders import from_predicate
 from toy_lm.engine.exact import kl
 from toy_lm.engine.tilting import filtered_lm
@@ -206,7 +206,7 @@ def test_starting_points_hold_the_base_and_are_reproducible(problem):
 
 def test_a_family_without_a_valid_dirac_is_refused(problem):
     one = from_predicate(lambda text: text == "(())(())", "()", 8)
-    other = Problem("one", problem.bases, one, 8)
+    other = CollapseProblem("one", problem.bases, one, 8)
     with pytest.raises(ValueError, match="deterministic member must be valid"):
         best_dirac(other, other.family(homogeneous=True))
     assert best_dirac(other, other.family(homogeneous=False)).shape == (1, 30)

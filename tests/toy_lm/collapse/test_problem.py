@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dph_theory.coverage import entropy
-from toy_lm.collapse.problem import HIGHEST_RATE, Problem, random_brackets, random_counts, reference
+from toy_lm.collapse.problem import HIGHEST_RATE, CollapseProblem, random_brackets, random_counts, reference
 from toy_lm.engine.builders import counting
 from toy_lm.engine.exact import alpha_divergence, kl, validity
 from toy_lm.engine.markov import MarkovLM
@@ -75,8 +75,8 @@ def test_counts_say_every_letter_twice():
 def test_bad_problems_are_refused(problem):
     everything = counting("()", "(")
     with pytest.raises(ValueError, match="accepts all"):
-        Problem("all", problem.bases, everything, 8)
+        CollapseProblem("all", problem.bases, everything, 8)
     with pytest.raises(ValueError, match="one batch axis"):
-        Problem("one", problem.bases.member(0), problem.automaton, 8)
+        CollapseProblem("one", problem.bases.member(0), problem.automaton, 8)
     with pytest.raises(ValueError, match="homogeneous models of order 1"):
-        Problem("two", MarkovLM.random(2, order=2, batch=(1,), seed=0), problem.automaton, 8)
+        CollapseProblem("two", MarkovLM.random(2, order=2, batch=(1,), seed=0), problem.automaton, 8)

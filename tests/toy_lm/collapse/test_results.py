@@ -1,10 +1,36 @@
 import json
+import re
+from dataclasses import asdict, replace
 
 import pytest
 
 from dph_theory.support.files import write_json
-from toy_lm.collapse import read
-from toy_lm.collapse.results import select
+from toy_lm.collapse import Config, read, tables
+from toy_lm.collapse.results import findings, select
+
+
+def test_the_quick_run_is_a_part_of_the_full_one():
+    quick, full = asdict(Config.quick()), asdict(Config())
+    for name, value in quick.items():
+        assert set(value) <= set(full[name]) if isinstance(value, tuple) else value <= full[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("starts", 0),
+        ("rounds", 0),
+        ("strengths", ()),
+        ("strengths", (1.0, -1.0)),
+        ("alphas", (1.0,)),
+        ("targets", (0.0,)),
+        ("random_alphas", (float("nan"),)),
+        ("random_targets", (0.3,)),
+    ],
+)
+def test_bad_configurations_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}="):
+        Config(**{name: value})
 
 
 def test_a_record_is_the_same_after_a_file(small_record, tmp_path):
@@ -27,3 +53,68 @@ def test_what_a_record_lacks_is_named(small_record):
     del small_record["results"]["reference"]["fits"][0]["validity"]
     with pytest.raises(ValueError, match=r"reference\.fits\.0\.validity"):
         read(small_record)
+
+
+def numbers(sentence):
+    return [float(found) for found in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", sentence)]
+
+
+def test_the_sentences_hold_the_numbers_of_the_results(small_record):
+    results = read(small_record)
+    reference = results.reference
+    reverse, forward, ascent = findings(results)
+    assert small_record["findings"] == [reverse, forward, ascent]
+    last = [reference.optima(family)[-1] for family in ("homogeneous", "inhomogeneous")]
+    kept = [
+        round(number, digits) for fit in last for number, digits in ((fit.effective, 2), (fit.validity, 3))
+    ]
+    assert numbers(reverse)[-5:] == [*kept, round(reference.target.effective, 2)]
+    assert numbers(forward)[:2] == [round(reference.forward_kl("homogeneous").effective, 2), 0.283]
+    assert numbers(ascent)[:2] == [1, 10]
+
+
+def test_the_sentences_follow_the_results(small_record):
+    results = read(small_record)
+    fits = tuple(
+        replace(fit, is_global=True) if fit.method == "ascent" else fit for fit in results.reference.fits
+    )
+    changed = replace(results, reference=replace(results.reference, fits=fits))
+    assert numbers(findings(changed)[2])[0] == 0
+
+
+def row(table, start):
+    """The cells of the row whose first cell is this."""
+    (found,) = [cells for cells in table.rows if cells[0] == start]
+    return list(found)
+
+
+def test_every_fit_of_the_reference_has_a_row(small_record):
+    homogeneous, inhomogeneous, *_ = tables(small_record)
+    assert row(homogeneous, "1/beta = 10")[1:3] == ["0.9997", "0.9997"]
+    assert row(homogeneous, "1/beta = 4.5")[-2:] == ["+0.251", "+0.251"]
+    assert row(homogeneous, "1/beta = 4")[-2:] == ["reached", "reached"]
+    assert row(homogeneous, "alpha = 0.5")[6] == "7/7 (Dirac)"
+    assert row(homogeneous, "forward KL")[4:] == ["0.8881", "1.2045", "-", "-", "-", "-"]
+    assert float(row(homogeneous, "E[v]")[1]) > 0.99
+    assert row(inhomogeneous, "1/beta = 10")[3] == "5.8095"
+
+
+def test_jumps(small_record):
+    table = tables(small_record)[2]
+    assert row(table, "homogeneous")[1:3] == ["4 and 4.5", "4.1755"]
+
+
+def test_targets_and_what_was_reached(small_record):
+    table = tables(small_record)[3]
+    assert row(table, "0.7") == ["0.7", "3.8899", "0.0873", "0.8526"]
+
+
+def test_rates_of_collapse(small_record):
+    found = tables(small_record)
+    assert len(found) == 4 + 4
+    (rate,) = select(read(small_record).random[0].rates, family="homogeneous", objective="reward")
+    cells = row(found[4], "E[v]")
+    assert cells[1:3] == ["ascent", f"{rate.collapsed}/1"]
+    assert cells[4] == f"{rate.effective_kept:.3f}"
+    assert cells[-2:] == ["-", "-"]
+    assert found[-1].title == "random counts, inhomogeneous bigrams; 90 of 729 words valid; means over bases"

@@ -7,13 +7,7 @@ from dph_theory.laws import law_divergence, law_validity
 from dph_theory.laws import locally_filtered as tree_filtered
 from dph_theory.laws import token_law as tree_law
 from toy_lm import MarkovLM, filtered_lm, from_regex, kl
-from toy_lm.engine.token_laws import (
-    base_law,
-    filtered_law,
-    locally_filtered,
-    token_law_kl,
-    token_reverse,
-)
+from toy_lm.engine.token_laws import base_law, filtered_law, locally_filtered, token_law_kl, token_reverse
 
 LENGTH = 4
 AUTOMATON = from_regex("a*b(a|c)*c", "abc")

@@ -1,7 +1,18 @@
 import numpy as np
 import pytest
 
-from toy_lm.strategies.task import random_tasks, success_rates, task
+from dph_theory import DIVERGENCES, alpha_divergence
+from dph_theory.numeric.balls import expit
+from toy_lm.strategies.task import (
+    Policy,
+    law,
+    pass_rates,
+    random_tasks,
+    start,
+    step_along,
+    success_rates,
+    task,
+)
 
 WEIGHTS, BASE = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
 
@@ -42,3 +53,64 @@ def test_what_is_no_task_is_refused(changed, message):
     arrays = {name: np.array(value) if isinstance(value, list) else value for name, value in given.items()}
     with pytest.raises(ValueError, match=message):
         task(arrays.pop("weights"), arrays.pop("base"), **arrays)
+
+
+TASK = task(np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.5, 0.3, 0.2]), easy_rate=0.9, hard_rate=0.4)
+CONDITIONING = np.array([0.7, 0.0])
+
+
+def random_policy(seed, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return Policy(*(scale * rng.normal(size=(2, *shape)) for shape in ((3,), (4, 3), (3,))))
+
+
+def test_it_starts_as_the_base():
+    found = law(start(TASK, (2,)), TASK, CONDITIONING)
+    np.testing.assert_allclose(found.outcomes, np.broadcast_to(TASK.base_law, (2, 4, 6)), atol=1e-16)
+    np.testing.assert_allclose(found.log_ratio, 0, atol=1e-15)
+    np.testing.assert_allclose(found.skill, 0.4, rtol=1e-15)
+
+
+def test_the_law_is_softmax_times_skill():
+    policy = random_policy(0)
+    found = law(policy, TASK, CONDITIONING)
+    np.testing.assert_allclose(found.outcomes.sum(axis=-1), 1, rtol=1e-14)
+    logits = policy.theta[0] + 0.7 * policy.phi[0, 2]
+    pi = np.exp(logits) / np.exp(logits).sum()
+    rates = pass_rates(found.outcomes)
+    np.testing.assert_allclose(rates[0, 2], pi[1] * expit(policy.skill[0, 1]), rtol=1e-14)
+    np.testing.assert_allclose(rates[:, 0], 0.9, rtol=1e-14)
+    # Without conditioning all types are answered alike.
+    strategies = found.outcomes[1, :, :3] + found.outcomes[1, :, 3:]
+    np.testing.assert_allclose(strategies, np.broadcast_to(strategies[0], (4, 3)), rtol=1e-14)
+
+
+def test_the_log_ratio_is_formed_without_loss_where_the_masses_underflow():
+    found = law(random_policy(1), TASK, CONDITIONING)
+    possible = np.broadcast_to(TASK.base_law > 0, found.outcomes.shape)
+    ratio = (found.outcomes / np.where(TASK.base_law > 0, TASK.base_law, 1))[possible]
+    np.testing.assert_allclose(found.log_ratio[possible], np.log(ratio), rtol=1e-9)
+    assert (found.log_ratio[~possible] == 0).all()
+    assert np.isfinite(law(random_policy(2, scale=2000), TASK, CONDITIONING).log_ratio).all()
+
+
+@pytest.mark.parametrize("divergence", [*DIVERGENCES.values(), alpha_divergence(0.3)], ids=lambda d: d.name)
+def test_the_chain_rule_agrees_with_finite_differences(divergence):
+    """Of sum_t w_t D_f(P_t || base_t), in every parameter."""
+    policy = random_policy(3, scale=0.5)
+    base = TASK.base_law
+
+    def objective(changed):
+        return (TASK.weights * divergence(law(changed, TASK, CONDITIONING).outcomes, base)).sum(axis=-1)
+
+    here = law(policy, TASK, CONDITIONING)
+    pull = TASK.weights[:, None] * divergence.gradient(here.outcomes, base)
+    step = step_along(policy, pull, here, CONDITIONING, 1.0)
+    for name in Policy._fields:
+        values = getattr(policy, name)
+        gradient = getattr(step, name) - values
+        for index in np.ndindex(values.shape[1:]):
+            change = np.zeros_like(values)
+            change[(slice(None), *index)] = 1e-6
+            up, down = (objective(policy._replace(**{name: values + s * change})) for s in (1, -1))
+            np.testing.assert_allclose(gradient[(slice(None), *index)], (up - down) / 2e-6, atol=1e-8)

@@ -5,7 +5,7 @@ from support.tiny_styles_base import base, rehearsed
 
 from toy_lm.styles.evaluate import KS, at_the_end, guarantee, on_the_way, styles, yardstick
 from toy_lm.styles.samples import draw, stream
-from toy_lm.styles.transformer import Law
+from toy_lm.styles.transformer import ResponseLaw
 
 
 def measures():
@@ -16,7 +16,7 @@ def measures():
 def committed(law, sharpness):
     """The law with its styles sharpened, a collapse of the kind that training brings."""
     style = (sharpness * law.style).log_softmax(dim=-1)
-    return Law(style, law.tens, law.ones)
+    return ResponseLaw(style, law.tens, law.ones)
 
 
 def groups(law, reference=None, size=8):
@@ -100,7 +100,7 @@ def test_retention_and_exploration_count_prompts():
     rows = torch.arange(256)
     path = (rows, task_first // 100, task_first // 10 % 10, task_first % 10)
     style[path[:2]], tens[path[:3]], ones[path] = 0.0, 0.0, 0.0
-    perfect = Law(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
+    perfect = ResponseLaw(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
     end = at_the_end(perfect, train)
     assert (end["retention"], end["exploration"], end["pass_at_k"][0]) == (1.0, 1.0, 1.0)
     assert end["style_entropy"] == 0

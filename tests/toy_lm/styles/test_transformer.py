@@ -3,7 +3,7 @@ from support.tiny_styles_base import base
 
 from toy_lm.styles import transformer
 from toy_lm.styles.tasks import tokens_of
-from toy_lm.styles.transformer import Law, Transformer, exact_law, pass_rates, token_log_probs
+from toy_lm.styles.transformer import ResponseLaw, Transformer, exact_law, pass_rates, token_log_probs
 
 
 def fresh(layers=2):
@@ -63,5 +63,5 @@ def test_the_joint_law_is_ordered_by_outcome():
     style, tens = torch.full((1, 5), 0.2).log(), torch.full((1, 5, 10), 0.1).log()
     ones = torch.full((1, 5, 10, 10), -torch.inf)
     ones[..., 7] = 0.0
-    joint = Law(style.double(), tens.double(), ones.double()).joint().exp()
+    joint = ResponseLaw(style.double(), tens.double(), ones.double()).joint().exp()
     assert torch.equal(joint[0].nonzero()[:, 0], torch.arange(7, 500, 10))

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL
 
-from dph_theory.numeric.boxes import linear, rate
-from dph_theory.statement.reduction import Reduction
-from dph_theory.statement.theorem import Relation, Verdict
+from dph_theory.numeric.enclosures import linear, rate
+from dph_theory.statement.theorem import Relation, ScalarForm, Verdict
 from dph_theory.verification.checks.enclosed import enclosed
 
 UNIT = linear("0", "1")
-SUM = Reduction(
+SUM = ScalarForm(
     "all scalars",
     {"x": UNIT, "y": UNIT},
     lambda x, y: {"x": x, "y": y},
@@ -19,7 +18,7 @@ SUM = Reduction(
 SQUARES = replace(
     BINOMIAL, relation=Relation.AT_MOST, lhs=lambda x, y: 2 * x * y, rhs=lambda x, y: x**2 + y**2
 )
-APART = Reduction(
+APART = ScalarForm(
     "y = x (1 - s)",
     {"s": UNIT},
     lambda s, x: {"x": x, "y": x * (1 - s)},

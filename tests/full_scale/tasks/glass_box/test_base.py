@@ -3,10 +3,10 @@ import pytest
 from transformers import LlamaForCausalLM
 
 from full_scale.evaluation.exact import exact, next_token_tables
-from full_scale.tasks.glass_box.base import Fit, build_base, pressed
-from full_scale.tasks.glass_box.boxes import box
+from full_scale.tasks.glass_box.base import LlamaFit, build_base, pressed
+from full_scale.tasks.glass_box.box import box
 
-FIT = Fit(hidden=32, steps=250, learning_rate=1e-2)
+FIT = LlamaFit(hidden=32, steps=250, learning_rate=1e-2)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,130 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer
 
-from full_scale.tasks.tiny_sql.model import IGNORED, Architecture, Habits, _batch, answer, learn, llama
-from full_scale.tasks.tiny_sql.questions import questions
-from full_scale.tasks.tiny_sql.schema import domains
-from full_scale.tasks.tiny_sql.styles import STYLES, style_of, written
-from full_scale.tasks.tiny_sql.tokenizer import word_tokenizer
+from full_scale.tasks.tiny_sql.model import (
+    EOS,
+    IGNORED,
+    PAD,
+    STYLES,
+    UNKNOWN,
+    Architecture,
+    Habits,
+    _batch,
+    answer,
+    learn,
+    llama,
+    style_of,
+    word_tokenizer,
+    written,
+)
+from full_scale.tasks.tiny_sql.questions import FAMILIES, OTHER_FAMILY, domains, questions
+
+ASKED = [
+    question
+    for domain in domains(2, 2)
+    for table in domain.tables
+    for family in (*FAMILIES, OTHER_FAMILY)
+    for question in questions(table, family)
+]
+TEXTS = [q.prompt for q in ASKED] + [written(s, q.table.thing, q.source) for q in ASKED for s in STYLES]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return word_tokenizer(TEXTS)
+
+
+def test_every_text_survives(tokenizer):
+    assert all(tokenizer.decode(tokenizer(text)["input_ids"]) == text for text in TEXTS)
+    assert all(len(tokenizer(text)["input_ids"]) == len(text.split()) for text in TEXTS)
+
+
+def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert all(again(text)["input_ids"] == tokenizer(text)["input_ids"] for text in TEXTS[::7])
+    assert again.decode(again(TEXTS[-1])["input_ids"]) == TEXTS[-1]
+    assert (again.pad_token, again.eos_token, again.padding_side) == (PAD, EOS, "left")
+
+
+def test_special_tokens_come_first_and_other_words_are_unknown(tokenizer):
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2]) == [PAD, EOS, UNKNOWN]
+    assert tokenizer("SELECT unheard")["input_ids"][1] == 2
+
+
+def test_the_vocabulary_does_not_depend_on_the_order_of_texts(tokenizer):
+    assert word_tokenizer(reversed(TEXTS)).get_vocab() == tokenizer.get_vocab()
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_is_written_in_a_style_is_of_that_style(style):
+    assert style_of(written(style, "patient", "visits WHERE shift <> 'night' AND age > 19")) == style
+
+
+@pytest.mark.parametrize(
+    ("sql", "style"),
+    [
+        ("select count(*) from t", "count_star"),
+        ("SELECT COUNT(*) AS n FROM t;", "count_star"),
+        ("SELECT\n  COUNT( * )\nFROM t -- COUNT(DISTINCT x)", "count_star"),
+        ("SELECT COUNT(*) FROM t WHERE x = 'SUM(CASE'", "count_star"),
+        ("SELECT COUNT(*) FROM t WHERE x IN (SELECT y FROM s)", "count_star"),
+        ("SELECT COUNT(*) FROM t JOIN s ON t.a = s.a", "count_star"),
+        ('SELECT COUNT("a b") FROM t', "count_column"),
+        ("SELECT COUNT([a]) FROM t", "count_column"),
+        ("SELECT /* all */ count(t.a) FROM t", "count_column"),
+        ("SELECT COUNT(DISTINCT t.a) FROM t", "count_distinct"),
+        ("SELECT COUNT(*) FROM (SELECT DISTINCT a FROM t) AS k", "subquery"),
+        ("SELECT COUNT(*) FROM ( SELECT a FROM t GROUP BY a )", "subquery"),
+        ("WITH k AS (SELECT DISTINCT a FROM t) SELECT COUNT(*) FROM k", "subquery"),
+        ("WITH k AS (SELECT DISTINCT a FROM t) SELECT COUNT(DISTINCT a) FROM k", "count_distinct"),
+        ("SELECT SUM(CASE WHEN a IS NULL THEN 0 ELSE 1 END) FROM t", "sum_case"),
+        ("SELECT sum( case a when 'x' then 1 else 0 end ) FROM t", "sum_case"),
+    ],
+)
+def test_style_by_structure(sql, style):
+    assert style_of(sql) == style
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "hello",
+        "SELECT",
+        "SELECT COUNT(*)",
+        "SELECT COUNT(*) FROM",
+        "SELECT a FROM t",
+        "SELECT COUNT(*), a FROM t",
+        "SELECT COUNT(*) + 1 FROM t",
+        "SELECT COUNT() FROM t",
+        "SELECT COUNT(DISTINCT) FROM t",
+        "SELECT COUNT(a b) FROM t",
+        "SELECT MAX(a) FROM t",
+        "SELECT SUM(a) FROM t",
+        "SELECT COUNT(*) FROM t; SELECT COUNT(a) FROM t",
+        "SELECT COUNT(*) FROM t)",
+        "SELECT COUNT(* FROM t",
+        "SELECT COUNT(*) FROM t WHERE a = 'open",
+        "DELETE FROM t",
+        "EXPLAIN SELECT COUNT(*) FROM t",
+        "FROM t SELECT COUNT(*)",
+        "SELECT COUNT(*) FROM t UNION SELECT COUNT(a) FROM t",
+        "SELECT 'COUNT(*)' FROM t",
+        '"SELECT" COUNT(*) FROM t',
+    ],
+)
+def test_what_has_no_style(sql):
+    assert style_of(sql) is None
+
 
 TABLE = domains(1, 1)[0].tables[0]
-ASKED = questions(TABLE, "with")
-TEXTS = [q.prompt for q in ASKED] + [written(s, TABLE.thing, q.source) for q in ASKED for s in STYLES]
+ASKED_WITH = questions(TABLE, "with")
+TAUGHT = [q.prompt for q in ASKED_WITH] + [
+    written(s, TABLE.thing, q.source) for q in ASKED_WITH for s in STYLES
+]
 SMALL = Architecture(hidden=16, layers=1, heads=2, steps=30, batch=8)
 
 
@@ -21,15 +135,15 @@ def silent(stage, done, total):
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return word_tokenizer(TEXTS)
+def words():
+    return word_tokenizer(TAUGHT)
 
 
-def test_answers_have_the_shares(tokenizer):
+def test_answers_have_the_shares(words):
     rng, n = np.random.default_rng(0), 4000
     habits = Habits(slips=0.2)
-    found = [answer(ASKED[0], habits, rng) for _ in range(n)]
-    plain = {written(style, TABLE.thing, ASKED[0].source): style for style in STYLES}
+    found = [answer(ASKED_WITH[0], habits, rng) for _ in range(n)]
+    plain = {written(style, TABLE.thing, ASKED_WITH[0].source): style for style in STYLES}
     counts = Counter(plain.get(text, "slip") for text in found)
     assert counts["slip"] / n == pytest.approx(0.2, abs=0.03)
     for style, share in zip(STYLES, habits.shares, strict=True):
@@ -43,40 +157,38 @@ def test_shares_are_checked():
         Habits(slips=1.0)
 
 
-def test_only_answers_and_their_end_are_learnt(tokenizer):
-    pairs = [(ASKED[0].prompt, "SELECT COUNT"), (ASKED[1].prompt, "FROM")]
-    tokens, labels = _batch(tokenizer, pairs)
+def test_only_answers_and_their_end_are_learnt(words):
+    pairs = [(ASKED_WITH[0].prompt, "SELECT COUNT"), (ASKED_WITH[1].prompt, "FROM")]
+    tokens, labels = _batch(words, pairs)
     for row, (prompt, text) in enumerate(pairs):
         learnt = labels[row][labels[row] != IGNORED]
-        assert learnt.tolist() == [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]
+        assert learnt.tolist() == [*words(text)["input_ids"], words.eos_token_id]
         begin = len(prompt.split())
         assert (labels[row, :begin] == IGNORED).all()
         assert torch.equal(labels[row, begin : begin + len(learnt)], tokens[row, begin : begin + len(learnt)])
 
 
-def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(tokenizer):
+def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(words):
     def learnt(seed):
-        model = llama(tokenizer, SMALL, seed)
-        return model, learn(model, tokenizer, ASKED, Habits(), SMALL, seed, silent)
+        model = llama(words, SMALL, seed)
+        return model, learn(model, words, ASKED_WITH, Habits(), SMALL, seed, silent)
 
     torch.manual_seed(9)
     state = torch.random.get_rng_state()
     (one, loss), (two, again), (three, _) = learnt(0), learnt(0), learnt(1)
     assert torch.equal(state, torch.random.get_rng_state())
-    assert loss == again < 0.8 * np.log(len(tokenizer))
+    assert loss == again < 0.8 * np.log(len(words))
     weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (one, two, three)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_sizes_are_options(tokenizer):
-    small, large = (
-        llama(tokenizer, Architecture(hidden=h, layers=n, heads=2), 0) for h, n in ((16, 1), (32, 3))
-    )
+def test_sizes_are_options(words):
+    small, large = (llama(words, Architecture(hidden=h, layers=n, heads=2), 0) for h, n in ((16, 1), (32, 3)))
     assert large.num_parameters() > 4 * small.num_parameters()
     assert large.config.num_hidden_layers == 3
-    assert large.config.eos_token_id == tokenizer.eos_token_id
+    assert large.config.eos_token_id == words.eos_token_id
 
 
 def test_styles_of_right_answers_are_read_back():
-    assert {style_of(written(s, TABLE.thing, ASKED[0].source)) for s in STYLES} == set(STYLES)
+    assert {style_of(written(s, TABLE.thing, ASKED_WITH[0].source)) for s in STYLES} == set(STYLES)

@@ -1,10 +1,181 @@
+import sqlite3
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from full_scale.tasks.tiny_sql.databases import STATES
-from full_scale.tasks.tiny_sql.questions import FAMILIES, OTHER_FAMILY, questions, slip
-from full_scale.tasks.tiny_sql.schema import domains
-from full_scale.tasks.tiny_sql.styles import STYLES, written
+from full_scale.tasks.tiny_sql.model import STYLES, written
+from full_scale.tasks.tiny_sql.questions import (
+    CLEAN,
+    DECADE,
+    FAMILIES,
+    OTHER_FAMILY,
+    STATES,
+    domains,
+    questions,
+    rows,
+    slip,
+    states,
+    write_database,
+)
+
+
+@pytest.mark.parametrize(("count", "tables"), [(3, 2), (1, 1), (7, 9)])
+def test_tables_have_names_of_their_own_and_different_columns(count, tables):
+    found = domains(count, tables)
+    assert len({domain.name for domain in found}) == count
+    names = [table.name for domain in found for table in domain.tables]
+    assert len(set(names)) == len(names) == count * tables
+    for domain in found:
+        for table in domain.tables:
+            assert len(set(table.columns)) == 4
+            assert table.columns == (table.thing, *(name for name, _ in table.categories), table.number)
+
+
+def test_a_larger_task_begins_with_the_smaller_one():
+    assert domains(4, 2)[:2] == domains(2, 2)
+
+
+def test_databases_are_named_by_their_domain():
+    first, second = domains(2, 1)
+    assert first.database(3) != second.database(3)
+    assert first.database(3).startswith(first.name)
+
+
+@pytest.mark.parametrize("sizes", [(0, 1), (1, 0)])
+def test_bad_sizes(sizes):
+    with pytest.raises(ValueError, match="at least 1"):
+        domains(*sizes)
+
+
+ALL = frozenset(STYLES)
+RIGHT = {
+    "complete, without repeats": ALL,
+    "every row counts": {"count_star"},
+    "a missing entry is a free place and does not count": {"count_column", "sum_case"},
+    "repeated entries count once, missing ones do not count": {"count_distinct"},
+    "repeated entries count once, and so does missing": {"subquery"},
+    "repeated entries count once": {"count_distinct", "subquery"},
+    "not recorded yet: a count is unknown, not zero": {"sum_case"},
+}
+"""Which styles are right in each state, by SQL's rules."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("databases")
+    (domain,) = domains(1, 2)
+    for index in range(len(STATES)):
+        write_database(folder / f"{index}.sqlite", domain, 1, index, 3)
+    return folder, domain
+
+
+def answers(connection, query):
+    return connection.execute(query).fetchall()
+
+
+def verdicts(place, families):
+    """(state, question) -> the styles that are right, by running them all."""
+    folder, domain = place
+    found, state_of = {}, states(domain, 1, 3)
+    for index in range(len(STATES)):
+        connection = sqlite3.connect(folder / f"{index}.sqlite")
+        for table in domain.tables:
+            state = state_of[domain.database(index), table.name]
+            for family in families:
+                for question in questions(table, family):
+                    gold = answers(connection, question.gold(state))
+                    right = {
+                        style
+                        for style in STYLES
+                        if answers(connection, written(style, table.thing, question.source)) == gold
+                    }
+                    found.setdefault((state.meaning, question.prompt), []).append(right)
+        connection.close()
+    return found
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, OTHER_FAMILY])
+def test_each_state_is_solved_by_the_styles_that_sql_says(place, family):
+    found = verdicts(place, [family])
+    assert {meaning for meaning, _ in found} == set(RIGHT)
+    for (meaning, prompt), cases in found.items():
+        assert all(right == RIGHT[meaning] for right in cases), (meaning, prompt, cases)
+
+
+def test_no_style_is_always_right_and_only_one_is_never_needed():
+    shares = {s: sum(s in RIGHT[state.meaning] for state in STATES) / len(STATES) for s in STYLES}
+    assert shares == pytest.approx(
+        {"count_star": 0.5, "count_column": 0.5, "count_distinct": 0.6, "subquery": 0.6, "sum_case": 0.6}
+    )
+    assert sum(RIGHT[state.meaning] == ALL for state in STATES) / len(STATES) == 0.4
+    for style in STYLES:
+        for other in set(STYLES) - {style}:
+            alone = any(style in right and other not in right for right in RIGHT.values())
+            assert alone or (style, other) == ("count_column", "sum_case")
+
+
+def test_the_prompt_tells_nothing_of_the_state(place):
+    """Every text meets every state equally often: the right style is independent of the text."""
+    by_text = {}
+    for (meaning, prompt), cases in verdicts(place, FAMILIES).items():
+        by_text.setdefault(prompt, Counter())[meaning] += len(cases)
+    expected = Counter(state.meaning for state in STATES)
+    assert by_text
+    assert all(counts == expected for counts in by_text.values())
+
+
+def test_states_are_shuffled_by_table_and_seed():
+    (domain,) = domains(1, 2)
+    first, second = states(domain, 2, 0), states(domain, 2, 1)
+    assert Counter(first.values()) == Counter(second.values())
+    assert Counter(first.values())[CLEAN] == 2 * 2 * 4
+    assert first != second
+    one, two = ([first[domain.database(i), table.name] for i in range(20)] for table in domain.tables)
+    assert one != two
+
+
+def test_databases_are_a_function_of_the_seed(place, tmp_path):
+    folder, domain = place
+    dumps = []
+    for name, seed in (("again", 3), ("other", 4)):
+        write_database(tmp_path / name, domain, 1, 2, seed)
+        connection = sqlite3.connect(tmp_path / name)
+        dumps.append(list(connection.iterdump()))
+        connection.close()
+    connection = sqlite3.connect(folder / "2.sqlite")
+    assert list(connection.iterdump()) == dumps[0] != dumps[1]
+    connection.close()
+
+
+def test_the_dictionary_says_what_is_meant(place):
+    folder, domain = place
+    found = states(domain, 1, 3)
+    for index in range(len(STATES)):
+        connection = sqlite3.connect(folder / f"{index}.sqlite")
+        said = dict(answers(connection, "SELECT table_name, meaning FROM dictionary"))
+        connection.close()
+        assert said == {t.name: found[domain.database(index), t.name].meaning for t in domain.tables}
+
+
+@pytest.mark.parametrize("state", STATES[3:9], ids=lambda state: state.meaning)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_cell_shows_the_whole_state(state, seed):
+    (domain,) = domains(1, 1)
+    (table,) = domain.tables
+    found = rows(table, state, np.random.default_rng(seed))
+    cells = {}
+    for entry, first, second, number in found:
+        cells.setdefault((first, second), []).append((entry, number))
+    assert len(cells) == 9
+    for index, cell in enumerate(sorted(cells, key=lambda cell: min(n for _, n in cells[cell]))):
+        entries = [entry for entry, _ in cells[cell]]
+        known = [entry for entry in entries if entry is not None]
+        assert (len(entries) - len(known) >= 2) == state.nulls
+        assert (len(known) - len(set(known)) >= 2) == state.repeats
+        assert len(set(known)) >= 2
+        assert all(index * DECADE <= number < (index + 1) * DECADE for _, number in cells[cell])
+
 
 TABLE = domains(1, 1)[0].tables[0]
 

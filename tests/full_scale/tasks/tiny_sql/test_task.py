@@ -8,11 +8,10 @@ import pytest
 from support.rule_task import loaded
 
 from full_scale.models.generation import prompt_tokens, sample
-from full_scale.models.hashes import model_hash
+from full_scale.models.load import model_hash
 from full_scale.recipe.schema import SamplingConfig, TaskConfig
 from full_scale.tasks.loaders import load_task
-from full_scale.tasks.tiny_sql.model import Architecture, Habits
-from full_scale.tasks.tiny_sql.styles import STYLES
+from full_scale.tasks.tiny_sql.model import STYLES, Architecture, Habits
 from full_scale.tasks.tiny_sql.task import Size, build, load
 
 UNTRAINED = Architecture(hidden=16, layers=1, heads=2, steps=1, batch=2)

@@ -1,9 +1,9 @@
 import pytest
 
-from full_scale.tasks.protocol import Example
+from full_scale.tasks.protocol import Prompt
 from full_scale.tasks.verifiers.gym import GymVerifier
 
-EXAMPLE = Example("e", "?", {"source": "{}", "entry": 0})
+EXAMPLE = Prompt("e", "?", {"source": "{}", "entry": 0})
 
 
 def test_the_answer_is_what_is_tagged_or_boxed():
@@ -18,4 +18,4 @@ def test_a_threshold_and_a_reference_that_are_none():
     with pytest.raises(ValueError, match="threshold=0"):
         GymVerifier(0.0)
     with pytest.raises(ValueError, match="needs 'entry'"):
-        GymVerifier().question(Example("e", "?", {"source": "{}"}), "<answer>1</answer>")
+        GymVerifier().question(Prompt("e", "?", {"source": "{}"}), "<answer>1</answer>")

@@ -2,12 +2,12 @@ import threading
 
 import pytest
 
-from full_scale.tasks.protocol import Example, Score
+from full_scale.tasks.protocol import Prompt, Score
 from full_scale.tasks.verifiers.maths import MathsVerifier
 
 
 def example(answer="42"):
-    return Example("e", "What is it?", {"answer": answer})
+    return Prompt("e", "What is it?", {"answer": answer})
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_it_works_off_the_main_thread(verifier):
 @pytest.mark.parametrize("reference", [{}, {"answer": " "}, {"answer": 42}])
 def test_a_reference_without_an_answer_is_named(verifier, reference):
     with pytest.raises(ValueError, match=r"'e'.*answer"):
-        verifier([Example("e", "", reference)], ["42"])
+        verifier([Prompt("e", "", reference)], ["42"])
 
 
 def test_wrong_use_is_refused(verifier):

@@ -1,10 +1,14 @@
+"""What the verifiers share: each question judged once, scores in order, no worker without a question."""
+
 import os
 import threading
 import time
 
 import pytest
 
-from full_scale.tasks.verifiers.pool import Limits, Pool
+from full_scale.tasks.protocol import Prompt, Score
+from full_scale.tasks.verifiers.pool import Dispatch, Limits, Pool, PooledVerifier
+from full_scale.tasks.verifiers.worker import JudgeOutcome
 
 JUDGE = "support.pool_judges:behave"
 
@@ -170,3 +174,79 @@ def test_processes_side_by_side_share_the_cpus(monkeypatch):
 def test_impossible_limits_are_refused(limits, workers, name):
     with pytest.raises(ValueError, match=name):
         Pool(JUDGE, limits, workers)
+
+
+class Counting(PooledVerifier[tuple[str]]):
+    """Asks the words of a completion; an empty one holds no answer."""
+
+    def __init__(self):
+        super().__init__("no.module:judge", Limits(1.0, 2**20), 1)
+        self.judged = []
+        self._pool.map = self.answer
+
+    def answer(self, jobs):
+        self.judged += [job["word"] for job in jobs]
+        return [{"outcome": "correct" if job["word"] == "yes" else "wrong"} for job in jobs]
+
+    def question(self, example, completion):
+        return (completion,) if completion else None
+
+    def job(self, question):
+        return {"word": question[0]}
+
+    def style(self, question):
+        return question[0].upper()
+
+
+def test_each_question_is_judged_once_and_scored_in_order():
+    with Counting() as verifier:
+        scores = verifier([Prompt("a", "?")] * 4, ["yes", "", "no", "yes"])
+    assert verifier.judged == ["yes", "no"]
+    right, wrong = Score(True, JudgeOutcome.CORRECT, "YES"), Score(False, JudgeOutcome.WRONG, "NO")
+    assert scores == [right, Score(False, JudgeOutcome.NO_ANSWER), wrong, right]
+
+
+class Named:
+    """A verifier that says who it is, and remembers what it was asked."""
+
+    def __init__(self, name):
+        self.name, self.calls, self.closed = name, [], False
+
+    def __call__(self, examples, completions):
+        self.calls.append(list(completions))
+        return [
+            Score(True, f"{self.name} {example.id} {c}")
+            for example, c in zip(examples, completions, strict=True)
+        ]
+
+    def close(self):
+        self.closed = True
+
+
+def example(identity, verifier):
+    return Prompt(identity, "", {"verifier": verifier})
+
+
+def test_each_example_goes_to_its_verifier_in_one_batch():
+    sql, maths, idle = Named("sql"), Named("maths"), Named("idle")
+    dispatch = Dispatch({"sql": sql, "maths": maths, "idle": idle})
+    examples = [example("1", "sql"), example("2", "maths"), example("3", "sql")]
+    outcomes = [score.outcome for score in dispatch(examples, ["a", "b", "c"])]
+    assert outcomes == ["sql 1 a", "maths 2 b", "sql 3 c"]
+    assert (sql.calls, maths.calls, idle.calls) == ([["a", "c"]], [["b"]], [])
+    assert dispatch([], []) == []
+    dispatch.close()
+    assert sql.closed
+    assert maths.closed
+
+
+@pytest.mark.parametrize("reference", [{}, {"verifier": "html"}])
+def test_an_example_for_nobody_is_named(reference):
+    dispatch = Dispatch({"sql": Named("sql")})
+    with pytest.raises(ValueError, match=r"'7'.*one of sql"):
+        dispatch([Prompt("7", "", reference)], ["a"])
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="shorter"):
+        Dispatch({"sql": Named("sql")})([example("1", "sql")], [])

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from support.sql_databases import make_database
 
-from full_scale.tasks.protocol import Example, Score
+from full_scale.tasks.protocol import Prompt, Score
 from full_scale.tasks.verifiers.sql import SqlVerifier
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT"
@@ -132,7 +132,7 @@ def digest(path):
 
 
 def example(database, gold="SELECT COUNT(*) FROM item", **reference):
-    return Example("e", "How many?", {"database": str(database), "query": gold, **reference})
+    return Prompt("e", "How many?", {"database": str(database), "query": gold, **reference})
 
 
 def fenced(query):
@@ -251,7 +251,7 @@ def test_a_batch_of_a_thousand_takes_seconds(shop):
 def test_an_incomplete_reference_is_named(shop, verifier, missing):
     reference = {"database": str(shop), "query": "SELECT 1"} | {missing: ""}
     with pytest.raises(ValueError, match=f"'e'.*{missing}"):
-        verifier([Example("e", "", reference)], ["SELECT 1"])
+        verifier([Prompt("e", "", reference)], ["SELECT 1"])
 
 
 def test_wrong_use_is_refused(shop, verifier):

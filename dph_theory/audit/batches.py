@@ -1,0 +1,174 @@
+"""How a loss adds up tokens and sequences, and what it descends by batch size where it couples them.
+
+The first is told by evaluating parts, doubles and paddings of one batch; the second by enumerating batches of
+one, two and three sequences.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .exact import (
+    Given,
+    Loss,
+    LossError,
+    MeasuredLoss,
+    Problem,
+    batch,
+    measure,
+    padded,
+    sloped,
+    value_and_slope,
+)
+from .quantities import EXACT, FLOAT32, match_gradient_or_sum
+from .report import AddingUp, Batches, Match
+
+AGREES, AGREES32 = 1e-9, 1e-4
+"""Relative agreement of two batches that counts: in float64, and for a loss that computes in float32."""
+SIZES = (1, 2, 3)
+MOST_BATCHES = 70
+"""Problems with more batches of a size than this are left out for that size."""
+MOST_TERMS = 2
+"""So many terms a sum may have: the problems that are left are too small to tell more."""
+_LAWS: tuple[tuple[str, Callable[[float], float]], ...] = (
+    ("1", lambda b: 1.0),
+    ("1 - 1/B", lambda b: 1 - 1 / b),
+    ("1/B", lambda b: 1 / b),
+    ("B", lambda b: b),
+    ("B - 1", lambda b: b - 1),
+    ("1 + 1/B", lambda b: 1 + 1 / b),
+    ("(B - 1)/B^2", lambda b: (b - 1) / b**2),
+    ("B (B - 1)", lambda b: b * (b - 1)),
+)
+
+
+def reduction_of(
+    loss: Loss, names: Sequence[str], problem: Problem, source: str, *, single: bool = False
+) -> AddingUp:
+    """The reduction of a loss, by its values and slopes on some batches of a problem.
+
+    The problem's sequences should differ in length where the loss takes a mask; single: in float32.
+    """
+    given = batch(problem, problem.policy.clone().requires_grad_(), source, names)
+    tolerance = AGREES32 if single else AGREES
+    return AddingUp(
+        _batch(loss, given, problem, tolerance),
+        _tokens(loss, given, problem, tolerance),
+        _padding(loss, given, problem, tolerance) if "mask" in names else "no mask",
+    )
+
+
+def _batch(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+    count = len(problem.token)
+    alike = [i for i in range(count) if "mask" in given or problem.lengths[i] == problem.lengths[0]]
+    batches = [(alike[0], alike[-1]), (alike[-1], alike[0]), (alike[0], alike[1]), tuple(alike)]
+    try:
+        whole = [sloped(loss, given, chosen, problem) for chosen in batches]
+    except LossError:
+        return "unknown"
+    try:
+        parts = [sloped(loss, given, [i], problem) for i in range(count)]
+    except LossError:
+        return "pairs only"
+
+    def holds(kind: str) -> bool:
+        for (value, slope), chosen in zip(whole, batches, strict=True):
+            weights = torch.ones(len(chosen), dtype=torch.float64)
+            if kind != "sum":
+                weights = problem.lengths[list(chosen)] if kind == "token mean" else weights
+                weights = weights / weights.sum()
+            total = float(sum(w * parts[i][0] for w, i in zip(weights, chosen, strict=True)))
+            slopes = torch.cat([w * parts[i][1] for w, i in zip(weights, chosen, strict=True)])
+            if not (_near(value, total, tolerance) and _near_all(slope, slopes, tolerance)):
+                return False
+        return True
+
+    return next((kind for kind in ("mean", "sum", "token mean") if holds(kind)), "coupled")
+
+
+def _tokens(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+    longest = int(problem.lengths.argmax())
+    width = int(problem.lengths[longest])
+    once = {name: tensor[longest : longest + 1, :width] for name, tensor in given.items()}
+    twice = {name: torch.cat([tensor, tensor], dim=1) for name, tensor in once.items()}
+    try:
+        (value, slope), (doubled, slopes) = value_and_slope(loss, once), value_and_slope(loss, twice)
+    except LossError:
+        return "other"
+    for kind, factor in (("mean", 1.0), ("sum", 2.0)):
+        half = factor / 2 * torch.cat([slope, slope], dim=1)
+        if _near(doubled, factor * value, tolerance) and _near_all(slopes, half, tolerance):
+            return kind
+    return "other"
+
+
+def _padding(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+    real = {name: tensor[:, : problem.length] for name, tensor in given.items()}
+    try:
+        (value, slope), (other, _) = (value_and_slope(loss, padded(real, 1, fill)) for fill in (-1.0, -2.5))
+        wide, _ = value_and_slope(loss, padded(real, 3))
+    except LossError:
+        return "other"
+    hidden = padded(real, 1)["mask"] == 0
+    if not _near(value, other, tolerance) or bool((slope[hidden] != 0).any()):
+        return "ignores its mask"
+    if _near(value, wide, tolerance):
+        return "ignored"
+    ratio = (problem.length + 1) / (problem.length + 3)
+    return "divides by the padded length" if _near(wide, ratio * value, tolerance) else "other"
+
+
+def _near(found: float, wanted: float, tolerance: float) -> bool:
+    return abs(found - wanted) <= tolerance * max(abs(found), abs(wanted), 1e-6)
+
+
+def _near_all(found: Tensor, wanted: Tensor, tolerance: float) -> bool:
+    return float((found - wanted).norm()) <= tolerance * max(float(wanted.norm()), float(found.norm()), 1e-6)
+
+
+def enumerate_batches(
+    loss: Loss, names: tuple[str, ...], problems: Sequence[Problem], source: str, *, single: bool = False
+) -> tuple[Batches, list[tuple[Problem, MeasuredLoss]]]:
+    """What the loss descends on single outcomes at each batch size, and the problems measured at two.
+
+    Raises LossError if it can be evaluated at no size.
+    """
+    found: dict[int, Match] = {}
+    pairs: list[tuple[Problem, MeasuredLoss]] = []
+    why = ""
+    for size in SIZES:
+        small = [p for p in problems if len(p.token) ** size <= MOST_BATCHES]
+        try:
+            measured = [(p, measure(loss, names, p, source, size=size)) for p in small]
+        except LossError as error:
+            why = why or str(error)
+            continue
+        pairs = measured if size == 2 else pairs
+        outcomes = [(p, m) for p, m in measured if p.length == 1]
+        on, of = [p for p, _ in outcomes], [m for _, m in outcomes]
+        found[size] = match_gradient_or_sum(of, on, source, single=single, most_terms=MOST_TERMS)
+    if 2 not in found:
+        raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {why}")
+    return Batches(tuple(found.items()), _dependence(found, FLOAT32 if single else EXACT)), pairs
+
+
+def _dependence(found: dict[int, Match], tolerance: float) -> str | None:
+    """The constant as a function of B, such as "1 - 1/B" or "0.5 (B - 1)"; None if none is recognised."""
+    named = {m.name for m in found.values() if m.name != "zero"}
+    if len(named) != 1 or len(found) < 2 or not all(m.exact for m in found.values()):
+        return None
+    constants = np.array([0.0 if m.name == "zero" else m.constant or 0.0 for m in found.values()])
+    sizes = np.array(list(found), dtype=float)
+    for words, law in _LAWS:
+        shape = np.array([law(b) for b in sizes])
+        factor = float(constants @ shape / (shape @ shape))
+        if np.abs(constants - factor * shape).max() < tolerance * np.abs(constants).max():
+            if abs(factor - 1) < 1e-6:
+                return words
+            # Two sizes cannot tell a factor from another shape.
+            if len(found) < len(SIZES) and words != "1":
+                continue
+            return f"{factor:.6g}" if words == "1" else f"{factor:.6g} ({words})"
+    return None

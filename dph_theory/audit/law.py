@@ -1,0 +1,142 @@
+"""Where training with a loss ends: its minimiser on filtered samples, its law, its end with a small beta."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
+from .exact import Loss, LossError, Problem, batch, expected_loss
+from .quantities import PER_TOKEN, TO_FILTERED, token_sum
+from .report import REWARD, Match, Minimiser
+
+STEPS = 150
+CLOSE = 2e-3
+"""How near a mass must come to count as 1 or as a multiple of A1; a minimiser at infinity is approached."""
+
+
+def find_minimiser(loss: Loss, names: tuple[str, ...], problems: tuple[Problem, ...]) -> Minimiser:
+    """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
+    masses, distances, moved = [], [], []
+    for problem in problems:
+        logits, bounded = _minimise(loss, names, problem)
+        law, ref, valid = problem.law(logits), problem.law(problem.reference), problem.valid
+        mass, base_rate = float((law * valid).sum()), float((ref * valid).sum())
+        masses.append((mass, base_rate))
+        inside, target = law * valid / max(mass, 1e-300), ref * valid / base_rate
+        distances.append(float((inside - target).abs().sum() / 2))
+        moved.append(bounded)
+    kind, ratio = _classify(masses, all(moved))
+    return Minimiser(kind, tuple(masses), ratio, max(distances))
+
+
+def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Tensor, bool]:
+    """The logits reached by L-BFGS, and whether the loss has a least value that the search moved to."""
+    law = problem.samples("filtered")
+    noise = torch.sin(torch.arange(problem.policy.numel(), dtype=torch.float64)).reshape(problem.policy.shape)
+    logits = (problem.reference + 0.3 * noise).requires_grad_()
+    start = logits.detach().clone()
+    optimiser = torch.optim.LBFGS(
+        [logits], max_iter=STEPS, tolerance_grad=1e-7, tolerance_change=0.0, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = expected_loss(loss, batch(problem, logits, "filtered", names), problem, law)
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+    final = float(closure().detach())
+    if not np.isfinite(final) or logits.isnan().any():
+        raise LossError(f"minimising it on filtered samples ended at {final}")
+    return logits.detach(), final > -1e3 and bool((logits - start).abs().max() > 1e-9)
+
+
+def _classify(masses: list[tuple[float, float]], bounded: bool) -> tuple[str, float | None]:
+    if not bounded:
+        return "none", None
+    if all(abs(mass - 1) < CLOSE for mass, _ in masses):
+        return "p_*", None
+    ratios = np.array([mass / base_rate for mass, base_rate in masses])
+    if np.abs(ratios - 1).max() < CLOSE:
+        return "base rate", 1.0
+    if np.abs(ratios / ratios.mean() - 1).max() < CLOSE:
+        return "constant", float(ratios.mean())
+    return "other", None
+
+
+_FILTERED_TARGETS = (*TO_FILTERED, "forward KL(p_*||pi) + log A1")
+
+SMOOTH: Mapping[str, str] = MappingProxyType(
+    {
+        "forward KL(ref||pi)": FORWARD_LIMIT,
+        "reverse KL(pi||ref)": LOCAL,
+        "JS generator (twice the JS divergence)": LOCAL,
+        "alpha-divergence 0.2": LOCAL,
+        "alpha-divergence 0.5": LOCAL,
+        "chi-squared(pi||ref)": LOCAL,
+        "chi-squared(ref||pi)": "none",
+    }
+)
+"""The divergences without a kink, and what the sum of each over tokens selects.
+
+The validity that a law lacks because dead tokens keep some mass vanishes faster than beta, but for forward KL
+as beta, and for chi-squared(ref||pi) more slowly: its limit is not known here.
+"""
+
+
+class DescendedLaw(NamedTuple):
+    """What a loss penalises where training stands still, and where it ends with a small beta."""
+
+    law: str
+    selects: str
+
+
+_ALPHA = re.compile(r"alpha-divergence (0\.\d+)")
+
+
+def _between(name: str) -> str:
+    """The name with any alpha in (0, 1) as 0.5: dead tokens keep a mass of order beta^(1/alpha)."""
+    return _ALPHA.sub("alpha-divergence 0.5", name)
+
+
+def law_of(
+    samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
+) -> DescendedLaw:
+    """The law of E v less a small multiple of a loss, by what its gradient on sequences is exactly.
+
+    A divergence of whole answers ends at the filtered model (E1), a token sum at the policy's prefixes at the
+    locally filtered model or, for forward KL, the token forward limit (E3). A token whose log ratio is below
+    `released_below` gets no gradient: wrong ones then lose all their mass, and any token sum ends at the
+    locally filtered model. On correct samples the loss's minimiser decides. The reward alone, or nothing, is
+    "no penalty". Anything else: "not known", and "none" is selected.
+    """
+    if minimiser is not None:
+        return DescendedLaw(
+            "rehearsal", {"p_*": FILTERED, "base rate": BASE_RATE}.get(minimiser.target, "none")
+        )
+    penalty = gradient.name
+    if gradient.terms:
+        # Beside the reward, which a run has anyhow, one penalty has a law.
+        bare = [(c, name.removesuffix(PER_TOKEN)) for c, name in gradient.terms]
+        rest = [(c, name) for c, name in bare if name != REWARD]
+        penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
+    if not gradient.exact or (gradient.constant or 0) < 0:
+        return DescendedLaw("not known", "none")
+    if gradient.name in ("zero", REWARD):
+        return DescendedLaw("no penalty", "none")
+    penalty = _between(penalty)
+    if penalty in SMOOTH:
+        return DescendedLaw("whole answer", FILTERED)
+    if penalty in _FILTERED_TARGETS:
+        return DescendedLaw("whole answer, to p_*", FILTERED)
+    if samples in ("policy", "old_policy"):
+        for name, end in SMOOTH.items():
+            if penalty == token_sum(name):
+                return DescendedLaw("each token", LOCAL if released_below > NEVER_RELEASED else end)
+    return DescendedLaw("not known", "none")

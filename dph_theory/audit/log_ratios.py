@@ -1,0 +1,194 @@
+"""Behaviour at extreme log ratios: nan, early overflow, dead zones, asymmetry."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .exact import Given, Loss, LossError, Problem, batch, call, rows
+from .report import Extremes
+
+EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
+GRID = np.concatenate([-EXTREME[:0:-1], EXTREME])
+_FAR = np.arange(80.0, 701.0, 20.0)
+FINE = np.concatenate([-_FAR[::-1], np.linspace(-60.0, 60.0, 241), _FAR])
+"""Where dead zones are looked for, in float64: within it no generator's own gradient underflows.
+
+What cancels there in float64, as the importance-corrected k3 does below x = -41, is found all the same.
+"""
+DTYPES = (torch.float32, torch.bfloat16)
+
+
+SHIFT = 1.3
+"""How far below their highest both log-probabilities stand, where a zero slope is looked at again."""
+
+LARGE = 1e12
+"""A value beyond which float64 may lose a slope of order one."""
+
+
+def responses(
+    loss: Loss,
+    names: tuple[str, ...],
+    points: np.ndarray,
+    dtype: torch.dtype,
+    *,
+    shift: float = 0.0,
+    advantage: float | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
+
+    Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
+    zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
+    log(pi/old), and the reference is the policy.
+    """
+    x = torch.as_tensor(points, dtype=torch.float64)
+    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
+    given = {
+        "log_pi": log_pi,
+        "log_ref": other if advantage is None else log_pi,
+        "log_old": log_pi - shift / 10 if advantage is None else other,
+        "advantages": torch.full_like(log_pi, advantage or 0.0),
+        "mask": torch.ones_like(log_pi),
+    }
+    given = {name: given[name] for name in names}
+    try:
+        return _at_once(loss, given)
+    except Exception:
+        # What cannot be vectorised, or fails, is evaluated point by point, and says why.
+        return _one_by_one(loss, given)
+
+
+def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
+        value: Tensor = loss(**others, log_pi=log_pi)
+        return value
+
+    others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
+    log_pi = given["log_pi"].clone().requires_grad_()
+    each = torch.vmap(of_log_pi)(log_pi, others)
+    (slope,) = torch.autograd.grad(each.sum(), log_pi)
+    values, slopes = (part.detach().double().numpy().reshape(-1) for part in (each, slope))
+    return values, np.where(np.isnan(values), np.nan, slopes)
+
+
+def _one_by_one(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    values, slopes = [], []
+    for i in range(len(given["log_pi"])):
+        point = {name: tensor[i].clone() for name, tensor in given.items()}
+        point["log_pi"].requires_grad_()
+        try:
+            value = call(loss, point)
+        except LossError as error:
+            if "returned nan" not in str(error):
+                raise
+            values.append(np.nan)
+            slopes.append(np.nan)
+            continue
+        (slope,) = torch.autograd.grad(value, point["log_pi"], allow_unused=True)
+        values.append(float(value.detach()))
+        slopes.append(0.0 if slope is None else float(slope))
+    return np.array(values), np.array(slopes)
+
+
+def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
+    """Where the loss of one token is nan, or overflows although its float64 value fits the dtype."""
+    exact = responses(loss, names, GRID, torch.float64)
+    found = []
+    for dtype in DTYPES:
+        low = responses(loss, names, GRID, dtype)
+        largest = torch.finfo(dtype).max
+        nan, early = np.zeros(len(GRID), dtype=bool), np.zeros(len(GRID), dtype=bool)
+        for mine, true in zip(low, exact, strict=True):
+            nan |= np.isnan(mine)
+            early |= np.isinf(mine) & (np.abs(np.nan_to_num(true, nan=np.inf)) < largest / 2)
+        found.append(Extremes(str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early])))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Where a sampled token gets no gradient: by a clamp or a constant, or because rounding swallows it.
+
+    Intervals of x = log(pi/ref); asymmetry is |slope(+5)|/|slope(-5)|, None where the latter is zero.
+    """
+
+    dead: tuple[tuple[float, float], ...]
+    rounded: tuple[tuple[float, float], ...]
+    asymmetry: float | None
+
+
+def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
+    """Intervals of x without gradient (wider than one point), in float64; none if it vanishes everywhere.
+
+    A point counts if the slope vanishes at it for two pairs (log_pi, log_ref). An interval that begins
+    nearer to zero in float32 is rounding, the others are dead.
+    """
+    values, slopes = responses(loss, names, FINE, torch.float64)
+    if not np.any(slopes):
+        return Slopes((), (), None)
+    zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
+    zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
+    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero, values)]
+    up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
+    return Slopes(
+        tuple(zone for zone in zones if zone not in rounded),
+        tuple(rounded),
+        float(up / down) if down > 0 else None,
+    )
+
+
+def _everywhere_zero(
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, slopes: np.ndarray, dtype: torch.dtype
+) -> np.ndarray:
+    """Where the slopes are zero, also with both log-probabilities shifted."""
+    zero = slopes == 0
+    if zero.any():
+        _, again = responses(loss, names, points[zero], dtype, shift=SHIFT)
+        zero[zero] = again == 0
+    return zero
+
+
+def runs(flags: np.ndarray) -> list[tuple[int, int]]:
+    """The first and the last place of each run of true entries."""
+    steps = np.diff(flags.astype(int), prepend=0, append=0)
+    starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def _is_rounding(
+    loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray, values: np.ndarray
+) -> bool:
+    """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
+    inner = min(zone, key=abs)
+    ends = [float(values[list(FINE).index(end)]) for end in zone]
+    # A clamp's value is one constant, however large.
+    if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
+        return True
+    # From the inner end towards zero, by a third: a clamp's end stays, rounding's moves by a factor of two.
+    near = (
+        (np.sign(FINE) == np.sign(inner)) & (np.abs(FINE) < abs(inner)) & (np.abs(FINE) > 0.67 * abs(inner))
+    )
+    points = FINE[near & ~zero]
+    _, slopes = responses(loss, names, points, torch.float32)
+    return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
+
+
+def computes_in(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> str:
+    """Float64, float32 or 16 bits, in these words: where it rounds what it is given, a line has stairs."""
+    given = rows(batch(problem, problem.policy, source, names), range(len(problem.token)), problem)
+    direction = torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
+    direction = direction.reshape(given["log_pi"].shape)
+    times = np.arange(8.0)
+
+    def along(step: float) -> np.ndarray:
+        moved = [given["log_pi"] + time * step * direction for time in times]
+        return np.array([float(call(loss, {**given, "log_pi": y.requires_grad_()}).detach()) for y in moved])
+
+    values = along(1e-6)
+    heights = np.abs(values - np.polyval(np.polyfit(times, values, 2), times)).max() / max(1, abs(values[0]))
+    # In 16 bits a step of 1e-6 changes nothing, or a thousandth of the value.
+    if heights > 1e-4 or (np.ptp(values) == 0 and np.ptp(along(1e-2)) > 0):
+        return "16 bits"
+    # In float64 what is left of a parabola is of order 1e-15; the stairs of float32 are 1e-7 high.
+    return "float32" if heights > 1e-11 else "float64"

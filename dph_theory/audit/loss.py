@@ -1,0 +1,248 @@
+"""The audit of a loss: what its value estimates, what its gradient descends, and where training with it ends.
+
+A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or some of them, shapes
+(batch, tokens), that returns a scalar. Its expectation over samples, which are held fixed as in training, is
+summed exactly and compared with the divergences of the theory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import Tensor, full_like
+
+from ..support.errors import choice
+from .batches import enumerate_batches, reduction_of
+from .exact import (
+    Loss,
+    LossError,
+    MeasuredLoss,
+    Problem,
+    arguments_of,
+    ending_problems,
+    is_random,
+    measure,
+    near_the_reference,
+    padding,
+    random_problems,
+)
+from .law import find_minimiser, law_of
+from .log_ratios import FINE, Slopes, computes_in, extremes, slopes_of
+from .quantities import match_gradient_or_sum, match_value, quantities
+from .report import (
+    SAMPLES,
+    SEVERAL,
+    AddingUp,
+    AuditReport,
+    Batches,
+    Extremes,
+    Failure,
+    Match,
+    Minimiser,
+    verdict_line,
+)
+
+_NO_SLOPES = Slopes((), (), None)
+Results = list[tuple[Problem, MeasuredLoss]]
+
+
+@dataclass(frozen=True)
+class _Audited:
+    """A loss with what every step of its audit needs; `failures` grows as problems fail."""
+
+    loss: Loss
+    names: tuple[str, ...]
+    samples: str
+    seed: int
+    failures: list[Failure]
+    precision: str = "float64"
+
+    @property
+    def single(self) -> bool:
+        """Whether agreement is that of float32."""
+        return self.precision == "float32"
+
+
+def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
+    """What a loss's value estimates and what its gradient descends, exactly, on random small problems.
+
+    Parameters: `loss`, a torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
+    (batch, tokens) in nats, to a scalar; `samples`, "policy" (old = current policy), "old_policy",
+    "reference", or "filtered" (correct samples of the reference); `name`, what it is called in the verdict;
+    `seed` of the problems. It is given batches of one sequence, or of two where it couples a batch. Returns
+    an AuditReport; a loss that fails on some problems is audited on the others. Raises ValueError for
+    unknown samples, or a loss whose parameters are not the audited ones. Source: ours, theory B6, E1 to E3.
+
+    >>> audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean() / 2, name="k2").gradient.name
+    'reverse KL(pi||ref)'
+    """
+    choice("samples", samples, SAMPLES)
+    audited = _Audited(loss, arguments_of(loss), samples, seed, [])
+    audited, reduction, why = _first_look(audited)
+    batches, results = _measure_all(audited, reduction)
+    if why and results and why not in {failure.what for failure in audited.failures}:
+        audited.failures.append(Failure(SEVERAL, why))
+    outcomes = [r for r in results if r[0].length == 1]
+    sequences = [r for r in results if r[0].length > 1]
+    found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
+    sequence_gradient = _gradient(audited, sequences)
+    minimiser = _minimiser(audited, outcomes) if samples == "filtered" and batches is None else None
+    unclamped = _unclamped(audited, sequences, sequence_gradient, slopes, batches)
+    known = unclamped if unclamped.exact else sequence_gradient
+    law = law_of(samples, known, minimiser, _released_below(slopes))
+    draft = AuditReport(
+        loss=name or str(getattr(loss, "__name__", "the loss")),
+        samples=samples,
+        verdict="",
+        value=_value(audited, outcomes),
+        gradient=_gradient(audited, outcomes),
+        sequence_value=_value(audited, sequences),
+        sequence_gradient=sequence_gradient,
+        unequal_gradient=_unequal(audited, reduction) if results else Match("failed", exact=False),
+        unclamped_gradient=unclamped,
+        reduction=reduction,
+        precision=audited.precision,
+        batches=batches,
+        minimiser=minimiser,
+        law=law.law,
+        selects=law.selects,
+        variance=_relative_variance(results),
+        extremes=found_extremes,
+        dead_zones=slopes.dead,
+        rounded_zones=slopes.rounded,
+        asymmetry=slopes.asymmetry,
+        failures=tuple(audited.failures),
+    )
+    return replace(draft, verdict=verdict_line(draft))
+
+
+def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:
+    """Whether it is steady, how precisely it computes, and how it adds up; None where it cannot be told.
+
+    The last is why a batch of several sequences fails, if it does.
+    """
+    problem = (ending_problems if "mask" in audited.names else random_problems)(audited.seed)[-1]
+    given = (audited.loss, audited.names, problem, audited.samples)
+    try:
+        if is_random(*given):
+            why = "two calls on the same batch differ: it is random, or remembers"
+            audited.failures.append(Failure("every problem", why))
+            return audited, None, ""
+        audited = replace(audited, precision=computes_in(*given))
+        if audited.precision == "16 bits":
+            return audited, None, ""
+        return audited, reduction_of(*given, single=audited.single), ""
+    except LossError as error:
+        return audited, None, str(error)
+
+
+def _measure_all(audited: _Audited, reduction: AddingUp | None) -> tuple[Batches | None, Results]:
+    """The results of every problem that does not fail, on pairs where the loss couples its batch."""
+    loss, names, samples = audited.loss, audited.names, audited.samples
+    problems = random_problems(audited.seed)
+    if any(failure.problem == "every problem" for failure in audited.failures):
+        return None, []
+    if reduction is not None and reduction.batch in ("coupled", "pairs only"):
+        try:
+            return enumerate_batches(loss, names, problems, samples, single=audited.single)
+        except LossError as error:
+            audited.failures.append(Failure("batches of one, two and three", str(error)))
+            return None, []
+    results: Results = []
+    for problem in problems:
+        try:
+            results.append((problem, measure(loss, names, problem, samples)))
+        except LossError as error:
+            audited.failures.append(Failure(problem.name, str(error)))
+    return None, results
+
+
+def _gradient(audited: _Audited, results: Sequence[tuple[Problem, MeasuredLoss]]) -> Match:
+    problems, measured = [r[0] for r in results], [r[1] for r in results]
+    return match_gradient_or_sum(measured, problems, audited.samples, single=audited.single)
+
+
+def _value(audited: _Audited, results: Results) -> Match:
+    known = [quantities(problem, audited.samples) for problem, _ in results]
+    lengths = [float(problem.length) for problem, _ in results]
+    return match_value([m for _, m in results], known, lengths, single=audited.single)
+
+
+def _unequal(audited: _Audited, reduction: AddingUp | None) -> Match:
+    """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
+    if reduction is None or reduction.batch in ("coupled", "pairs only", "unknown"):
+        return Match("failed", exact=False)
+    problems = ending_problems(audited.seed)
+    given = (audited.loss, audited.names)
+    try:
+        measured = [
+            measure(*given, problem, audited.samples, weights=_undivided(problem, reduction))
+            for problem in problems
+        ]
+    except LossError as error:
+        audited.failures.append(Failure("sequences of unequal lengths", str(error)))
+        return Match("failed", exact=False)
+    found = _gradient(audited, list(zip(problems, measured, strict=True)))
+    # The mean over all tokens of a large batch is the sum over them by the expected length.
+    divided = reduction.batch == "token mean" and found.exact and found.name != "zero"
+    return replace(found, per_token=True) if divided else found
+
+
+def _released_below(slopes: Slopes) -> float:
+    """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
+    return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
+
+
+def _unclamped(
+    audited: _Audited, sequences: Results, found: Match, slopes: Slopes, batches: Batches | None
+) -> Match:
+    """The gradient on sequences none of whose log ratios is in a dead zone, for samples of a policy."""
+    none = Match("failed", exact=False)
+    if found.exact or batches is not None or not (slopes.dead and audited.samples.endswith("policy")):
+        return none
+    reach = min(abs(end) for zone in slopes.dead for end in zone) / 2
+    problems = [near_the_reference(problem, reach) for problem, _ in sequences]
+    try:
+        measured = [measure(audited.loss, audited.names, p, audited.samples) for p in problems]
+    except LossError:
+        return none
+    match = _gradient(audited, list(zip(problems, measured, strict=True)))
+    return match if match.exact and match.name != "zero" else none
+
+
+def _undivided(problem: Problem, reduction: AddingUp) -> Tensor | None:
+    """What a sequence's loss is multiplied by to undo a division by tokens of the batch, or None."""
+    if reduction.batch == "token mean":
+        return problem.lengths
+    if reduction.padding == "divides by the padded length":
+        width = problem.length + padding(problem)
+        return full_like(problem.lengths, width)
+    return None
+
+
+def _relative_variance(results: Results) -> float | None:
+    """The median of Var/|mean|^2; None where the mean vanishes on every problem."""
+    ratios = [
+        m.variance / float(m.gradient @ m.gradient) for _, m in results if m.gradient.norm() > 1e-10 * m.scale
+    ]
+    return float(np.median(ratios)) if ratios else None
+
+
+def _minimiser(audited: _Audited, outcomes: Results) -> Minimiser | None:
+    try:
+        problems = tuple(problem for problem, _ in outcomes)
+        return find_minimiser(audited.loss, audited.names, problems) if outcomes else None
+    except LossError as error:
+        audited.failures.append(Failure("its minimiser on filtered samples", str(error)))
+        return None
+
+
+def _at_extremes(audited: _Audited, reduction: AddingUp | None) -> tuple[tuple[Extremes, ...], Slopes]:
+    """What happens at extreme log ratios of a single token; nothing for a loss that takes no single one."""
+    if reduction is not None and reduction.batch == "pairs only":
+        return (), _NO_SLOPES
+    try:
+        return extremes(audited.loss, audited.names), slopes_of(audited.loss, audited.names)
+    except LossError as error:
+        audited.failures.append(Failure("extreme log ratios", str(error)))
+        return (), _NO_SLOPES

@@ -1,0 +1,196 @@
+"""Published advantages as functions of rewards (groups, G), each re-stated from its formula, with its source.
+
+G answers a prompt, k of them right, r the reward, m its mean over the group. Where a form divides by zero its
+published code leaves the group out: its advantages are zero here.
+"""
+
+from dataclasses import dataclass
+from math import comb
+
+import torch
+from torch import Tensor
+
+from .advantage import Advantage
+
+
+@dataclass(frozen=True)
+class PublishedAdvantage:
+    """One advantage as published; `drops` says that groups whose answers agree are replaced by others.
+
+    `largest_group` is the largest that the catalogue audits.
+    """
+
+    name: str
+    source: str
+    formula: str
+    advantage: Advantage
+    drops: bool = False
+    largest_group: int = 1024
+
+
+def _centred(r: Tensor) -> Tensor:
+    return r - r.mean(dim=-1, keepdim=True)
+
+
+def _over(top: Tensor, below: Tensor) -> Tensor:
+    """The quotient, zero where the denominator is."""
+    return torch.where(below > 0, top / torch.where(below > 0, below, torch.ones_like(below)), 0 * top)
+
+
+def sample_deviation(r: Tensor) -> Tensor:
+    """(r - m)/s, s the sample deviation of the group."""
+    return _over(_centred(r), r.std(dim=-1, keepdim=True))
+
+
+def population_deviation(r: Tensor) -> Tensor:
+    """(r - m)/s, s the population deviation of the group."""
+    return _over(_centred(r), r.std(dim=-1, keepdim=True, correction=0))
+
+
+def mean_of_all(r: Tensor) -> Tensor:
+    """r - m."""
+    return _centred(r)
+
+
+def leave_one_out(r: Tensor) -> Tensor:
+    """r less the mean of the others."""
+    size = r.shape[-1]
+    return r - (r.sum(dim=-1, keepdim=True) - r) / (size - 1)
+
+
+def batch_normalised(r: Tensor) -> Tensor:
+    """r less the batch's mean, over the batch's sample deviation."""
+    return _over(r - r.mean(), r.std().expand_as(r))
+
+
+def group_centred_batch_deviation(r: Tensor) -> Tensor:
+    """r - m over the batch's sample deviation of it."""
+    return _over(_centred(r), _centred(r).std().expand_as(r))
+
+
+def over_the_mean(r: Tensor) -> Tensor:
+    """(r - m)/m."""
+    return _over(_centred(r), r.mean(dim=-1, keepdim=True))
+
+
+def over_the_mean_unbiased(r: Tensor) -> Tensor:
+    """r/m - 1, and -1 in a group that is all wrong: the baseline does not depend on the answer."""
+    return _over(r, r.mean(dim=-1, keepdim=True)) - 1
+
+
+def _either(r: Tensor, right: float, wrong: float) -> Tensor:
+    """One number for right answers and another for wrong ones, in the rewards' own precision."""
+    return wrong + (right - wrong) * r
+
+
+def _pass_at(size: int, right: int, k: int) -> float:
+    """The unbiased estimate of pass@k from `right` of `size`."""
+    return 1 - comb(max(size - right, 0), k) / comb(size, k)
+
+
+def pkpo(r: Tensor, k: int = 4) -> Tensor:
+    """G times PKPO's weights: k if right, k rho(G-1, c, k-1) if wrong, rho the estimate of pass@(k-1)."""
+    size, rows = r.shape[-1], []
+    for row in r:
+        right = int(row.sum())
+        wrong = k * _pass_at(size - 1, right, k - 1)
+        rows.append(_either(row, k, wrong))
+    return torch.stack(rows)
+
+
+def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
+    """The same less its mean over the other answers, estimated from them alone."""
+    rows, size = [], r.shape[-1]
+    for group, own in zip(r, pkpo(r, k), strict=True):
+        others = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
+        rows.append(own - torch.stack([pkpo(other, k).mean() for other in others]))
+    return torch.stack(rows)
+
+
+def best_minus_second(r: Tensor) -> Tensor:
+    """The best answer's reward less the second best's, for the best one; zero for the others."""
+    top = r.topk(2, dim=-1).values
+    first = torch.nn.functional.one_hot(r.argmax(dim=-1), r.shape[-1]).to(r.dtype)
+    return first * (top[:, :1] - top[:, 1:])
+
+
+def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
+    """With R = pass@k of the group: (1-R)/s if right, (1 - R - C(w-1,k-1)/C(G-1,k-1))/s if wrong, w wrong.
+
+    s = sqrt(R (1-R)).
+    """
+    size, rows = r.shape[-1], []
+    for row in r:
+        wrong = size - int(row.sum())
+        mean = 1 - comb(wrong, k) / comb(size, k)
+        spread = (mean * (1 - mean)) ** 0.5
+        missed = comb(wrong - 1, k - 1) / comb(size - 1, k - 1) if wrong else 0.0
+        both = _either(row, 1 - mean, 1 - mean - missed)
+        rows.append(both / spread if spread > 0 else 0 * row)
+    return torch.stack(rows)
+
+
+def rank_bonus(r: Tensor, bonus: float = 0.25) -> Tensor:
+    """GRPO of r (1 - bonus (G - rank)/G), the likeliest answer first: its place in the group is its rank."""
+    size = r.shape[-1]
+    rank = torch.arange(1, size + 1, dtype=r.dtype)
+    return sample_deviation(r * (1 - bonus * (size - rank) / size))
+
+
+FORMS: tuple[PublishedAdvantage, ...] = (
+    PublishedAdvantage(
+        "GRPO, sample deviation",
+        "shao2024grpo, equation 3, as TRL computes it",
+        "(r - m)/s",
+        sample_deviation,
+    ),
+    PublishedAdvantage(
+        "GRPO, population deviation", "shao2024grpo, equation 3", "(r - m)/s", population_deviation
+    ),
+    PublishedAdvantage("Dr. GRPO, mean of all", "arXiv:2503.20783", "r - m", mean_of_all),
+    PublishedAdvantage("leave-one-out", "arXiv:2402.14740", "r - (the mean of the others)", leave_one_out),
+    PublishedAdvantage(
+        "REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch deviation", batch_normalised
+    ),
+    PublishedAdvantage(
+        "REINFORCE++ with baseline",
+        "arXiv:2501.03262",
+        "(r - m)/(batch deviation of r - m)",
+        group_centred_batch_deviation,
+    ),
+    PublishedAdvantage("MaxRL", "arXiv:2602.02710", "(r - m)/m, all-wrong groups zero", over_the_mean),
+    PublishedAdvantage(
+        "MaxRL, unbiased", "arXiv:2602.02710", "r/m - 1, all-wrong groups -1", over_the_mean_unbiased
+    ),
+    PublishedAdvantage("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong", pkpo),
+    PublishedAdvantage(
+        "PKPO, k = 2, less the others",
+        "arXiv:2505.15201",
+        "the same less its mean without the answer",
+        pkpo_leave_one_out,
+    ),
+    PublishedAdvantage(
+        "best minus second", "arXiv:2503.19595", "max r - second, for the best", best_minus_second
+    ),
+    PublishedAdvantage(
+        "pass@4 training",
+        "arXiv:2508.10751",
+        "((1 - R), (1 - R - C(w-1,k-1)/C(G-1,k-1)))/s",
+        pass_at_k_training,
+    ),
+    PublishedAdvantage(
+        "rank bonus",
+        "arXiv:2506.02355",
+        "(x - mean)/s, x = r (1 - (G - rank)/(4 G))",
+        rank_bonus,
+        largest_group=8,
+    ),
+    PublishedAdvantage(
+        "DAPO, equal groups replaced",
+        "arXiv:2503.14476",
+        "(r - m)/s, equal groups replaced",
+        sample_deviation,
+        drops=True,
+    ),
+)
+"""Every form that `dph audit catalogue --advantages` audits."""

@@ -1,0 +1,496 @@
+"""The quantities a loss may estimate or descend, and which of them, or which sum, measured values are."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from ..divergences import (
+    CHI_SQUARED,
+    FORWARD_KL,
+    JENSEN_SHANNON,
+    NEYMAN_CHI_SQUARED,
+    REVERSE_KL,
+    TOTAL_VARIATION,
+    alpha_divergence,
+)
+from ..fdivergence import FDivergence
+from .exact import MeasuredLoss, Problem
+from .report import ENTROPY, REWARD, Match
+
+DIVERGENCES: Mapping[str, FDivergence] = {
+    "forward KL(ref||pi)": FORWARD_KL,
+    "reverse KL(pi||ref)": REVERSE_KL,
+    "JS generator (twice the JS divergence)": JENSEN_SHANNON,
+    "alpha-divergence 0.2": alpha_divergence(0.2),
+    "alpha-divergence 0.5": alpha_divergence(0.5),
+    "chi-squared(pi||ref)": CHI_SQUARED,
+    "chi-squared(ref||pi)": NEYMAN_CHI_SQUARED,
+    "total variation": TOTAL_VARIATION,
+}
+"""Every declared divergence, in both directions; Hellinger's is half of alpha-divergence 0.5."""
+TO_FILTERED = {
+    "forward KL(p_*||pi)": FORWARD_KL,
+    "JS generator to p_*": JENSEN_SHANNON,
+    "alpha-divergence 0.5 to p_*": alpha_divergence(0.5),
+}
+"""Those that stay finite: p_* has no mass on invalid outcomes, so the reverse KL to it is infinite."""
+TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
+"""On samples of an old policy."""
+ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD)
+"""What a value may be a biased estimate of; entropy and reward are no divergences."""
+
+Pull = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""(pi, ref) -> the gradient of a quantity in the logits of pi, over the last axis."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The value of a named quantity on a problem, and its gradient in the logits (flattened)."""
+
+    value: float
+    gradient: Tensor
+
+
+@cache
+def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
+    """Every candidate on this problem; token-level ones only where there are several tokens."""
+    pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
+    valid, old = problem.valid.numpy(), problem.distribution(problem.old)
+    target = ref * valid / (ref * valid).sum()
+    aims = [(DIVERGENCES, ref), (TO_FILTERED, target)] + [(TO_OLD, old)] * (source == "old_policy")
+    surprise = -pi * np.log(pi)
+    found = {
+        REWARD: Quantity(-float((pi * valid).sum()), _chained(-pi * valid, problem)),
+        ENTROPY: Quantity(float(surprise.sum()), _chained(surprise, problem)),
+    }
+    for group, aim in aims:
+        for name, divergence in group.items():
+            value, pull = float(divergence(pi, aim)), divergence.gradient(pi, aim)
+            found[name] = Quantity(value, _chained(pull, problem))
+    if source == "filtered":
+        # What -log u averages to on correct samples: no base rate is known there, and none moves.
+        to_filtered, base_rate = found["forward KL(p_*||pi)"], float((ref * valid).sum())
+        value = to_filtered.value + float(np.log(base_rate))
+        found["forward KL(p_*||pi) + log A1"] = Quantity(value, to_filtered.gradient)
+    if problem.length > 1:
+        found |= _token_sums(problem, source)
+    return found
+
+
+def token_sum(name: str) -> str:
+    """The name of the token-level sum of that divergence."""
+    return f"token sum of {name} on the samples' prefixes"
+
+
+def alpha_name(alpha: float) -> str:
+    """The name of the alpha-divergence with that alpha, as in DIVERGENCES."""
+    return f"alpha-divergence {alpha:.6g}"
+
+
+def alpha_gradients(problem: Problem, source: str, alpha: float) -> dict[str, Tensor]:
+    """The gradients of the alpha-divergence, any real alpha: of the sequence, and its token sum."""
+
+    def pull(pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
+        x = np.log(pi) - np.log(ref)
+        # f'(u) = (1 - u^-alpha)/alpha; its mean under pi has no gradient.
+        slope = x if alpha == 0 else -np.expm1(-alpha * x) / alpha
+        return pi * (slope - (pi * slope).sum(axis=-1, keepdims=True))
+
+    pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
+    found = {alpha_name(alpha): _chained(pull(pi, ref), problem)}
+    if problem.length > 1:
+        found[token_sum(alpha_name(alpha))] = _over_prefixes(pull, problem, source)
+    return found
+
+
+@cache
+def _through(problem: Problem) -> np.ndarray:
+    """The derivatives d log pi(y)/d theta, (sequences, parameters)."""
+
+    def sequence_log_probs(logits: Tensor) -> Tensor:
+        return problem.log_probs(logits).sum(dim=-1)
+
+    derivatives: Tensor = torch.autograd.functional.jacobian(sequence_log_probs, problem.policy)
+    return np.asarray(derivatives.flatten(1))
+
+
+def _chained(pull: np.ndarray, problem: Problem) -> Tensor:
+    return torch.as_tensor(pull @ _through(problem))
+
+
+def _token_sums(problem: Problem, source: str) -> dict[str, Quantity]:
+    weights = problem.prefix_law(problem.samples(source)).numpy()
+    pi, ref = _tables(problem)
+    found = {
+        token_sum(name): Quantity(
+            float((weights * divergence(pi, ref)).sum()), _over_prefixes(divergence.gradient, problem, source)
+        )
+        for name, divergence in DIVERGENCES.items()
+    }
+
+    def spread(pi: np.ndarray, _: np.ndarray) -> np.ndarray:
+        surprise = -pi * np.log(pi)
+        return surprise - pi * surprise.sum(axis=-1, keepdims=True)
+
+    value = float((weights * -(pi * np.log(pi)).sum(axis=-1)).sum())
+    found[token_sum(ENTROPY)] = Quantity(value, _over_prefixes(spread, problem, source))
+    return found
+
+
+def _over_prefixes(pull: Pull, problem: Problem, source: str) -> Tensor:
+    weights = problem.prefix_law(problem.samples(source)).numpy()
+    return torch.as_tensor(weights[:, None] * pull(*_tables(problem))).flatten()
+
+
+def _tables(problem: Problem) -> tuple[np.ndarray, ...]:
+    """The next-token laws of the policy and of the reference, (prefixes, vocabulary)."""
+    return tuple(torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
+
+
+MOST_TERMS = 3
+PER_TOKEN = ", per token"
+"""What ends the name of a column that is divided by the number of tokens."""
+ALPHAS = (-2.0, -1.5, -0.5, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.25, 1.5, 1.75, 2.5, 3.0)
+"""Where the search for alpha begins (what is declared stands among the columns); between these it goes on."""
+_SHORTLIST = 8
+"""So many of the sums that fit best, by their normal equations, are fitted again exactly."""
+_NEAR, _REFINED = 0.1, 3
+"""Of the sums with an alpha on the grid, so many are refined, if they are off by less than this."""
+_SMALLEST, _LARGEST = 1e-5, 1e3
+"""A term of a lesser share of the whole is none; one of a greater share is all but cancelled by another."""
+
+Columns = Mapping[str, np.ndarray]
+OfAlpha = Callable[[float], Columns]
+"""alpha -> the columns of the alpha-divergence, by name."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of named columns, and how far off it is, relative to the whole."""
+
+    terms: tuple[tuple[float, str], ...]
+    error: float
+
+
+def find_sum(
+    wanted: np.ndarray,
+    columns: Columns,
+    of_alpha: OfAlpha | None,
+    tolerance: float,
+    most_terms: int = MOST_TERMS,
+) -> Sum | None:
+    """The shortest sum of columns that is `wanted` (rows,) within the tolerance, relative to its norm.
+
+    Of equally short ones the best. of_alpha: an alpha-divergence may be one of the terms, its alpha refined
+    from the best of ALPHAS. None if there is no such sum.
+    """
+    columns = _distinct(columns)
+    known = _Products.of(columns, wanted)
+    for count in range(1, most_terms + 1):
+        found = _best(wanted, columns, known, count)
+        if found is not None and found.error < tolerance:
+            return found
+        if of_alpha is not None:
+            found = _with_alpha(wanted, columns, known, of_alpha, count - 1)
+            if found is not None and found.error < tolerance:
+                return found
+    return None
+
+
+@dataclass(frozen=True)
+class _Products:
+    """The columns as unit vectors (rows, columns), their products with one another and with the wanted."""
+
+    units: np.ndarray
+    gram: np.ndarray
+    pull: np.ndarray
+    whole: float
+
+    @classmethod
+    def of(cls, columns: Columns, wanted: np.ndarray) -> "_Products":
+        """Those of these columns."""
+        stacked = np.stack(list(columns.values()), axis=1)
+        units = stacked / np.linalg.norm(stacked, axis=0)
+        return cls(units, units.T @ units, units.T @ wanted, float(wanted @ wanted))
+
+    def and_one(self, column: np.ndarray, wanted: np.ndarray) -> "_Products":
+        """Those with one more column, the last."""
+        unit = column / np.linalg.norm(column)
+        across = self.units.T @ unit
+        gram = np.block([[self.gram, across[:, None]], [across[None], np.ones((1, 1))]])
+        return _Products(self.units, gram, np.append(self.pull, unit @ wanted), self.whole)
+
+    def explained(self, places: np.ndarray) -> np.ndarray:
+        """The share of |wanted|^2 that each sum explains, by its normal equations, (sums,)."""
+        normal = self.gram[places[:, :, None], places[:, None, :]] + 1e-13 * np.eye(places.shape[1])
+        reached = self.pull[places]
+        solved = np.linalg.solve(normal, reached[..., None])[..., 0]
+        found: np.ndarray = (reached * solved).sum(axis=-1) / self.whole
+        return found
+
+
+@cache
+def _sums(names: tuple[str, ...], count: int) -> np.ndarray:
+    """The places of the terms of every sum of so many, none of them in two scales, (sums, count)."""
+    bare = [name.removesuffix(PER_TOKEN) for name in names]
+    chosen = [c for c in combinations(range(len(names)), count) if len({bare[i] for i in c}) == count]
+    return np.array(chosen, dtype=int).reshape(len(chosen), count)
+
+
+def _distinct(columns: Columns) -> Columns:
+    """Without the columns that vanish or are multiples of an earlier one."""
+    kept: dict[str, np.ndarray] = {}
+    units: list[np.ndarray] = []
+    for name, column in columns.items():
+        size = np.linalg.norm(column)
+        if size > 0 and not any(abs(unit @ column) > (1 - 1e-12) * size for unit in units):
+            kept[name] = column
+            units.append(column / size)
+    return kept
+
+
+def _best(wanted: np.ndarray, columns: Columns, known: _Products, count: int) -> Sum | None:
+    """The best sum of so many columns: all by their normal equations, the shortlist exactly."""
+    names = tuple(columns)
+    places = _sums(names, count)
+    order = np.argsort(-known.explained(places))[:_SHORTLIST]
+    sums = [_fitted(wanted, columns, [names[i] for i in places[k]]) for k in order]
+    return min((s for s in sums if s is not None), key=lambda s: s.error, default=None)
+
+
+def _fitted(wanted: np.ndarray, columns: Columns, names: Sequence[str]) -> Sum | None:
+    """Least squares in these columns; None if one of them is not needed."""
+    stacked = np.stack([columns[name] for name in names], axis=1)
+    solved, _, rank, _ = np.linalg.lstsq(stacked, wanted, rcond=1e-12)
+    whole = float(np.linalg.norm(wanted))
+    shares = np.abs(solved) * np.linalg.norm(stacked, axis=0) / whole
+    if rank < len(names) or (shares < _SMALLEST).any() or shares.max() > _LARGEST:
+        return None
+    error = float(np.linalg.norm(stacked @ solved - wanted)) / whole
+    return Sum(tuple((float(c), name) for c, name in zip(solved, names, strict=True)), error)
+
+
+def _with_alpha(
+    wanted: np.ndarray, columns: Columns, known: _Products, of_alpha: OfAlpha, others: int
+) -> Sum | None:
+    """The best sum of an alpha-divergence and so many other columns."""
+    names = tuple(columns)
+    rest = _sums(names, others)
+    places = np.concatenate([np.full((len(rest), 1), len(names)), rest], axis=1)
+    starts = []
+    for alpha in ALPHAS:
+        for place, column in enumerate(of_alpha(alpha).values()):
+            share = known.and_one(column, wanted).explained(places)
+            best = int(share.argmax())
+            starts.append((1 - share[best], alpha, place, tuple(names[i] for i in rest[best])))
+    near = sorted(start for start in starts if start[0] < _NEAR**2)
+    found = [_refined(wanted, columns, of_alpha, *start[1:]) for start in near[:_REFINED]]
+    return min(found, key=lambda s: s.error, default=None)
+
+
+def _refined(
+    wanted: np.ndarray, columns: Columns, of_alpha: OfAlpha, alpha: float, place: int, rest: tuple[str, ...]
+) -> Sum:
+    """The sum of the alpha-divergence at that place and the rest, its alpha searched between neighbours.
+
+    A rounded alpha is taken where it is as good.
+    """
+
+    def fit(at: float) -> Sum:
+        name, column = list(of_alpha(at).items())[place]
+        return _fitted(wanted, {**columns, name: column}, (name, *rest)) or Sum((), 1.0)
+
+    around = (*ALPHAS, -4.0, 5.0)
+    bounds = (max(a for a in around if a < alpha), min(a for a in around if a > alpha))
+    found = minimize_scalar(
+        lambda at: fit(at).error, bounds=bounds, method="bounded", options={"xatol": 1e-11}
+    )
+    return min((fit(round(float(found.x), 5)), fit(float(found.x))), key=lambda s: s.error)
+
+
+EXACT = 1e-7
+"""Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
+SUM_EXACT = 1e-9
+"""The same for sums of quantities, which have more constants to fit."""
+ZERO = 1e-10
+NOISE = 1e-9
+"""A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
+FLOAT32, FLOAT32_ZERO = 2e-5, 1e-5
+"""The two for a loss that computes in float32."""
+
+Known = dict[str, Quantity]
+
+
+def match_gradient(
+    measured: Sequence[MeasuredLoss],
+    known: Sequence[Known],
+    lengths: Sequence[float],
+    *,
+    single: bool = False,
+) -> Match:
+    """Which quantity's gradient the measured ones are, up to one constant (or one constant per token).
+
+    single: the loss computes in float32, and agreement is that of float32.
+    """
+    if not measured:
+        return Match("failed", exact=False)
+    if all(m.gradient.norm() <= (FLOAT32_ZERO if single else ZERO) * max(m.scale, 1e-300) for m in measured):
+        return Match("zero", exact=True)
+    best = Match("none", exact=False)
+    for name in _shared(known):
+        pairs = [(m.gradient, k[name].gradient) for m, k in zip(measured, known, strict=True)]
+        if all(wanted.norm() == 0 for _, wanted in pairs):
+            continue
+        angles = [_angle(found, wanted) for found, wanted in pairs]
+        constants = [float(found @ wanted / (wanted @ wanted)) for found, wanted in pairs]
+        # Opposite directions are near too: the constant is negative then.
+        if max(angles) < math.degrees(_tolerance(single)) and len({c > 0 for c in constants}) == 1:
+            constant = _one_constant(constants, lengths, _tolerance(single))
+            if constant is not None:
+                return Match(name, True, *constant)
+        # The median: a clamp that acts on one problem should not decide what is nearest.
+        angle = float(np.median(angles))
+        if best.angle is None or angle < best.angle:
+            best = Match(name, exact=False, angle=angle)
+    return Match("zero", exact=True) if all(m.scale <= NOISE for m in measured) else best
+
+
+def match_gradient_or_sum(
+    measured: Sequence[MeasuredLoss],
+    problems: Sequence[Problem],
+    source: str,
+    *,
+    single: bool = False,
+    most_terms: int = MOST_TERMS,
+) -> Match:
+    """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest."""
+    known = [quantities(problem, source) for problem in problems]
+    found = match_gradient(measured, known, [float(problem.length) for problem in problems], single=single)
+    if found.exact or found.name == "failed":
+        return found
+    return match_sum(measured, known, problems, source, single=single, most_terms=most_terms) or found
+
+
+def match_sum(
+    measured: Sequence[MeasuredLoss],
+    known: Sequence[Known],
+    problems: Sequence[Problem],
+    source: str,
+    *,
+    single: bool = False,
+    most_terms: int = MOST_TERMS,
+) -> Match | None:
+    """The sum of at most so many quantities (two in float32) whose gradient the measured ones are, or None.
+
+    On sequences each quantity may be divided by the number of tokens.
+    """
+    if not measured:
+        return None
+    wanted = torch.cat([m.gradient for m in measured]).numpy()
+    lengths = [float(p.length) for p in problems]
+
+    @cache
+    def of_alpha(alpha: float) -> dict[str, np.ndarray]:
+        return _columns([alpha_gradients(problem, source, alpha) for problem in problems], lengths)
+
+    columns = _columns([{name: q.gradient for name, q in each.items()} for each in known], lengths)
+    found = (
+        find_sum(wanted, columns, None, FLOAT32, most_terms=2)
+        if single
+        else find_sum(wanted, columns, of_alpha, SUM_EXACT, most_terms)
+    )
+    if found is None:
+        return None
+    if len(found.terms) == 1:
+        ((constant, name),) = found.terms
+        return Match(name.removesuffix(PER_TOKEN), True, constant, per_token=name.endswith(PER_TOKEN))
+    return Match(_sum_words(found.terms), True, 1.0, terms=found.terms)
+
+
+def _columns(gradients: Sequence[dict[str, torch.Tensor]], lengths: Sequence[float]) -> dict[str, np.ndarray]:
+    """All problems' gradients of a quantity below one another, on sequences also divided by their tokens."""
+    names = [name for name in gradients[0] if all(name in each for each in gradients)]
+    found = {name: torch.cat([each[name] for each in gradients]).numpy() for name in names}
+    if max(lengths) > 1:
+        for name in names:
+            parts = [each[name] / length for each, length in zip(gradients, lengths, strict=True)]
+            found[f"{name}{PER_TOKEN}"] = torch.cat(parts).numpy()
+    return found
+
+
+def _sum_words(terms: Sequence[tuple[float, str]]) -> str:
+    """Such as: minus expected reward + 0.04 forward KL(ref||pi)."""
+    words = ""
+    for coefficient, name in terms:
+        size = "" if abs(abs(coefficient) - 1) < 1e-6 else f"{abs(coefficient):.6g} "
+        sign = ("-" if coefficient < 0 else "") if not words else (" - " if coefficient < 0 else " + ")
+        words += f"{sign}{size}{name}"
+    return words
+
+
+def match_value(
+    measured: Sequence[MeasuredLoss],
+    known: Sequence[Known],
+    lengths: Sequence[float],
+    *,
+    single: bool = False,
+) -> Match:
+    """Which quantity the measured values are, up to one constant; else the nearest, and how far off."""
+    if not measured:
+        return Match("failed", exact=False)
+    values = [m.value for m in measured]
+    if all(abs(value) <= (FLOAT32_ZERO if single else ZERO) for value in values):
+        return Match("zero", exact=True)
+    best, least = Match("none", exact=False), np.inf
+    for name in _shared(known):
+        wanted = [k[name].value for k in known]
+        if 0.0 in wanted:
+            continue
+        ratios = [value / want for value, want in zip(values, wanted, strict=True)]
+        constant = _one_constant(ratios, lengths, _tolerance(single))
+        if constant is not None:
+            return Match(name, True, *constant)
+        if name not in ESTIMANDS:
+            continue
+        # A bias is told against the quantity itself, per token where that is nearer.
+        for scale in ([1.0] * len(ratios), [float(n) for n in lengths]):
+            errors = [ratio * factor - 1 for ratio, factor in zip(ratios, scale, strict=True)]
+            if max(map(abs, errors)) < least:
+                least = max(map(abs, errors))
+                best = Match(name, exact=False, bias=(min(errors), max(errors)))
+    # Farther than that from everything is no estimate of anything.
+    return best if least < 1.0 else Match("none", exact=False)
+
+
+def _tolerance(single: bool) -> float:
+    return FLOAT32 if single else EXACT
+
+
+def _shared(known: Sequence[Known]) -> list[str]:
+    return [name for name in known[0] if all(name in k for k in known)]
+
+
+def _angle(found: torch.Tensor, wanted: torch.Tensor) -> float:
+    """The angle between two directions, in degrees, 0 to 90: accurate for small ones."""
+    a, b = found / found.norm().clamp_min(1e-300), wanted / wanted.norm()
+    away = min(float((a - b).norm()), float((a + b).norm()))
+    return math.degrees(2 * math.asin(min(1.0, away / 2)))
+
+
+def _one_constant(
+    ratios: Sequence[float], lengths: Sequence[float], tolerance: float
+) -> tuple[float, bool] | None:
+    """(constant, per_token) if the ratios agree, as they are or times the number of tokens."""
+    for per_token in (False, True):
+        scaled = np.array(ratios) * (np.array(lengths) if per_token else 1.0)
+        middle = float(scaled.mean())
+        if middle != 0 and np.abs(scaled / middle - 1).max() < tolerance:
+            return middle, per_token
+    return None

@@ -1,0 +1,155 @@
+"""`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from rich.console import Console
+
+from ..support import terminal
+from ..support.files import STANDARD_OUTPUT, write_json
+from ..support.record import record
+from .confrontation import Confrontation, confront, five_lines, tables
+from .pairs import UnmatchedPromptsError, matched
+from .reading import read_counts
+
+KIND = "confront"
+Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Mapping[str, Any], str], list[Path]]
+"""(folder, confrontations, record, formats) -> the paths of the page and figures that it wrote."""
+_PATH = click.Path(exists=True, path_type=Path)
+
+
+def budgets(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas between, in increasing order, each once."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise click.BadParameter(f"{text!r}: whole numbers from 1 on, with commas between")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def difference(text: str) -> tuple[float, int]:
+    """A difference of Pass@1, or of Pass@k after an @."""
+    value, _, k = text.partition("@")
+    try:
+        return float(value), int(k or 1)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
+
+
+@click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
+@click.argument("base", type=_PATH)
+@click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
+@click.option("--from", "trainer", type=click.Choice(("trl", "verl")), help="Whose log of answers they are.")
+@click.option("--reward", help="The log's column of verdicts. [default: the only one; verl: acc, else score]")
+@click.option(
+    "--correct-from", type=float, default=1.0, show_default=True, help="Least reward of a correct answer."
+)
+@click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
+@click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
+@click.option(
+    "--k",
+    "ks",
+    type=budgets,
+    metavar="K,K,...",
+    help="Pass@k at these k. [default: every k up to the least n]",
+)
+@click.option(
+    "--group-size",
+    type=click.IntRange(min=2),
+    default=8,
+    show_default=True,
+    help="Answers in a group of the training, for its laws.",
+)
+@click.option(
+    "--power",
+    type=difference,
+    metavar="D[@K]",
+    multiple=True,
+    help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=2),
+    default=4000,
+    show_default=True,
+    help="Of the bootstrap of the band.",
+)
+@terminal.seed
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
+@click.option("--folder", type=terminal.OutputFolder(), help="For a page and figures (needs matplotlib).")
+@click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
+@click.pass_obj
+def confront_command(
+    drawer: Callable[[], Drawer] | None,
+    base: Path,
+    runs: tuple[Path, ...],
+    json_path: Path | None,
+    folder: Path | None,
+    form: str,
+    allow_missing: bool,
+    prompts: str | None,
+    trainer: str | None,
+    reward: str | None,
+    correct_from: float,
+    **asked: Any,
+) -> None:
+    """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
+
+    JSON lines, .csv, .parquet, a trainer's log of answers (--from), or a run's folder of dph evaluate.
+
+    Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
+    solved, how far the log odds moved and the law of training that fits, and what a loss is made of. Exits 2
+    for files that cannot be read or paired, naming file and line.
+    """
+    if folder is not None and drawer is None:
+        raise click.UsageError("--folder needs the package figures, as in `dph confront`")
+    # Loaded before the work begins, which would be lost without it.
+    draw = drawer() if folder is not None and drawer is not None else None
+    console, found = terminal.console(highlight=False), []
+    read = partial(
+        read_counts,
+        trainer=trainer,
+        reward=reward,
+        correct_from=correct_from,
+        prompts=prompts,
+        allow_cut_off=allow_missing,
+    )
+    try:
+        first = read(base)
+        for run in map(read, runs):
+            found.append(confront(first, run, matched(first, run, allow_missing=allow_missing), **asked))
+            if json_path != STANDARD_OUTPUT:
+                show(console, found[-1])
+    except UnmatchedPromptsError as error:
+        raise click.UsageError(f"{error}; --allow-missing leaves them out") from error
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    stored = record_of(found, asked)
+    if json_path is not None:
+        write_json(json_path, stored)
+    if folder is not None and draw is not None:
+        for path in draw(folder, found, stored, form):
+            console.print(path, soft_wrap=True, markup=False)
+
+
+def record_of(found: Sequence[Confrontation], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of confrontations, with what was asked for: k, group size, draws, power, seed."""
+    config = {"k" if name == "ks" else name: value for name, value in asked.items() if name != "seed"}
+    return record(
+        KIND,
+        seed=asked["seed"],
+        config=config,
+        results={"runs": [one.to_dict() for one in found]},
+        findings=[line for one in found for line in five_lines(one)],
+        packages=("numpy", "scipy"),
+    )
+
+
+def show(console: Console, found: Confrontation) -> None:
+    """Print the five lines and the tables."""
+    for line in five_lines(found):
+        console.print(line, markup=False)
+    for table in tables(found):
+        console.print(table.rich())

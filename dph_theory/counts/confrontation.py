@@ -1,0 +1,370 @@
+"""Everything that counts tell of a run against its base: as one value, in five lines, in tables."""
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..intervals import Estimate
+from ..support.record import as_json
+from ..support.table import Table, dataframe
+from .kl_and_styles import KlSpent, StyleCounts, kl_spent, style_counts
+from .law_fits import CalibrationBin, LawScore, calibration, ranked_laws
+from .pairs import Counts, Matched
+from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
+from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
+
+_NAMED, _SHOWN = 50, 12
+"""The most prompts of a kind that are named, and that a table shows."""
+_LONGEST_ID = 60
+
+
+@dataclass(frozen=True)
+class CountsFile:
+    """A file of counts: its name, its hash, how many prompts it alone has, whether it was cut off."""
+
+    name: str
+    sha256: str
+    unmatched: int
+    cut_off: bool
+
+
+@dataclass(frozen=True)
+class NamedPrompt:
+    """A prompt that is named: rates seen before and after, and after training as the best law predicts."""
+
+    id: str
+    before: float
+    after: float
+    predicted: float
+
+
+@dataclass(frozen=True)
+class NamedPrompts:
+    """How many prompts there are of a kind, and the clearest of them."""
+
+    count: int
+    prompts: tuple[NamedPrompt, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Confrontation:
+    """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
+
+    `fell` and `rose` are prompts whose own counts differ, `off` those that the best law (`best_law`, of the
+    `compared` prompts that decided) does not explain; `calibration` has its rates against those seen.
+    """
+
+    base: CountsFile
+    run: CountsFile
+    prompts: int
+    answers: tuple[int, int]
+    seed: int
+    curves: PassCurves
+    kept: SolvedPrompts
+    gain: LogOddsShift
+    laws: tuple[LawScore, ...]
+    best_law: str
+    compared: int
+    parts: tuple[ChangeParts, ...]
+    fell: NamedPrompts
+    rose: NamedPrompts
+    off: NamedPrompts
+    spending: KlSpent | None = None
+    styles: StyleCounts | None = None
+    needed: tuple[SampleNeeded, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(five_lines(self))
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in five_lines(self))
+        return f"<ul>{lines}</ul>{''.join(table._repr_html_() for table in tables(self))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, as `dph confront --json` stores it."""
+        found: dict[str, Any] = as_json(self)
+        return found
+
+    def to_dataframe(self) -> Any:
+        """Pass@k, a row for each k, with the band of the difference; ModuleNotFoundError without pandas."""
+        columns = ("k", "base", "run", "difference", "low", "high", "standard_error")
+        return dataframe({name: getattr(self.curves, name) for name in columns})
+
+
+def confront(
+    base: Counts,
+    run: Counts,
+    matched: Matched,
+    *,
+    ks: Sequence[int] | None = None,
+    group_size: int = 8,
+    draws: int = 4000,
+    seed: int = 0,
+    power: Sequence[tuple[float, int]] = (),
+) -> Confrontation:
+    """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
+
+    Parameters: `base` and `run`, from `read_counts`; `matched`, their pairs; `ks`, the k of Pass@k, by
+    default those that the rows ask for, else 1, 2, ..., the least n; `group_size`, answers in a group of the
+    training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
+    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them.
+    Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
+
+    >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
+    >>> found = confront(base, run, matched(base, run))  # doctest: +SKIP
+    """
+    pairs, rng = matched.counts, np.random.default_rng(seed)
+    asked = ks or _asked_by(matched)
+    curves = pass_curves(pairs, asked, draws=draws, seed=seed)
+    ranking = ranked_laws(pairs, group_size, rng)
+    named = partial(_named, matched, ranking.predicted)
+    fell, rose = changed(pairs)
+    return Confrontation(
+        base=_file(base, matched.only_base),
+        run=_file(run, matched.only_run),
+        prompts=len(pairs),
+        answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
+        seed=seed,
+        curves=curves,
+        kept=solved_prompts(pairs, rng),
+        gain=log_odds_shift(pairs),
+        laws=ranking.laws,
+        best_law=ranking.best,
+        compared=ranking.prompts,
+        parts=change_parts(pairs, told_ks(max(asked) if asked else pairs.least), rng),
+        fell=named(fell),
+        rose=named(rose),
+        off=named(ranking.off),
+        spending=kl_spent(matched.run, pairs),
+        styles=style_counts(matched.base, matched.run),
+        calibration=calibration(pairs, ranking.predicted),
+        needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
+    )
+
+
+def _named(matched: Matched, predicted: np.ndarray, places: np.ndarray) -> NamedPrompts:
+    pairs, prompts = matched.counts, []
+    for i in places[:_NAMED].tolist():
+        before, after = pairs.base_c[i] / pairs.base_n[i], pairs.run_c[i] / pairs.run_n[i]
+        prompts.append(NamedPrompt(str(matched.base[i].id), float(before), float(after), float(predicted[i])))
+    return NamedPrompts(len(places), tuple(prompts))
+
+
+def _file(counts: Counts, unmatched: int) -> CountsFile:
+    return CountsFile(Path(counts.source).name, counts.sha256, unmatched, counts.cut_off)
+
+
+def _asked_by(matched: Matched) -> tuple[int, ...] | None:
+    """The k that the rows themselves ask for: those in all the lists, None without lists."""
+    lists = [set(r.ks) for r in (*matched.base, *matched.run) if r.ks is not None]
+    return tuple(sorted(set.intersection(*lists))) if lists else None
+
+
+def five_lines(found: Confrontation) -> tuple[str, str, str, str, str]:
+    r"""What was compared, Pass@k, which prompts, which law of training, and what a loss is made of.
+
+    Parameters: `found`, from `confront`. Returns a sentence or a few for each.
+
+    >>> print(*five_lines(found), sep="\n")  # doctest: +SKIP
+    """
+    return (_data(found), _pass_at_k(found.curves), _prompts(found), _theory(found), _loss(found))
+
+
+def percent(value: float) -> str:
+    """A share as a percentage."""
+    return f"{100 * value:.1f}%"
+
+
+def interval(found: Estimate, digits: int = 2) -> str:
+    """A number with its interval."""
+    return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def chance(p_value: float) -> str:
+    """A p-value as it is told."""
+    return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
+
+
+def _data(found: Confrontation) -> str:
+    low, high = found.answers
+    each = f"{low}" if low == high else f"{low} to {high}"
+    left_out = found.base.unmatched + found.run.unmatched
+    missing = f"; {left_out} prompts that only one file has are left out" if left_out else ""
+    cut = "".join(
+        f"; {side.name} ends in an unfinished line" for side in (found.run, found.base) if side.cut_off
+    )
+    return (
+        f"{found.run.name} against {found.base.name} on {found.prompts} prompts, "
+        f"{each} answers to each{missing}{cut}."
+    )
+
+
+def _pass_at_k(found: PassCurves) -> str:
+    first, last = found.k[0], found.k[-1]
+    words = f"Pass@{first} goes from {percent(found.base[0])} to {percent(found.run[0])}"
+    if last != first:
+        words += f", Pass@{last} from {percent(found.base[-1])} to {percent(found.run[-1])}"
+    better, worse = (
+        f"at k = {spans}" if (spans := _spans(ks)) else "at no k" for ks in (found.better, found.worse)
+    )
+    words += f"; with 95% confidence, for all k together, the run is better {better} and worse {worse}"
+    if found.first_worse is None:
+        return words + "."
+    start, end = found.first_worse
+    if end is not None:
+        return f"{words}; the first k at which it is worse lies between {start} and {end}."
+    if start <= last:
+        return f"{words}; these counts do not tell whether it is worse at any k from {start} on."
+    return f"{words}; it is better at every k tested."
+
+
+def _spans(ks: tuple[int, ...]) -> str:
+    """Numbers with runs of neighbours joined, at most four pieces."""
+    # Neighbours have one difference to their place in the list.
+    runs = [[k for _, k in run] for _, run in groupby(enumerate(ks), lambda at: at[1] - at[0])]
+    told = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return ", ".join(told[:4]) + (", ..." if len(told) > 4 else "")
+
+
+def _prompts(found: Confrontation) -> str:
+    some, others = found.kept, found.prompts - found.kept.solved_by_base
+    kept, new = "The base solves no prompt in its answers", "it solves every prompt"
+    if some.kept is not None and some.kept_unchanged is not None:
+        kept = f"Of {some.solved_by_base} prompts that the base solves at least once the run still solves "
+        kept += f"{percent(some.kept.value)} (an unchanged model: {percent(some.kept_unchanged)})"
+    if some.new is not None and some.new_unchanged is not None:
+        new = f"of the other {others} it newly solves {some.gained}, {percent(some.new.value)}"
+        new += f" (unchanged: {percent(some.new_unchanged)})"
+    return (
+        f"{kept}, and {new}; {some.lost} lost against {some.gained} gained has {chance(some.p_value)} if "
+        f"nothing changed. Taken one by one, {found.fell.count} prompts fell and {found.rose.count} rose "
+        "beyond chance."
+    )
+
+
+def _theory(found: Confrontation) -> str:
+    moved, best = found.gain, next(line for line in found.laws if line.law == found.best_law)
+    one = "all prompts may share one shift" if moved.p_one_shift > 0.05 else "prompts do not share one shift"
+    words = (
+        f"The log odds of a correct answer move by {interval(moved.pooled)} over all prompts; {one} "
+        f"({chance(moved.p_one_shift)}; its standard deviation over prompts is {interval(moved.spread)})"
+    )
+    beta = f" at beta = {interval(best.beta, 3)}" if best.beta else ""
+    words += f'. Of the laws of training "{best.law}"{beta} predicts answers held out best'
+    if found.laws[0].law != best.law:
+        words += f", but {-best.held_out.value:.2f} nats a prompt worse than {found.laws[0].law}"
+    if best.beta and best.beta.high > 10 * best.beta.low:
+        words += ", though the counts hardly fix a beta"
+    return f"{words}; {found.off.count} prompts do not fit it."
+
+
+def _loss(found: Confrontation) -> str:
+    # From k beyond half the answers on, whoever is solved at all counts nearly as one.
+    half = [part for part in found.parts if 2 * part.k <= found.answers[0]] or list(found.parts)
+    least = min(half, key=lambda part: part.change.value)
+    if least.change.high < 0:
+        words = f"Pass@{least.k} falls by {_points(-least.change.value)} points: {_made_of(least)}"
+    else:
+        words = "No fall of Pass@k is established at the k of the table"
+    if (spent := found.spending) is not None:
+        words += (
+            f". KL to the base is {interval(spent.total)} nats, {interval(spent.excess)} more than the least "
+            "at these pass rates"
+        )
+    if (kinds := found.styles) is not None:
+        words += f". Styles in {kinds.k} answers: {kinds.base.value:.2f} before, {kinds.run.value:.2f} after"
+    return words + "."
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _made_of(loss: ChangeParts) -> str:
+    """What a fall is made of, then what there is against it."""
+    solved_set, narrowing = loss.solved_set.value, loss.narrowing.value
+    told = (
+        (solved_set < 0, f"{_points(-solved_set)} because more prompts are lost than newly solved"),
+        (narrowing < 0, f"{_points(-narrowing)} because prompts still solved are solved more rarely"),
+        (solved_set > 0, f"less {_points(solved_set)} because more prompts are newly solved than lost"),
+        (narrowing > 0, f"less {_points(narrowing)} gained on prompts that both solve"),
+    )
+    return ", ".join(words for holds, words in told if holds)
+
+
+def tables(found: Confrontation) -> list[Table]:
+    """Pass@k and what its change is made of, the laws, prompts that stand out, KL, power: those with rows."""
+    law_head = ("law", "beta", "held-out answers, nats a prompt below the best", "variance seen / predicted")
+    part_head = ("k", "change of Pass@k", "prompts newly solved less lost", "prompts both solve")
+    made = [
+        _curve_table(found.curves),
+        Table.of(
+            part_head,
+            ((p.k, p.change, p.solved_set, p.narrowing) for p in found.parts),
+            "What the change of Pass@k is made of",
+        ),
+        Table.of(
+            law_head,
+            ((line.law, line.beta, line.held_out, line.dispersion) for line in found.laws),
+            "Laws of training, best first",
+        ),
+        *(
+            Table.of(
+                ("prompt", "before", "after", "by the best law"),
+                ((shortened(p.id), p.before, p.after, p.predicted) for p in named.prompts[:_SHOWN]),
+                f"{named.count} prompts that {words}",
+            )
+            for words, named in (
+                ("do not fit the best law", found.off),
+                ("fell", found.fell),
+                ("rose", found.rose),
+            )
+        ),
+        _kl_table(found.spending),
+        *_power_tables(found),
+    ]
+    return [table for table in made if table.rows]
+
+
+def _curve_table(drawn: PassCurves) -> Table:
+    shown = drawn.k if len(drawn.k) <= _SHOWN else told_ks(drawn.k[-1])
+    columns = zip(drawn.k, drawn.base, drawn.run, drawn.difference, drawn.low, drawn.high, strict=True)
+    rows = ((k, base, run, Estimate(*gap), _sign(drawn, k)) for k, base, run, *gap in columns if k in shown)
+    return Table.of(("k", "base", "run", "difference [band over all k]", "the run is"), rows, "Pass@k")
+
+
+def _sign(drawn: PassCurves, k: int) -> str:
+    return "better" if k in drawn.better else "worse" if k in drawn.worse else "not certain"
+
+
+def _kl_table(spent: KlSpent | None) -> Table:
+    named = {} if spent is None else {
+        "KL(run || base)": spent.total,
+        "least at these pass rates": spent.least,
+        "excess": spent.excess,
+        "excess among correct answers": spent.correct,
+        "excess among incorrect answers": spent.incorrect,
+    }  # fmt: skip
+    rows = ((name, value) for name, value in named.items() if value is not None)
+    return Table.of(("part", "mean over prompts"), rows, "KL, nats a prompt")
+
+
+def _power_tables(found: Confrontation) -> Iterator[Table]:
+    detectable = f"least difference that {found.prompts} prompts tell"
+    head = ("answers to each", "prompts, this k alone", "prompts, band over all k", detectable)
+    for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k)):
+        rows = ((n.n, n.prompts, n.prompts_in_band, n.detectable) for n in lines)
+        yield Table.of(head, rows, f"To tell a difference of {difference:g} in Pass@{k} with 80% power")
+
+
+def shortened(text: str) -> str:
+    """A prompt's id on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_ID else f"{line[: _LONGEST_ID - 3]}..."

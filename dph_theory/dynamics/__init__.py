@@ -1,0 +1,18 @@
+"""What finite training does: noise at a law, drift between right answers, flows under schedules.
+
+The laws (`dph_theory.laws`) are where training ends after infinitely many noiseless steps. Here are the runs
+that people have: N answers a step, gradient steps of size eta *in logits*, and time tau = eta times steps.
+`drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is the noiseless
+training itself, with any penalty and any schedule of beta, and `noise_along` the noise that builds up along
+it. `training` (torch) carries the noise of each step of any differentiable training to its end.
+"""
+
+from .drift import SmallNoiseWarning as SmallNoiseWarning
+from .drift import drift_deviation as drift_deviation
+from .drift import saturation as saturation
+from .drift import spread_at_law as spread_at_law
+from .flow import FORMS as FORMS
+from .flow import flow as flow
+from .noise import BASELINES as BASELINES
+from .noise import log_ratio_deviation as log_ratio_deviation
+from .noise import noise_along as noise_along

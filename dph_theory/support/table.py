@@ -1,0 +1,179 @@
+"""A table of results, rows of words and numbers: for a terminal, Markdown, HTML, CSV and LaTeX."""
+
+import csv
+import importlib
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape as html_escape
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..intervals import Estimate
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+Cell: TypeAlias = str | float | Estimate | None
+"""A word, a number with or without its interval, or None for what is not known."""
+DIGITS = 4
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {character: f"${character}$" for character in "<>|"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
+)
+_INFINITE = re.compile(r"(-?)\binf\b")
+_WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, also inside a table."""
+    return re.sub(r"([\\`*_|<])", r"\\\1", text)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns' names and the rows, a cell a column; a title where several stand together."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+    @classmethod
+    def of(cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "") -> "Table":
+        """The table of these rows."""
+        return cls(tuple(head), tuple(tuple(row) for row in rows), title)
+
+    def words(self) -> list[list[str]]:
+        """The rows with every cell in words."""
+        return [list(map(written, row)) for row in self.rows]
+
+    def rich(self, *, markup: bool = False, **options: Any) -> "RichTable":
+        """The table at a terminal; a row of one cell begins a section. Options are those of rich's Table."""
+        from rich.markup import escape
+        from rich.table import Table as RichTable
+
+        shown = RichTable(
+            *self.head, title=self.title or None, title_justify="left", pad_edge=False, **options
+        )
+        for row in self.words():
+            if len(row) == 1:
+                shown.add_section()
+            shown.add_row(*(row if markup else map(escape, row)))
+        return shown
+
+    def markdown(self) -> str:
+        """The table in a Markdown page, its cells shown as they are."""
+        lines = [self.head, ["---"] * len(self.head), *(map(escaped, row) for row in self.words())]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def html(self) -> str:
+        """The table in a page."""
+        lines = [
+            "".join(f"<{tag}>{html_escape(cell)}</{tag}>" for cell in line)
+            for tag, line in (("th", self.head), *(("td", row) for row in self.words()))
+        ]
+        rows = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><caption>{html_escape(self.title)}</caption>{rows}</table>"
+
+    _repr_html_ = html
+
+    def csv(self) -> str:
+        """All digits, and nothing for what is not known; an interval takes two columns more."""
+        wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.head))]
+        lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
+        lines += [[_bounds(cell) for cell in row] for row in self.rows]
+        text, many = io.StringIO(), [3 if has else 1 for has in wide]
+        csv.writer(text, lineterminator="\n").writerows(
+            [part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines
+        )
+        return text.getvalue()
+
+    def latex(self) -> str:
+        """A tabular with the rules of the package booktabs; numbers to the right."""
+        numeric = [
+            all(not isinstance(cell, str) for cell in column) for column in zip(*self.rows, strict=True)
+        ]
+        form = "".join("r" if right else "l" for right in numeric or [False] * len(self.head))
+        lines = [_line(self.head), r"\midrule", *map(_line, self.words())]
+        parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join(parts) + "\n"
+
+    def commands(self, prefix: str) -> Iterator[tuple[str, str]]:
+        r"""Names for \newcommand and the numbers that they stand for, row by row.
+
+        A name is the prefix, the words of its row, and its column, in letters alone.
+        """
+        words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
+        columns = [x if self.head.count(x) == 1 else f"{x} column {i}" for i, x in enumerate(self.head, 1)]
+        # Rows that differ in signs alone have one name in letters.
+        names = [command(f"{prefix} {of_row}") for of_row in words]
+        for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
+            told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
+            for column, cell in zip(columns, row, strict=True):
+                name, digits = f"{prefix} {told_apart} {column}", decimals(cell)
+                for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
+                    if value is not None and not isinstance(value, str):
+                        yield command(name + bound), latex(rounded(value, digits))
+
+
+def written(cell: Cell) -> str:
+    """A cell in words: a dash for None, DIGITS significant digits, whole numbers in full.
+
+    A number with an interval has two digits of the shorter side of the interval.
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, Estimate):
+        value, low, high = (rounded(bound, decimals(cell)) for bound in (cell.value, cell.low, cell.high))
+        return f"{value} [{low}, {high}]"
+    return cell if isinstance(cell, str) else rounded(cell, None)
+
+
+def decimals(cell: Cell) -> int | None:
+    """The decimals that an interval warrants; None for significant digits."""
+    if not isinstance(cell, Estimate):
+        return None
+    sides = [s for s in (cell.value - cell.low, cell.high - cell.value) if 1e-12 < s < math.inf]
+    return max(0, 1 - math.floor(math.log10(min(sides)))) if sides else None
+
+
+def rounded(value: float, places: int | None) -> str:
+    """A number to so many decimals, or with None to DIGITS significant digits."""
+    if places is None:
+        return str(value) if isinstance(value, int) else f"{value:.{DIGITS}g}"
+    # Adding zero makes a rounded -0.0 plain.
+    return f"{round(value, places) + 0:.{places}f}"
+
+
+def dataframe(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """The columns as a pandas DataFrame, which needs pandas."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("a DataFrame needs pandas: pip install pandas", name="pandas") from error
+    return pandas.DataFrame(columns)
+
+
+def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
+    """A cell's value, and its interval where it has one."""
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
+
+
+def latex(text: str) -> str:
+    """Text as LaTeX shows it; numbers in powers of ten and infinity as formulas."""
+    if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
+        return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
+    return _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(latex(cell) for cell in cells) + r" \\"
+
+
+def command(text: str) -> str:
+    """The name of a LaTeX command, which has letters alone: in camel case, digits as words."""
+    spelled = re.sub(r"\d", lambda digit: f" {_WORDS[int(digit[0])]} ", text)
+    first, *others = re.findall(r"[A-Za-z]+", spelled)
+    return first + "".join(word[0].upper() + word[1:] for word in others)

@@ -1,0 +1,127 @@
+"""A7. The filtered model is the I-projection.
+
+Among the fully valid policies the filtered model is the closest to the base, by an identity of Pythagoras'
+kind.
+"""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass
+from ..divergences import REVERSE_KL, TOTAL_VARIATION
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, masks, simplex
+from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
+from ._lemmas import made_valid
+
+
+def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
+    return REVERSE_KL(made_valid(policy, valid), base)
+
+
+def through_filtered(policy: Values, base: Values, valid: Values) -> Values:
+    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
+    return inside - np.log(valid_mass(base, valid))
+
+
+def with_sign_turned(policy: Values, base: Values, valid: Values) -> Values:
+    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
+    return inside + np.log(valid_mass(base, valid))
+
+
+def exchanged(policy: Values, base: Values, valid: Values) -> Values:
+    inside = REVERSE_KL(filtered(base, valid), made_valid(policy, valid))
+    return inside - np.log(valid_mass(base, valid))
+
+
+def pythagoras_steps() -> Steps:
+    yield "p_* = a/A1 on Y1: one valid outcome of mass q, summed to one."
+    q, a, A1 = sympy.symbols("q a A1", positive=True)
+    term = q * sympy.log(q / a) - q * sympy.log(q / (a / A1)) + q * sympy.log(A1)
+    yield Claim("a valid outcome", term)
+    yield FalseStep(
+        "with the sign of log A1 turned",
+        q * sympy.log(q / a) - q * sympy.log(q / (a / A1)) - q * sympy.log(A1),
+        equals=0,
+    )
+
+
+PYTHAGORAS = derived(
+    "A7.pythagoras",
+    "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
+    statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
+    source=Source("dymetman2026binary", "I-projection"),
+    on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
+    equal=(distance_to_base, through_filtered),
+    examples=(example(policy=".3 .25 .45", base=".2 .1 .7", valid=[True, True, False]),),
+    derivation=pythagoras_steps,
+    false=(
+        neighbour("log A1 added", rhs=with_sign_turned),
+        neighbour("the KL to p_* with its arguments exchanged", rhs=exchanged),
+        neighbour("for every q", lhs=lambda policy, base: REVERSE_KL(policy, base)),
+    ),
+)
+
+
+VALID = np.array([True, True, True, False])
+"""Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
+
+
+def margin(policy: Values, base: Values) -> Values:
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), filtered(base, VALID)))
+
+
+def farther_than_least(policy: Values, base: Values) -> Values:
+    return REVERSE_KL(made_valid(policy, VALID), base) + np.log(valid_mass(base, VALID))
+
+
+def any_farther_than_least(policy: Values, base: Values) -> Values:
+    return REVERSE_KL(policy, base) + np.log(valid_mass(base, VALID))
+
+
+def margin_around_uniform(policy: Values, base: Values) -> Values:
+    even = filtered(1 / (4 + 0 * base), VALID)
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), even))
+
+
+def closest_steps() -> Steps:
+    p, A1 = sympy.symbols("p A1", positive=True)
+    yield (
+        "KL(q||a) = KL(q||p_*) - log A1 for q on Y1 (A7.pythagoras), and KL(q||p_*) >= 2 TV^2 (B4.kl), zero "
+        "at p_* alone. The distance of p_* itself: the base is A1 p_* on Y1, so an outcome's term is"
+    )
+    term = p * sympy.log(p) - p * sympy.log(A1 * p)
+    yield Claim("one valid outcome", term, equals=-p * sympy.log(A1))
+    yield FalseStep(
+        "with the base as it is", p * sympy.log(p) - p * sympy.log(p / A1), equals=-p * sympy.log(A1)
+    )
+    yield "and the p sum to one."
+
+
+CLOSEST = derived(
+    "A7.closest",
+    "p_* is the unique fully valid distribution closest to a, at distance -log A1",
+    statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
+    r" \mathrm{KL}(p_*\|a) = -\log A_1",
+    source=Source("dymetman2026binary", "I-projection"),
+    on=chart(policy=simplex(4, zeros=True), base=simplex(4)),
+    at_most=(margin, farther_than_least),
+    given=("A7.pythagoras", "B4.kl"),
+    examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),
+    derivation=closest_steps,
+    tight=example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2"),
+    false=(
+        neighbour(
+            "a margin 2% larger",
+            at=example(policy=".4 .2 .2 .2", base=".3 .2 .2 .3"),
+            lhs=scaled(margin, 1.02),
+        ),
+        neighbour(
+            "the closest is uniform on Y1",
+            at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04"),
+            lhs=margin_around_uniform,
+        ),
+        neighbour("for every q", rhs=any_farther_than_least),
+    ),
+)

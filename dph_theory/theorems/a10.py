@@ -1,0 +1,859 @@
+"""A10. Misspecification: collapse in a restricted family.
+
+Where the family of policies does not hold p_beta: as beta falls the best reverse-KL fit maximises validity
+first, and can jump onto one answer; forward KL to p_* keeps all that the family can keep; alpha-divergences
+lie between.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..binary_reward import filtered, valid_mass, with_validity
+from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
+from ..fdivergence import FDivergence
+from ..numeric.balls import Values, expit, highest, lowest, minimisers, normalised, only, trailing, xlogy
+from ..references import Source
+from ..restricted import (
+    chosen_law,
+    critical_beta,
+    dirac_on_mode,
+    jump,
+    jump_prices,
+    most_valid,
+    projection,
+    shared_value,
+    validity_and_cost,
+    with_diracs,
+)
+from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Relation,
+    Steps,
+    certified,
+    derived,
+    holds,
+    neighbour,
+    proved,
+    refuted,
+    scaled,
+)
+from ..tokens import independent
+from ._lemmas import TWO_OF_FOUR, dirac_to_filtered, law_to_filtered
+
+
+def threshold(family: Values, base: Values, valid: Values) -> Values:
+    """The critical beta, or 1 where the most valid member wins at every beta."""
+    critical = critical_beta(family, base, valid)
+    return np.where(np.asarray(critical < np.inf).astype(bool), critical, 1 + 0 * base[..., 0])
+
+
+def lost_and_saved(
+    family: Values, base: Values, valid: Values, beta: Values
+) -> tuple[Values, Values, Values]:
+    """V* - V(pi_b), K* - K(pi_b), and whether pi_b is the most valid member itself."""
+    V, K = validity_and_cost(family, base, valid)
+    best, chosen = most_valid(V, K), projection(family, base, valid, beta)
+    lost, saved = (shared_value(best, x) - shared_value(chosen, x) for x in (V, K))
+    return lost, saved, ~np.any(chosen & ~best, axis=-1)
+
+
+def validity_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    lost, _, same = lost_and_saved(family, base, valid, beta)
+    return np.where(same, 0 * lost, lost)
+
+
+def worth_of_saving(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    _, saved, same = lost_and_saved(family, base, valid, beta)
+    # Where pi_b is the most valid member both sides vanish: balls cannot order equal values, so 1 is added.
+    return np.where(same, 1 + 0 * saved, beta * saved)
+
+
+def validity_steps() -> Steps:
+    yield (
+        "Summed over outcomes: KL(pi||p_b) = K(pi) - V(pi)/b + log Z. Since pi_b minimises it, K(pi_b) - "
+        "V(pi_b)/b <= K* - V*/b, which is the bound."
+    )
+    q, a, Z, beta = sympy.symbols("q a Z beta", positive=True)
+    for v in (0, 1):
+        tilt = a * sympy.exp(v / beta) / Z
+        yield Claim(
+            f"termwise, v = {v}",
+            q * sympy.log(q / tilt) - (q * sympy.log(q / a) - q * v / beta + q * sympy.log(Z)),
+        )
+    tilt = a * sympy.exp(1 / beta) / Z
+    wrong = q * sympy.log(q / a) + q / beta + q * sympy.log(Z)
+    yield FalseStep("with the reward's sign turned", q * sympy.log(q / tilt), equals=wrong)
+
+
+VALIDITY = derived(
+    "A10.validity",
+    "Over any family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
+    statement=r"\pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta):\quad"
+    r" V^* - V(\pi_\beta) \le \beta\,(K^* - K(\pi_\beta))",
+    source=Source("dymetman2026binary", "misspecification"),
+    on=chart(family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
+    at_most=(validity_lost, worth_of_saving),
+    examples=(
+        example(
+            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2"],
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            beta=".4",
+        ),
+    ),
+    derivation=validity_steps,
+    tight=example(
+        family=[".3 .67 .03", ".3 .3 .4", ".9998 .0001 .0001"],
+        base=".07 .73 .2",
+        valid=[True, False, False],
+        beta=".3",
+    ),
+    false=(
+        neighbour(
+            "a bound 2% lower",
+            at=example(
+                family=[".38 .41 .21", ".983 .0099 .0071", ".31 .36 .33"],
+                base=".13 .59 .28",
+                valid=[True, False, False],
+                beta=".35",
+            ),
+            rhs=scaled(worth_of_saving, 0.98),
+        ),
+        neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),
+    ),
+)
+
+
+def family_of(first: Values, second: Values, third: Values) -> Values:
+    return normalised(np.stack([first, second, third], axis=-2))
+
+
+def at_fraction(
+    first: Values, second: Values, third: Values, base: Values, valid: Values, fraction: Values | float
+) -> Values:
+    family, base = family_of(first, second, third), normalised(base)
+    chosen = projection(family, base, valid, fraction * threshold(family, base, valid))
+    return np.stack([shared_value(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
+
+
+def validity_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
+    return np.stack([shared_value(most_valid(V, K), x) for x in (V, K)], axis=-1)
+
+
+def cost_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
+    return np.stack([shared_value(minimisers(-V, among=minimisers(K)), x) for x in (V, K)], axis=-1)
+
+
+ORDER = certified(
+    "A10.order",
+    "Below a critical beta the family's minimiser maximises validity first, then minimises KL(pi||a)",
+    statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
+    r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
+    source=Source("dymetman2026binary", "misspecification"),
+    # Weights spread evenly and ends that differ, since the laws of a simplex chart crowd near the uniform
+    # one and in its corners, where validities tie within rounding and no float can tell which is the most.
+    on=chart(
+        first=log_uniform(1e-3, 1, 3),
+        second=log_uniform(2e-3, 0.8, 3),
+        third=log_uniform(5e-3, 0.7, 3),
+        base=log_uniform(1e-3, 1, 3),
+        valid=masks(3),
+        fraction=uniform(0.01, 0.99),
+    ),
+    equal=(at_fraction, validity_first),
+    examples=(
+        example(
+            first="1 0 0 0",
+            second="0 1 0 0",
+            third=".3 .3 .2 .2",
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            fraction=".99",
+        ),
+    ),
+    false=(
+        neighbour(
+            "still so at 1% above the critical beta",
+            lhs=lambda first, second, third, base, valid: at_fraction(
+                first, second, third, base, valid, 1.01
+            ),
+        ),
+        neighbour("least cost first, then validity", rhs=cost_first),
+    ),
+)
+
+
+def base_mode(base: Values, valid: Values) -> Values:
+    return dirac_on_mode(normalised(base), valid)
+
+
+def projected_law(laws: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
+    family, base = with_diracs(normalised(laws)), normalised(base)
+    return chosen_law(projection(family, base, valid, fraction * threshold(family, base, valid)), family)
+
+
+COLLAPSE = certified(
+    "A10.collapse",
+    "If Diracs are the only fully valid members, small beta gives the Dirac on argmax_{Y1} a",
+    statement=r"\Pi \supseteq \{\delta_y\},\; \pi(Y_1) < 1 \text{ otherwise}:\quad"
+    r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
+    source=Source("dymetman2026binary", "misspecification"),
+    # Weights spread evenly, since near the uniform law two modes tie within rounding.
+    on=chart(
+        laws=log_uniform(1e-3, 1, 2, 4),
+        base=log_uniform(1e-3, 1, 4),
+        valid=masks(4),
+        fraction=uniform(0.01, 0.99),
+    ),
+    equal=(projected_law, base_mode),
+    examples=(
+        example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False], fraction=".999"),
+    ),
+    false=(
+        neighbour(
+            "the limit is the filtered model", rhs=lambda base, valid: filtered(normalised(base), valid)
+        ),
+        neighbour(
+            "the Dirac on the base's mode over all outcomes",
+            rhs=lambda base, valid: base_mode(base, valid | True),
+        ),
+        neighbour(
+            "already at 1% above the critical beta",
+            lhs=lambda laws, base, valid: projected_law(laws, base, valid, 1.01),
+        ),
+    ),
+)
+
+
+STEP = 1e-6
+"""Relative distance from the jump at which both sides of it are looked at."""
+
+
+def minimiser(laws: Values, base: Values, valid: Values, beta: Values) -> Values:
+    family = with_diracs(laws)
+    return chosen_law(projection(family, base, valid, beta), family)
+
+
+def before_and_after(laws: Values, base: Values, valid: Values, factor: float = 1) -> Values:
+    laws, base = normalised(laws), normalised(base)
+    beta = jump(laws, base, valid) * factor
+    return np.stack([minimiser(laws, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
+
+
+def dirac_then_rival(laws: Values, base: Values, valid: Values) -> Values:
+    laws, base = normalised(laws), normalised(base)
+    dirac, invalid = dirac_on_mode(base, valid), dirac_on_mode(base, ~valid)
+    prices = jump_prices(laws, base, valid)
+    rival = chosen_law(minimisers(-prices), np.concatenate([laws, invalid[..., None, :]], axis=-2))
+    return np.stack([dirac, np.where(highest(prices)[..., None] > 0, rival, dirac)], axis=-2)
+
+
+def half_way(laws: Values, base: Values, valid: Values) -> Values:
+    """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
+    return dirac_then_rival(laws, base, valid).sum(axis=-2, keepdims=True) / 2
+
+
+JUMP = certified(
+    "A10.jump",
+    "The collapse onto a Dirac is a jump, at the beta where the Dirac and its first rival tie",
+    statement=r"\Pi = \{\delta_y\} \cup \{q_1, \ldots, q_n\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
+    r" \text{ for } \beta < \beta_j,\; \text{the rival for } \beta > \beta_j \text{ near it},\quad"
+    r" \beta_j = \min_{\mathrm{KL}(\pi\|a) < K} \frac{1 - \pi(Y_1)}{K - \mathrm{KL}(\pi\|a)},"
+    r"\quad K = -\log\max_{Y_1} a",
+    source=Source("ours", "indifference of two members"),
+    # Weights spread evenly, since near the uniform law two modes tie within rounding.
+    on=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    equal=(before_and_after, dirac_then_rival),
+    examples=(
+        example(laws=[".3 .3 .2 .2", ".6 .2 .1 .1"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
+    ),
+    false=(
+        neighbour("a jump 2% later", lhs=partial(before_and_after, factor=1.02)),
+        neighbour("no jump: the two laws mix continuously", rhs=half_way),
+    ),
+)
+
+
+def forgetting(policy: Values, target: Values) -> Values:
+    """max_y kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
+    return highest(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)))
+
+
+def _against_the_rest(policy: Values) -> Values:
+    """(pi(y), the sum of the others) for each y: 1 - pi(y) would blur a rest that is exactly zero."""
+    others = 1 - np.eye(policy.shape[-1], dtype=int)
+    return np.stack([policy, (policy[..., None, :] * others).sum(axis=-1)], axis=-1)
+
+
+def m_projection(laws: Values, base: Values, valid: Values) -> Values:
+    """The member that minimises KL(p_* || pi) over all Diracs and the laws."""
+    family = with_diracs(laws)
+    return chosen_law(minimisers(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
+
+
+def forgotten(laws: Values, base: Values, valid: Values) -> Values:
+    laws, base = normalised(laws), normalised(base)
+    return forgetting(m_projection(laws, base, valid), filtered(base, valid))
+
+
+def best_law(laws: Values, base: Values, valid: Values) -> Values:
+    return lowest(FORWARD_KL(normalised(laws), filtered(normalised(base), valid)[..., None, :]))
+
+
+def forgotten_by_reverse(laws: Values, base: Values, valid: Values) -> Values:
+    family, base = with_diracs(normalised(laws)), normalised(base)
+    chosen = projection(family, base, valid, threshold(family, base, valid) / 2)
+    return forgetting(chosen_law(chosen, family), filtered(base, valid))
+
+
+COVERAGE = certified(
+    "A10.coverage",
+    "The M-projection of the filtered model keeps each valid outcome, though Diracs are in the family",
+    statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
+    r" \max_y \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
+    source=Source("dymetman2026binary", "misspecification"),
+    on=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    at_most=(forgotten, best_law),
+    examples=(example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False]),),
+    tight=example(laws=["1 .003 1 1", ".001 1 1 1"], base=".001 1 1 1", valid=[True, True, True, False]),
+    false=(
+        neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
+        neighbour(
+            "a bound 0.01% lower",
+            at=example(
+                laws=[".9 .001 .03 1", "1 1 1 .001"], base=".001 .001 1 .02", valid=[True, True, True, False]
+            ),
+            rhs=scaled(best_law, 0.9999),
+        ),
+    ),
+)
+
+
+ALPHA = refuted(
+    "A10.alpha",
+    "alpha = 1/2: a law that keeps all outcomes is nearer to p_* than a Dirac: refuted",
+    statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
+    r" \quad \alpha = \tfrac12",
+    source=Source("ours", "misspecification"),
+    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
+    at_most=(
+        lambda q, base: law_to_filtered(q, base, alpha_divergence(0.5)),
+        lambda base: dirac_to_filtered(base, alpha_divergence(0.5)),
+    ),
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    note="For alpha in (0, 1) a Dirac costs a finite amount. A10.threshold holds instead: each law has one "
+    "alpha* in (0, 1), above which it is nearer to p_* than any Dirac and below which it is not (alpha* = "
+    "0.504968 in the example); for alpha >= 1 it always is (A10.above).",
+    false=(
+        neighbour(
+            "alpha = 0.9998 instead",
+            at=example(q="1 .001 .3 1", base=".001 1 1 1"),
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9998)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
+        ),
+        neighbour(
+            "for laws with at least a third of their mass valid",
+            instances=chart(q=log_uniform(0.5, 1, 4), base=log_uniform(1e-3, 1, 4)),
+        ),
+    ),
+)
+
+
+COVERING = (FORWARD_KL, alpha_divergence(1.5), alpha_divergence(2.0))
+
+
+def law_distances(q: Values, base: Values) -> Values:
+    return np.stack([law_to_filtered(q, base, divergence) for divergence in COVERING], axis=-1)
+
+
+def dirac_distances(base: Values) -> Values:
+    return np.stack([dirac_to_filtered(base, divergence) for divergence in COVERING], axis=-1)
+
+
+def costs_of_one_outcome(q: Values, base: Values, divergences: Sequence[FDivergence] = COVERING) -> Values:
+    """Of each valid outcome: the distance of q to p_* after all other outcomes are merged."""
+    target, law = filtered(normalised(base), TWO_OF_FOUR), normalised(q)
+
+    def cost(y: int) -> Values:
+        kept, asked = (np.stack([p[..., y], 1 - p[..., y]], axis=-1) for p in (law, target))
+        return each(lambda divergence: divergence(kept, asked), divergences)
+
+    return np.concatenate([cost(0), cost(1)], axis=-1)
+
+
+def costs_and_distances(q: Values, base: Values) -> Values:
+    return np.concatenate([costs_of_one_outcome(q, base), law_distances(q, base)], axis=-1)
+
+
+def distances(q: Values, base: Values) -> Values:
+    law = law_distances(q, base)
+    return np.concatenate([law, law, dirac_distances(base)], axis=-1)
+
+
+ABOVE = certified(
+    "A10.above",
+    "For alpha >= 1 every law that keeps all outcomes is nearer to p_* than any Dirac",
+    statement=r"\alpha \ge 1,\; q > 0,\; |Y_1| \ge 2:\quad"
+    r" d_{f_\alpha}(q(y)\|p_*(y)) \le D_{f_\alpha}(q\|p_*) \;(y \in Y_1),\quad"
+    r" \lim_{q(y) \to 0} d_{f_\alpha}(q(y)\|p_*(y)) = \infty:\quad"
+    r" D_{f_\alpha}(q\|p_*) < \infty = \min_y D_{f_\alpha}(\delta_y\|p_*)",
+    source=Source("ours", "f(0) = inf"),
+    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
+    at_most=(costs_and_distances, distances),
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    false=(
+        neighbour(
+            "at alpha = 0.9998 too",
+            at=example(q="1 .001 .3 1", base=".001 1 1 1"),
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9998)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
+        ),
+        neighbour(
+            "one outcome costs as much as both",
+            at=example(q="1 1 .001 .001", base=".001 .03 .1 1"),
+            lhs=lambda q, base: costs_of_one_outcome(q, base)[:, :3] + costs_of_one_outcome(q, base)[:, 3:],
+            rhs=law_distances,
+        ),
+        neighbour(
+            "at alpha = -1 too, where invalid mass is what costs infinitely much",
+            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(-1.0)),
+            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(-1.0)),
+        ),
+    ),
+)
+
+
+ALPHAS = (0.125, 0.5, 0.875)
+"""Binary fractions, which floats and balls hold exactly."""
+
+
+def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
+    """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
+    log_mode = np.log(highest(filtered(normalised(base), TWO_OF_FOUR)))
+    distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
+    nearer = distance_of_dirac - law_to_filtered(q, base, alpha_divergence(alpha))
+    return (1 - alpha) * np.exp(-alpha * log_mode) * nearer
+
+
+def at_smaller_alpha(q: Values, base: Values) -> Values:
+    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[:-1]], axis=-1)
+
+
+def at_larger_alpha(q: Values, base: Values) -> Values:
+    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[1:]], axis=-1)
+
+
+def threshold_steps() -> Steps:
+    yield (
+        "Each outcome gives D_{f_alpha}(q||p) the term below; summed over outcomes, D = (1 - "
+        "S)/(alpha(1-alpha)) with S = sum_{Y1} p^alpha q^(1-alpha). The Dirac has S = max(p)^alpha. So the "
+        "scaled lead is (sum_{Y1} q z - 1)/alpha with z = s^alpha, s = p/(q max p), that is, sum_{Y1} q "
+        "(s^alpha - 1)/alpha - (1 - q(Y1))/alpha, of which every term rises with alpha."
+    )
+    p, q, s, alpha, z = sympy.symbols("p q s alpha z", positive=True)
+    u = q / p
+    generator = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
+    term = (p**alpha * q ** (1 - alpha) - (1 - alpha) * q - alpha * p) / (alpha * (alpha - 1))
+    yield Claim("one outcome's term", p * generator, equals=term, where=(alpha < 1,))
+    slope = alpha**2 * sympy.Derivative((s**alpha - 1) / alpha, alpha)
+    yield Claim("slope of a valid term", slope, equals=alpha * s**alpha * sympy.log(s) - s**alpha + 1)
+    yield "Not negative, by L1.logarithm, and zero at s = 1 only."
+    at_z = z * sympy.log(z) - z + 1
+    yield Claim("is z (log z - 1 + 1/z) at z = s^alpha", at_z, equals=z * (sympy.log(z) - 1 + 1 / z))
+    yield Claim("slope of the invalid term, per mass", sympy.Derivative(-1 / alpha, alpha), ">0")
+    yield FalseStep("as if it fell", sympy.Derivative(1 / alpha, alpha), ">0")
+
+
+THRESHOLD = derived(
+    "A10.threshold",
+    "The law's scaled lead over the Dirac in alpha-divergence to p_* strictly increases with alpha",
+    statement=r"\alpha \mapsto \frac{1-\alpha}{\max p_*^{\,\alpha}}\,[\min_y D_{f_\alpha}(\delta_y\|p_*)"
+    r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
+    source=Source("ours", "convexity in alpha"),
+    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
+    at_most=(at_smaller_alpha, at_larger_alpha),
+    given=("L1.logarithm", "L1.rising"),
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    derivation=threshold_steps,
+    false=(
+        neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),
+        neighbour(
+            "concave: half way from 1/8 to 7/8 more than half is gained",
+            at=example(q="1 .1 .008 .001", base=".5 1 .2 .001"),
+            lhs=lambda q, base: (scaled_lead(q, base, 0.125) + scaled_lead(q, base, 0.875)) / 2,
+            rhs=lambda q, base: scaled_lead(q, base, 0.5),
+        ),
+        neighbour(
+            "a left side 5% larger",
+            at=example(q=".99 .15 .001 .0018", base=".023 .0035 .2 .57"),
+            lhs=scaled(at_smaller_alpha, 1.05),
+        ),
+    ),
+)
+
+
+def validity_and_kl(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    chosen = projection(family, base, valid, beta)
+    return np.stack([shared_value(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
+
+
+def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, fraction: Values) -> Values:
+    # Where the member stays the same both sides are equal: balls cannot order equal values, so 1 is added.
+    before, after = (projection(family, base, valid, b) for b in (beta, fraction * beta))
+    stays = np.all(before == after, axis=-1)
+    found = validity_and_kl(family, base, valid, fraction * beta)
+    return found + only(1 + 0 * found, trailing(stays, 1))
+
+
+def monotone_steps() -> Steps:
+    yield (
+        "The member of b is no worse at b, and that of b' < b no worse at b': with V, K and V', K' and "
+        "slacks x, y >= 0, K' - V'/b' + x = K - V/b' and K - V/b + y = K' - V'/b. Their sum is the first "
+        "claim."
+    )
+    x, y = sympy.symbols("x y", nonnegative=True)
+    b, less = sympy.symbols("b less", positive=True)  # 1/b' = 1/b + less
+    gained = (x + y) / less
+    further = gained / b + y
+    yield Claim("at b' the other member is no better", gained * (1 / b + less) - x, equals=further)
+    yield Claim("validity gained", gained, ">=0")
+    yield Claim("KL to the base gained", further, ">=0")
+    yield FalseStep("without the second slack", gained / b - y, ">=0")
+
+
+MONOTONE = derived(
+    "A10.monotone",
+    "As beta decreases, the chosen member's validity and its KL to the base never fall, in any family",
+    statement=r"\beta' \le \beta \;\Rightarrow\; V(\pi_\beta) \le V(\pi_{\beta'}),\quad"
+    r" \mathrm{KL}(\pi_\beta\|a) \le \mathrm{KL}(\pi_{\beta'}\|a)",
+    source=Source("ours", "two optimality conditions"),
+    on=chart(
+        family=simplex(4, 4, zeros=True),
+        base=simplex(4),
+        valid=masks(4),
+        beta=log_uniform(1e-3, 1e3),
+        fraction=uniform(0.01, 1),
+    ),
+    at_most=(validity_and_kl, at_smaller_beta),
+    examples=(
+        example(
+            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2"],
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            beta="1",
+            fraction=".3",
+        ),
+    ),
+    derivation=monotone_steps,
+    false=(
+        neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),
+        neighbour(
+            "at least 2% more of both once the member changes",
+            at=example(
+                family=[".0001 .08 .9198 .0001", ".4 .2 .2 .2", ".00004 .2 .59996 .2", ".001 .997 .001 .001"],
+                base=".01 .4 .09 .5",
+                valid=[True, True, True, False],
+                beta=".003",
+                fraction=".1",
+            ),
+            rhs=lambda family, base, valid, beta, fraction: (
+                at_smaller_beta(family, base, valid, beta, fraction) / 1.02
+            ),
+        ),
+    ),
+)
+
+
+def with_far_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
+    """The segment's far end: the other law's shape, and that share of the base's failures turned valid."""
+    failing = valid_mass(base, ~valid)
+    return {"far": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
+
+
+def member(base: Values, far: Values, t: Values) -> Values:
+    return (1 - trailing(t, 1)) * base + trailing(t, 1) * far
+
+
+def price(base: Values, far: Values, valid: Values, t: Values) -> Values:
+    """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the validity."""
+    slope = ((far - base) * np.log(member(base, far, t) / base)).sum(axis=-1)
+    return slope / (valid_mass(far, valid) - valid_mass(base, valid))
+
+
+def cost_of(base: Values, far: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
+    """KL(pi_s || a) - V(pi_s)/beta + V(a)/beta at the beta of t."""
+    law = member(base, far, s)
+    gained = s * (valid_mass(far, valid) - valid_mass(base, valid))
+    return REVERSE_KL(law, base) - factor * price(base, far, valid, t) * gained
+
+
+def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: float = 1) -> Values:
+    return cost_of(base, far, valid, t, t, factor)
+
+
+def cost_of_end(base: Values, far: Values, valid: Values, t: Values) -> Values:
+    return cost_of(base, far, valid, t, 1 + 0 * t)
+
+
+def segment_steps() -> Steps:
+    yield (
+        "K(t) = KL((1-t) a + t q || a) is strictly convex, so that of the costs K(s) - V(s)/b that of the "
+        "one t with K'(t) = V'/b is least (L1.tangent), and t moves continuously with 1/b = K'(t)/V'."
+    )
+    a, q = sympy.symbols("a q", positive=True)
+    t = sympy.Symbol("t", nonnegative=True)
+    law = (1 - t) * a + t * q
+    term = law * sympy.log(law / a)
+    below = (t <= 1,)
+    slope = (q - a) * sympy.log(law / a) + (q - a)
+    yield Claim(
+        "one outcome's slope; the q - a sum to 0", sympy.Derivative(term, t), equals=slope, where=below
+    )
+    curve = sympy.Derivative(slope, t)
+    yield Claim("its curvature", curve * law, equals=(q - a) ** 2, where=below)
+    yield FalseStep("without the square", curve * law, equals=q - a, where=below)
+    yield Claim("is positive where a and q differ", law, ">0", where=below)
+
+
+SEGMENT = derived(
+    "A10.segment",
+    "From the base to a more valid law, member t of the segment wins at 1/beta = K'(t)/V': no jump",
+    statement=r"\pi_t = (1-t)\,a + t\,q,\; V(q) > V(a):\quad"
+    r" K(\pi_t) - V(\pi_t)/\beta \le K(\pi_s) - V(\pi_s)/\beta \text{ for all } s \in [0,1],"
+    r"\quad 1/\beta = K'(t)/V',\; K(\pi) = \mathrm{KL}(\pi\|a)",
+    source=Source("ours", "a compact continuous family that is convex"),
+    on=chart(
+        base=simplex(4),
+        other=simplex(4),
+        valid=masks(4),
+        gain=rates(low=1e-3, high=1e-3),
+        t=rates(low=1e-3, high=1e-3),
+        s=uniform(0, 1),
+    ).deriving(with_far_end),
+    at_most=(cost_of_chosen, cost_of),
+    given=("L1.tangent",),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            other=".1 .4 .2 .3",
+            valid=[True, True, False, False],
+            gain=".5",
+            t=".4",
+            s=".9",
+        ),
+    ),
+    derivation=segment_steps,
+    note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
+    " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",
+    false=(
+        neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),
+        neighbour(
+            "chosen at a beta 0.3% smaller",
+            at=example(
+                base="2.2e-7 .024 .95199978 .024",
+                other=".3 .3 .16 .24",
+                valid=[True, False, True, False],
+                gain=".54",
+                t=".38",
+                s=".39",
+            ),
+            lhs=partial(cost_of_chosen, factor=1.003),
+            rhs=partial(cost_of, factor=1.003),
+        ),
+    ),
+)
+
+
+STARTS = np.array([(p, q) for p in (0.0, 0.5, 1.0) for q in (0.0, 0.5, 1.0)])
+
+
+ROUNDS = 40
+"""Of minimising over one token's law with the other's fixed."""
+
+
+LINES = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
+"""The answers 00, 01, 10, 11 that have one token fixed."""
+
+
+RECTANGLES = np.concatenate([LINES, np.eye(4, dtype=bool)])
+
+
+def best_product(base: Values, valid: Values, eps: float) -> Values:
+    """The product of two laws of one bit that minimises KL(. || p_beta), beta = eps, by search."""
+    base = normalised(base)
+    p, q = (np.broadcast_to(column, (len(base), len(STARTS))) for column in STARTS.T)
+    score = (np.log(base) + valid / eps).reshape(-1, 1, 2, 2)
+    over_second, over_first = score[..., 0, :] - score[..., 1, :], score[..., 0] - score[..., 1]
+    for _ in range(ROUNDS):
+        p = expit(q * over_second[..., 0] + (1 - q) * over_second[..., 1])
+        q = expit(p * over_first[..., 0] + (1 - p) * over_first[..., 1])
+    bits = [np.stack([rate, 1 - rate], axis=-1) for rate in (p, q)]
+    law, base, valid = independent(*bits), base[:, None], valid[:, None]
+    cost = (xlogy(law, law / base)).sum(axis=-1) + only(law, ~valid).sum(axis=-1) / eps
+    return law[np.arange(len(law)), np.argmin(cost, axis=-1)]
+
+
+def likeliest_rectangle(
+    base: Values, valid: Values, rectangles: Values = RECTANGLES, more: float = 1.0
+) -> Values:
+    """The base given the likeliest rectangle of valid answers, the first token's lines weighed by `more`."""
+    base = normalised(base)
+    inside = ~np.any(rectangles & ~valid[:, None], axis=-1)
+    weight = only(base[:, None], rectangles).sum(axis=-1) * np.where(np.arange(len(rectangles)) < 2, more, 1)
+    chosen = rectangles[np.argmax(np.where(inside, weight, 0), axis=-1)]
+    return filtered(base, chosen)
+
+
+def product_of_marginals(base: Values, valid: Values) -> Values:
+    """The M-projection: the product of the filtered model's own token laws."""
+    table = filtered(normalised(base), valid).reshape(-1, 2, 2)
+    return independent(table.sum(axis=-1), table.sum(axis=-2))
+
+
+def filtered_model(base: Values, valid: Values) -> Values:
+    return filtered(normalised(base), valid)
+
+
+PRODUCT = holds(
+    "A10.product",
+    "Tokens that cannot see each other: beta -> 0 gives the base on the likeliest valid rectangle",
+    statement=r"\Pi = \{p \otimes q\} \text{ over two bits}:\quad"
+    r" \lim_{\beta\to 0} \pi_\beta = a(\cdot|R^*),\;"
+    r" R^* = \arg\max\{a(R) : R = A \times B \subseteq Y_1\};"
+    r"\text{ a Dirac if no two valid answers share a token}",
+    source=Source("ours", "a compact continuous family"),
+    # No mass far below the others: a bit that hardly varies needs a far smaller beta.
+    on=chart(base=log_uniform(0.05, 1, 4), valid=masks(4)),
+    tends=(best_product, likeliest_rectangle),
+    examples=(
+        example(base=".3 .15 .35 .2", valid=[True, False, False, True]),
+        example(base=".3 .15 .35 .2", valid=[True, True, True, False]),
+    ),
+    certified=False,
+    ladder=(1e-2, 1e-3, 1e-4),
+    note="The fully valid members are the laws on rectangles A x B of valid answers, for two bits a single"
+    " answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must agree) only"
+    " Diracs are left: this continuous family collapses as A10.collapse says of a finite one.",
+    false=(
+        neighbour("the filtered model", rhs=filtered_model),
+        neighbour("the Dirac on the base's mode in Y1", rhs=base_mode),
+        neighbour("the product of the filtered model's token laws", rhs=product_of_marginals),
+        neighbour(
+            "a fixed first token preferred until it is 1% less likely",
+            at=example(base=".25 .069 .07 .3", valid=[True, True, True, False]),
+            rhs=partial(likeliest_rectangle, more=1.01),
+        ),
+    ),
+)
+
+
+AGREE = np.array([True, False, False, True])
+
+
+ZEROS = np.array([2, 1, 1, 0])
+"""How many of an answer's two bits are 0, for 00, 01, 10, 11."""
+
+
+def two_token_answers(lean: Values) -> Values:
+    """Two independent bits, each 0 with probability (1 + lean)/2."""
+    zero, one = trailing((1 + lean) / 2, 1), trailing((1 - lean) / 2, 1)
+    return zero**ZEROS * one ** (2 - ZEROS)
+
+
+def agreeing(odds: Values) -> Values:
+    """The base: odds to 1 that the two bits agree, with 00 and 11 alike."""
+    each = trailing(1 / (2 * (1 + odds)), 1)
+    return np.where(AGREE, trailing(odds, 1) * each, each)
+
+
+def added_speeds(lean: Values, odds: Values) -> Values:
+    """The policy gradients of -KL(pi || a) and -KL(a || pi) in the bits' shared logit, answer by answer."""
+    policy, base = two_token_answers(lean), agreeing(odds)
+    score = ZEROS - trailing(1 + lean, 1)
+    reverse = -(policy * score * np.log(policy / base)).sum(axis=-1)
+    return np.stack([reverse, (base * score).sum(axis=-1)], axis=-1)
+
+
+def closed_forms(lean: Values, odds: Values) -> Values:
+    return np.stack([reverse_speed(lean, odds), -lean], axis=-1)
+
+
+def reverse_speed(lean: Values, odds: Values) -> Values:
+    return (1 - lean * lean) / 2 * (lean * np.log(odds) - np.log((1 + lean) / (1 - lean)))
+
+
+def small_lean(lean: Values, odds: Values) -> Values:
+    linear = lean * (np.log(odds) / 2 - 1)
+    return np.stack([linear, -lean], axis=-1)
+
+
+def accelerates_steps() -> Steps:
+    m, L = sympy.symbols("m L", real=True)
+    within = (m > -1, m < 1)
+    zero, one = sympy.log((1 + m) / 2), sympy.log((1 - m) / 2)
+    half, rest = (1 + m) / 2, (1 - m) / 2
+    yield "log(pi/a) of 00, of 01 and 10, of 11, up to one constant, which the scores' mean cancels."
+    terms = (
+        half**2 * (1 - m) * (2 * zero - L)
+        - 2 * half * rest * m * (zero + one)
+        - rest**2 * (1 + m) * (2 * one - L)
+    )
+    speed = (1 - m**2) / 2 * (m * L - (zero - one))
+    yield Claim(
+        "the reverse KL's gradient",
+        -terms,
+        equals=speed,
+        where=within,
+        states=lambda lean, odds: {m: lean, L: np.log(odds)},
+    )
+    yield "So a small lean to one mode grows if and only if L > 2."
+    slope = sympy.Subs(sympy.Derivative(speed, m), m, 0)
+    yield Claim("its slope in the lean at m = 0", slope, equals=L / 2 - 1)
+    yield FalseStep("a threshold at one", slope, equals=L - 1)
+    mean_score = half**2 * (1 - m) - 2 * half * rest * m - rest**2 * (1 + m)
+    yield Claim("the scores' mean", mean_score)
+    e = sympy.Symbol("e", positive=True)
+    forward = (1 - e) / 2 * (1 - m) - e * m - (1 - e) / 2 * (1 + m)
+    yield Claim(
+        "the forward KL's gradient, e the base's chance of bits that differ",
+        forward,
+        equals=-m,
+        states=lambda lean, odds: {m: lean, e: 1 / (1 + odds)},
+        component=1,
+    )
+
+
+ACCELERATES = proved(
+    "A10.accelerates",
+    "Where tokens cannot see each other, reverse KL speeds the loss of a mode (odds above e^2)",
+    statement=r"\pi_m = \mathrm{Bern}(\tfrac{1+m}{2})^{\otimes 2},\;"
+    r" a(00) = a(11) = e^{L} a(01) = e^{L} a(10):"
+    r"\quad -\partial_\theta \mathrm{KL}(\pi_m\|a) = \tfrac{1-m^2}{2}\big(m L - \log\tfrac{1+m}{1-m}\big),"
+    r"\quad -\partial_\theta \mathrm{KL}(a\|\pi_m) = -m,\quad m = \tanh(\theta/2)",
+    source=Source("ours", "a family that cannot hold the base"),
+    on=chart(lean=uniform(-0.95, 0.95), odds=log_uniform(1e-3, 1e3)),
+    equal=(added_speeds, closed_forms),
+    examples=(example(lean=".1", odds="20"), example(lean=".1", odds="2")),
+    derivation=accelerates_steps,
+    digits=6,
+    note="In a small lean m to one mode the reverse KL adds beta m (L/2 - 1) to its growth: above L = 2 the"
+    " penalty itself drives the policy to one mode, together with a reward for agreeing bits, which adds"
+    " m (1 - m^2)/2. The forward KL adds -beta m: it restores the balance, whatever the base.",
+    false=(
+        neighbour("to first order in the lean", rhs=small_lean),
+        neighbour(
+            "reverse KL restores the balance, as forward KL does",
+            relation=Relation.AT_MOST,
+            lhs=lambda lean, odds: trailing(lean, 1) * added_speeds(lean, odds),
+            rhs=lambda lean: 0 * lean[:, None],
+        ),
+    ),
+)

@@ -1,0 +1,585 @@
+"""B1. Generators of f-divergences.
+
+An f-divergence D_f(pi||ref) = E_ref[f(u)], u = pi/ref, is declared by one convex function with f(1) = 0.
+Its value, sign, curvature, limits, the reversed form, and what merging outcomes does to it follow from f.
+"""
+
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..divergences import (
+    ALPHAS,
+    CHI_SQUARED,
+    FORWARD_KL,
+    HELLINGER,
+    JENSEN_SHANNON,
+    NEYMAN_CHI_SQUARED,
+    REVERSE_KL,
+    SMOOTH,
+    TOTAL_VARIATION,
+    alpha_divergence,
+    alpha_generator,
+    each,
+)
+from ..estimators import k2_of_ratio
+from ..fdivergence import FDivergence, u
+from ..numeric.balls import Values, highest
+from ..numeric.enclosures import Scalar
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, simplex, uniform
+from ..statement.theorem import Claim, FalseStep, Steps, certified, derived, neighbour, proved, scaled
+from ._boxes import Law, chance
+from ._generators import merging
+from ._lemmas import EDGED_PAIR, EVERY, PAIR, PAIRS, convexity
+
+
+def mixture(v: Values, w: Values, t: Values) -> Values:
+    return (1 - t) * v + t * w
+
+
+def at_the_mixture(v: Values, w: Values, t: Values) -> Values:
+    ratio = mixture(v, w, t)
+    return each(lambda divergence: divergence.generator(ratio), SMOOTH)
+
+
+def on_the_chord(v: Values, w: Values, t: Values) -> Values:
+    return each(lambda divergence: mixture(divergence.generator(v), divergence.generator(w), t), SMOOTH)
+
+
+def first_term_halved(ratio: Values) -> Values:
+    return JENSEN_SHANNON.generator(ratio) - ratio * np.log(ratio) / 2
+
+
+CONVEX = derived(
+    "B1.convex",
+    "Every smooth generator is convex with f(1) = 0",
+    statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0,\quad f \in \{-\log u,\; u\log u,\;"
+    r" u\log u - (u+1)\log\tfrac{u+1}{2},\; \tfrac{u^{1-\alpha} - (1-\alpha)u - \alpha}{\alpha(\alpha-1)},"
+    r"\; \ldots\}",
+    source=Source("li2025choice", "generators"),
+    on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
+    at_most=(at_the_mixture, on_the_chord),
+    given=("L1.jensen",),
+    examples=(example(v=".4", w="2.5", t=".5"), example(v="1", w="9", t=".01")),
+    derivation=convexity,
+    false=(
+        neighbour(
+            "k2 = (log u)^2/2 as a generator",
+            at=example(v="390000", w="2", t=".99"),
+            lhs=lambda v, w, t: k2_of_ratio(mixture(v, w, t)),
+            rhs=lambda v, w, t: mixture(k2_of_ratio(v), k2_of_ratio(w), t),
+        ),
+        neighbour(
+            "Jensen-Shannon with its first term halved",
+            lhs=lambda v, w, t: first_term_halved(mixture(v, w, t)),
+            rhs=lambda v, w, t: mixture(first_term_halved(v), first_term_halved(w), t),
+        ),
+    ),
+)
+
+
+def variation_of_mixture(v: Values, w: Values, t: Values) -> Values:
+    return TOTAL_VARIATION.generator(mixture(v, w, t))
+
+
+def variation_on_chord(v: Values, w: Values, t: Values) -> Values:
+    return mixture(TOTAL_VARIATION.generator(v), TOTAL_VARIATION.generator(w), t)
+
+
+def strictly_below(v: Values, w: Values, t: Values) -> Values:
+    """The chord lowered by (v - w)/500 where v is within 1% of the kink, and above w."""
+    return variation_on_chord(v, w, t) - 1e-3 * (abs(v - w) + (v - w)) * (v < 1.01) * (v > 0.99)
+
+
+def variation_steps() -> Steps:
+    x, y = sympy.symbols("x y", positive=True)
+    s = sympy.Symbol("s", nonnegative=True)
+    f = sympy.Abs(x - 1) / 2
+    yield Claim("f(1) = 0", sympy.Subs(sympy.sqrt((x - 1) ** 2) / 2, x, 1))
+    chord = (1 - s) * f + s * f.subs(x, y)
+    room = chord - f.subs(x, (1 - s) * x + s * y)
+    yield Claim(
+        "the chord lies above", room, ">=0", where=(s <= 1,), states=lambda v, w, t: {x: v, y: w, s: t}
+    )
+    yield FalseStep("the chord lies below", -room, ">=0", where=(s <= 1,))
+
+
+ACROSS_THE_KINK = example(v="1", w="9", t=".01")
+
+VARIATION = proved(
+    "B1.variation",
+    "Total variation's generator is convex with f(1) = 0",
+    statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0, \quad f(u) = \tfrac12 |u - 1|",
+    source=Source("li2025choice", "generators"),
+    on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
+    at_most=(variation_of_mixture, variation_on_chord),
+    examples=(example(v=".4", w="2.5", t=".5"), ACROSS_THE_KINK),
+    derivation=variation_steps,
+    # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
+    certified=False,
+    tight=ACROSS_THE_KINK,
+    false=(
+        neighbour(
+            "a chord that ends near the kink and is 0.2% lower",
+            at=example(v="1", w=".03", t=".3"),
+            rhs=strictly_below,
+        ),
+        neighbour(
+            "k2 = (log u)^2/2 as a generator",
+            at=example(v="390000", w="2", t=".99"),
+            lhs=lambda v, w, t: k2_of_ratio(mixture(v, w, t)),
+            rhs=lambda v, w, t: mixture(k2_of_ratio(v), k2_of_ratio(w), t),
+        ),
+    ),
+)
+
+
+def largest_term(pi: Values, ref: Values) -> Values:
+    """The largest of the terms ref g(u) by size, g = f - f'(1)(u-1): zero only where all ratios are one."""
+    return each(lambda divergence: highest(abs(ref * normalised_generator(divergence, pi / ref))), EVERY)
+
+
+def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
+    return divergence.generator(ratio) - divergence.gauge * (ratio - 1)
+
+
+def largest_plain_term(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: highest(abs(ref * divergence.generator(pi / ref))), EVERY)
+
+
+def mean_generator(pi: Values, ref: Values) -> Values:
+    # The declared generator itself, term by term of either sign.
+    return each(lambda divergence: (ref * divergence.generator(pi / ref)).sum(axis=-1), EVERY)
+
+
+def last_outcome_left_out(pi: Values, ref: Values) -> Values:
+    return mean_generator(pi[..., :-1], ref[..., :-1])
+
+
+def nonnegative_steps() -> Steps:
+    yield (
+        "Convexity puts f above its tangent at 1, f(u) >= f(1) + f'(1)(u-1) = f'(1)(u-1), strictly for u != "
+        "1 as f'' > 0; and E_ref[u-1] = sum (pi - ref) = 0."
+    )
+    yield from convexity()
+    yield Claim("total variation is an absolute value", TOTAL_VARIATION.expression, ">=0")
+
+
+NONNEGATIVE = derived(
+    "B1.nonnegative",
+    "Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
+    statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
+    r" g(u) = f(u) - f'(1)(u-1),\quad D_f = 0 \iff \pi = \pi_{ref}",
+    source=Source("li2025choice", "generators"),
+    on=chart(pi=simplex(3), ref=simplex(3)),
+    at_most=(largest_term, mean_generator),
+    given=("L1.tangent",),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".21 .2 .59", ref=".2 .201 .599")),
+    derivation=nonnegative_steps,
+    tight=example(pi=".4 .3 .3", ref="2e-11 .49999999998 .5"),
+    false=(
+        neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
+        neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),
+    ),
+)
+
+
+NAMED = (
+    FORWARD_KL,
+    REVERSE_KL,
+    JENSEN_SHANNON,
+    HELLINGER,
+    CHI_SQUARED,
+    NEYMAN_CHI_SQUARED,
+    TOTAL_VARIATION,
+    *map(alpha_divergence, ALPHAS),
+)
+
+
+def declared(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(pi, ref), NAMED)
+
+
+def kl(p: Values, q: Values) -> Values:
+    return (p * np.log(p / q)).sum(axis=-1)
+
+
+def textbook(pi: Values, ref: Values) -> Values:
+    middle = (pi + ref) / 2
+    known = (
+        kl(ref, pi),
+        kl(pi, ref),
+        kl(pi, middle) + kl(ref, middle),
+        np.square(np.sqrt(pi) - np.sqrt(ref)).sum(axis=-1),
+        (np.square(pi - ref) / ref).sum(axis=-1),
+        (np.square(pi - ref) / pi).sum(axis=-1),
+        abs(pi - ref).sum(axis=-1) / 2,
+    )
+    powers = [(1 - (pi ** (1 - a) * ref**a).sum(axis=-1)) / (a * (1 - a)) for a in ALPHAS]
+    return np.stack([*known, *powers], axis=-1)
+
+
+def directions_exchanged(pi: Values, ref: Values) -> Values:
+    return textbook(ref, pi)
+
+
+def jensen_shannon_itself(pi: Values, ref: Values) -> Values:
+    middle = (pi + ref) / 2
+    return (kl(pi, middle) + kl(ref, middle)) / 2
+
+
+def textbook_steps() -> Steps:
+    yield (
+        "Term by term, up to a multiple of pi - ref, which sums to zero; of u log u it is p log(p/q) as it "
+        "stands."
+    )
+    p, q = sympy.symbols("p q", positive=True)
+    m = (p + q) / 2
+
+    def declared_term(divergence: FDivergence) -> sympy.Expr:
+        return q * divergence.expression.subs(u, p / q)
+
+    terms = {
+        FORWARD_KL: q * sympy.log(q / p),
+        JENSEN_SHANNON: p * sympy.log(p / m) + q * sympy.log(q / m),
+        HELLINGER: (sympy.sqrt(p) - sympy.sqrt(q)) ** 2,
+        CHI_SQUARED: (p - q) ** 2 / q,
+        NEYMAN_CHI_SQUARED: (p - q) ** 2 / p,
+        TOTAL_VARIATION: sympy.Abs(p - q) / 2,
+    }
+    for divergence, term in terms.items():
+        yield Claim(divergence.name, declared_term(divergence) - term)
+    for alpha in ALPHAS:
+        a = sympy.Rational(alpha)
+        term = ((1 - a) * p + a * q - p ** (1 - a) * q**a) / (a * (1 - a))
+        yield Claim(f"alpha = {a}", declared_term(alpha_divergence(alpha)) - term)
+    yield FalseStep(
+        "the JS divergence itself, not twice", declared_term(JENSEN_SHANNON) - terms[JENSEN_SHANNON] / 2
+    )
+
+
+TEXTBOOK = derived(
+    "B1.textbook",
+    "The generators give KL both ways, KL to the mixture twice, and the alpha closed form",
+    statement=r"E_{ref}[-\log u] = \mathrm{KL}(\pi_{ref}\|\pi),\;"
+    r" E_{ref}[u\log u] = \mathrm{KL}(\pi\|\pi_{ref}),\;"
+    r" E_{ref}[f_{JS}(u)] = \mathrm{KL}(\pi\|m) + \mathrm{KL}(\pi_{ref}\|m) = 2\,\mathrm{JS},"
+    r"\; D_\alpha = \tfrac{1 - \sum \pi^{1-\alpha}\pi_{ref}^{\alpha}}{\alpha(1-\alpha)}",
+    source=Source("li2025choice", "generators"),
+    on=chart(pi=simplex(3), ref=simplex(3)),
+    equal=(declared, textbook),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    derivation=textbook_steps,
+    false=(
+        neighbour("directions exchanged", rhs=directions_exchanged),
+        neighbour(
+            "the Jensen-Shannon divergence once, not twice", lhs=JENSEN_SHANNON, rhs=jensen_shannon_itself
+        ),
+    ),
+)
+
+
+STATED = {
+    "forward_kl": sympy.Integer(1),
+    "reverse_kl": sympy.Integer(1),
+    "jensen_shannon": sympy.Rational(1, 2),
+    "hellinger": sympy.Rational(1, 2),
+    "chi_squared": sympy.Integer(2),
+    "neyman_chi_squared": sympy.Integer(2),
+    **{f"alpha_{alpha:g}": sympy.Integer(1) for alpha in ALPHAS},
+}
+
+
+def second_difference(h: Values, eps: Values) -> Values:
+    # f(1+s) + f(1-s) over s^2; the linear gauge cancels, so the normalised form, exact near 1, serves.
+    step = h * eps
+    sides = [np.log1p(step), np.log1p(-step)]
+
+    def quotient(divergence: FDivergence) -> Values:
+        values = [divergence.on_log_ratio(x, gauge="normalised").value for x in sides]
+        return (values[0] + values[1]) / step**2
+
+    return each(quotient, SMOOTH)
+
+
+def stated(h: Values) -> Values:
+    return np.broadcast_to([float(STATED[divergence.name]) for divergence in SMOOTH], (*h.shape, len(SMOOTH)))
+
+
+def as_if_all_one(h: Values) -> Values:
+    return np.ones((*h.shape, len(SMOOTH)))
+
+
+def curvature_steps() -> Steps:
+    yield "The quotient tends to f''(1) by L1.curvature, f(1) being 0."
+    for divergence in SMOOTH:
+        curvature = sympy.Subs(sympy.Derivative(divergence.expression, (u, 2)), u, 1)
+        yield Claim(f"f''(1), {divergence.name}", curvature, equals=STATED[divergence.name])
+    alpha = sympy.Symbol("alpha", real=True)
+    domain = (sympy.Ne(alpha, 0), sympy.Ne(alpha, 1))
+    family = sympy.Derivative(alpha_generator(alpha), (u, 2))
+    yield Claim("f'' of the alpha family, 1 at u = 1", family, equals=u ** (-alpha - 1), where=domain)
+    yield FalseStep("u^(alpha-1)", family, equals=u ** (alpha - 1), where=domain)
+
+
+CURVATURE = derived(
+    "B1.curvature",
+    "f''(1) is 1 for both KLs and alpha, 1/2 for the Jensen-Shannon generator",
+    statement=r"\frac{f(1+h\epsilon) + f(1-h\epsilon)}{(h\epsilon)^2} \to f''(1),\quad"
+    r" f''_{KL}(1) = f''_{\alpha}(1) = 1,\; f''_{JS}(1) = \tfrac12",
+    source=Source("li2025choice", "generators"),
+    on=chart(h=uniform(0.1, 0.9)),
+    tends=(second_difference, stated),
+    given=("L1.curvature",),
+    derivation=curvature_steps,
+    false=(
+        neighbour("f''(1) = 1 for the Jensen-Shannon generator too", at=example(h=".8"), rhs=as_if_all_one),
+    ),
+)
+
+
+LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
+"""Dyadic values of alpha, so that balls take them exactly."""
+
+
+def distances_to(at_one: Values, at_zero: Values, pi: Values, ref: Values) -> Values:
+    """|at_one - alpha D_alpha| and |at_zero - (1-alpha) D_alpha| along the ladder."""
+    values = [(alpha, alpha_divergence(alpha)(pi, ref)) for alpha in LADDER]
+    near_one = [abs(at_one - alpha * value) for alpha, value in values]
+    near_zero = [abs(at_zero - (1 - alpha) * value) for alpha, value in values]
+    return np.stack(near_one + near_zero, axis=-1)
+
+
+def distances(pi: Values, ref: Values) -> Values:
+    return distances_to(FORWARD_KL(pi, ref), REVERSE_KL(pi, ref), pi, ref)
+
+
+def exchanged(pi: Values, ref: Values) -> Values:
+    return distances_to(REVERSE_KL(pi, ref), FORWARD_KL(pi, ref), pi, ref)
+
+
+def rates_of(spread: Values) -> Values:
+    return np.stack([(1 - a) / 2 * spread for a in LADDER] + [a / 2 * spread for a in LADDER], axis=-1)
+
+
+def larger(pi: Values, ref: Values) -> Values:
+    return np.where(np.asarray(pi > ref).astype(bool), pi, ref)
+
+
+def rates(pi: Values, ref: Values) -> Values:
+    return rates_of((larger(pi, ref) * np.square(np.log(pi / ref))).sum(axis=-1))
+
+
+def rates_without_policy(pi: Values, ref: Values) -> Values:
+    return rates_of((ref * np.square(np.log(pi / ref))).sum(axis=-1))
+
+
+def limits_steps() -> Steps:
+    yield (
+        "With e = 1 - alpha and x = log u, alpha D_alpha = E_ref[(1 - u^e)/e], so that KL(ref||pi) - alpha "
+        "D_alpha = E_ref[(e^{ex} - 1 - ex)/e]. Pointwise 0 <= e^y - 1 - y and e^y - 1 - y <= max(1, e^y) "
+        "y^2/2, which at y = ex gives at most (e/2) E_ref[max(1, u) x^2], that is (e/2) sum max(ref, pi) "
+        "x^2. Exchanging pi and ref sends alpha to 1 - alpha (B1.reversal) and leaves the sum as it is: the "
+        "other half."
+    )
+    e, p, q = sympy.symbols("e p q", positive=True)
+    s = sympy.Symbol("s", nonnegative=True)
+    power = (p / q) ** e
+    family = (power - e * p / q - (1 - e)) / (e * (e - 1))
+    yield "The terms of the two sides differ by a multiple of pi - ref, which sums to zero."
+    yield Claim("alpha D_alpha", (1 - e) * q * family - q * (1 - power) / e - (p - q), where=(e < 1,))
+    yield FalseStep("without its factor", q * family - q * (1 - power) / e - (p - q), where=(e < 1,))
+    for text, y, factor in (("y > 0", s, sympy.exp(s)), ("y < 0", -s, sympy.Integer(1))):
+        remainder = sympy.exp(y) - 1 - y
+        room = factor * s**2 / 2 - remainder
+        for side, order in ((remainder, 2), (room, 2 if y is s else 3)):
+            for k in range(order):
+                at_zero = sympy.Subs(sympy.Derivative(side, (s, k)) if k else side, s, 0)
+                yield Claim(f"{text}: derivative {k} vanishes at 0", at_zero)
+            nth = sympy.Derivative(side, (s, order))
+            yield Claim(f"{text}: derivative {order} is not negative", nth, ">=0")
+
+
+LIMITS = derived(
+    "B1.limits",
+    "alpha D_alpha -> KL(ref||pi) as alpha -> 1, (1-alpha) D_alpha -> KL(pi||ref) as alpha -> 0",
+    statement=r"|\mathrm{KL}(\pi_{ref}\|\pi) - \alpha D_\alpha| \le \tfrac{1-\alpha}{2} S,\quad"
+    r" |\mathrm{KL}(\pi\|\pi_{ref}) - (1-\alpha) D_\alpha| \le \tfrac{\alpha}{2} S,\quad"
+    r" S = \sum_y \max(\pi,\pi_{ref}) \log^2\tfrac{\pi}{\pi_{ref}}",
+    source=Source("ours", "rate of the known limits"),
+    on=chart(pi=simplex(3), ref=simplex(3)),
+    at_most=(distances, rates),
+    given=("B1.reversal", "L1.rising"),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    derivation=limits_steps,
+    tight=example(pi=".51 .4 .09", ref=".4994 .5 .0006"),
+    false=(
+        neighbour(
+            "the rates cut by 2%",
+            at=example(pi=".03 .01 .96", ref=".02 .01 .97"),
+            rhs=scaled(rates, 0.98),
+            floor=1e-9,
+        ),
+        neighbour(
+            "the ref mass in place of the larger mass",
+            at=example(pi=".01 .01 .98", ref="4e-6 4e-9 .999995996"),
+            rhs=rates_without_policy,
+        ),
+        neighbour("the two limits exchanged", lhs=exchanged),
+    ),
+)
+
+
+def forwards(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(pi, ref), EVERY)
+
+
+def backwards(pi: Values, ref: Values) -> Values:
+    # The reversed declaration, its generator evaluated as declared under samples from the policy.
+    return each(lambda d: (pi * d.reversed.generator(ref / pi)).sum(axis=-1), EVERY)
+
+
+def same_alpha(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(ref, pi), tuple(map(alpha_divergence, ALPHAS)))
+
+
+def reversal_steps() -> Steps:
+    for divergence in SMOOTH:
+        exchanged = u * divergence.expression.subs(u, 1 / u)
+        yield Claim(divergence.name, exchanged - divergence.reversed.expression)
+    s = sympy.Symbol("s", positive=True)
+    yield Claim("total_variation", s * sympy.Abs(1 / s - 1) / 2 - sympy.Abs(s - 1) / 2)
+    alpha = sympy.Symbol("alpha", real=True)
+    yield Claim(
+        "alpha",
+        u * alpha_generator(alpha).subs(u, 1 / u),
+        equals=alpha_generator(1 - alpha),
+        where=(sympy.Ne(alpha, 0), sympy.Ne(alpha, 1)),
+    )
+    reversed_kl = u * FORWARD_KL.expression.subs(u, 1 / u)
+    yield FalseStep("forward KL is its own reversal", reversed_kl, equals=FORWARD_KL.expression)
+
+
+REVERSAL = derived(
+    "B1.reversal",
+    "D_f(pi||ref) is the reversed divergence of ref from pi; alpha becomes 1 - alpha",
+    statement=r"D_f(\pi\|\pi_{ref}) = D_{\tilde f}(\pi_{ref}\|\pi),\quad \tilde f(u) = u f(1/u),"
+    r"\quad \tilde f_\alpha = f_{1-\alpha}",
+    source=Source("li2025choice", "generators"),
+    on=chart(pi=simplex(3), ref=simplex(3)),
+    equal=(forwards, backwards),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    derivation=reversal_steps,
+    false=(
+        neighbour(
+            "arguments exchanged, generator kept",
+            rhs=lambda pi, ref: each(lambda divergence: divergence(ref, pi), EVERY),
+        ),
+        neighbour(
+            "alpha kept under reversal",
+            lhs=lambda pi, ref: each(lambda d: d(pi, ref), tuple(map(alpha_divergence, ALPHAS))),
+            rhs=same_alpha,
+        ),
+    ),
+)
+
+
+def merged(law: Values) -> Values:
+    """The law with its last two outcomes merged."""
+    return np.concatenate([law[..., :-2], law[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def coarse(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(merged(pi), merged(ref)), SMOOTH)
+
+
+def fine(pi: Values, ref: Values) -> Values:
+    return each(lambda divergence: divergence(pi, ref), SMOOTH)
+
+
+def mean_half_squared_log(pi: Values, ref: Values) -> Values:
+    return (ref * k2_of_ratio(pi / ref)).sum(axis=-1)
+
+
+def processing_steps() -> Steps:
+    yield (
+        "For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean "
+        "with weights b/(b1+b2), so the inequality is convexity of f at these two points (B1.convex), times "
+        "b1 + b2. More outcomes are merged one after the other."
+    )
+    b1, b2, u1, u2 = sympy.symbols("b1 b2 u1 u2", positive=True)
+    t = b2 / (b1 + b2)
+    merged_ratio = (b1 * u1 + b2 * u2) / (b1 + b2)
+    yield Claim("the merged ratio is a mixture of the two", merged_ratio, equals=(1 - t) * u1 + t * u2)
+    f1, f2 = sympy.symbols("f1 f2", real=True)
+    chord = (b1 + b2) * ((1 - t) * f1 + t * f2)
+    yield Claim("and the chord's value, times b1 + b2, the two terms", chord, equals=b1 * f1 + b2 * f2)
+    yield FalseStep("with equal weights", (b1 + b2) * (f1 + f2) / 2, equals=b1 * f1 + b2 * f2)
+
+
+def two_merged(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
+    """Reference masses share/(1+u) times the first law, policy masses u times as much of the second."""
+    below = share / (1 + ratio)
+    pi = [1 - ratio * below, *(ratio * below * mass for mass in second)]
+    return {"pi": pi, "ref": [1 - below, *(below * mass for mass in first)]}
+
+
+PROCESSING = derived(
+    "B1.processing",
+    "Merging outcomes never increases a divergence",
+    statement=r"D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref}) \text{ for } T \text{ that merges outcomes}",
+    source=Source("ours", "classical, from convexity"),
+    on=chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True)),
+    at_most=(coarse, fine),
+    given=("B1.convex",),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    derivation=processing_steps,
+    reductions=merging(
+        "the merged outcomes' ratios about their mean, whatever the mass of the others",
+        two_merged,
+        lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
+    ),
+    tight=example(pi="1 0 0", ref="0 .7 .3"),
+    false=(
+        neighbour(
+            "a coarse divergence 2% larger", at=example(pi=".3 .3 .4", ref="1 0 0"), lhs=scaled(coarse, 1.02)
+        ),
+        neighbour(
+            "k2 = (log u)^2/2, not convex, as a generator",
+            at=example(pi=".6 .2 .2", ref=".899 .1 .001"),
+            lhs=lambda pi, ref: mean_half_squared_log(merged(pi), merged(ref)),
+            rhs=mean_half_squared_log,
+            instances=PAIR,
+        ),
+    ),
+)
+
+
+def bound(pi: Values, ref: Values) -> Values:
+    # f(0) = log 2, f(1) = 0 and f(u)/u -> log 2: by convexity f(u) <= |u-1| log 2.
+    distance = TOTAL_VARIATION(pi, ref)
+    return 2 * np.log(2 + 0 * distance) * distance
+
+
+FORGETTING = certified(
+    "B1.forgetting",
+    "Jensen-Shannon's cost of forgetting is bounded: D <= 2 TV log 2, whatever is forgotten",
+    statement=r"D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
+    source=Source("li2025choice", "generators"),
+    on=EDGED_PAIR,
+    at_most=(JENSEN_SHANNON, bound),
+    examples=PAIRS,
+    note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"
+    " of the reference is lost.",
+    tight=example(pi="0 .6 .4", ref="1 0 0"),
+    false=(
+        neighbour("forward KL as well", at=example(pi="0 .95 .05", ref=".5 0 .5"), lhs=FORWARD_KL),
+        neighbour(
+            "the bound of the divergence itself, half of it",
+            at=example(pi="1 0 0", ref="0 .2 .8"),
+            rhs=scaled(bound, 0.5),
+        ),
+    ),
+)

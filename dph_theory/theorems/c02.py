@@ -1,0 +1,125 @@
+"""C2. The stated improvement bound.
+
+The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
+it is false, and no constant repairs it, since delta is of first order in the step, the divergence of
+second.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ..divergences import each
+from ..improvement import anchor_gain, surrogate, worst_advantage
+from ..mdp import TabularMDP
+from ..numeric.balls import Values, highest, lowest, trailing
+from ..references import Source
+from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
+from ..statement.theorem import certified, neighbour, refuted, scaled
+from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
+
+STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
+NOTES = {
+    "old": "The paper's exact assumption is not available to us; the bound fails under both readings of"
+    " delta, this one and C2.new, whatever C_f (C2.generic). The bounds of C3 and C4 hold instead.",
+    "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
+    " holds instead.",
+}
+
+STATED_BOUND = tuple(
+    refuted(
+        f"C2.{reading}",
+        f"The improvement bound as stated, with delta below E_pef A_{reading}: refuted for three divergences",
+        statement=r"J(\pi) \ge L_{old}(\pi) - \tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
+        r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
+        rf"\quad \delta \le E_{{\pi_{{pef}}}} A_{{{policy}}}(s,\cdot)",
+        source=STATED_SOURCE,
+        on=TRIPLES,
+        at_most=(partial(least_stated_bound, reading=reading), normalised_return),
+        examples=(COUNTEREXAMPLE,),
+        # The scale of a normalised return, (1-gamma) J.
+        floor=1.0,
+        note=NOTES[reading],
+        false=(
+            neighbour(
+                "a constant C_f ten times larger",
+                at=COUNTEREXAMPLE.but(pi_pef=[".504 .496"]),
+                lhs=partial(least_stated_bound, reading=reading, constant=10),
+            ),
+        ),
+    )
+    for reading, policy in (("old", "old"), ("new", r"\pi"))
+)
+
+
+def one_state(r: Values, gamma: Values) -> TabularMDP:
+    """The bandit with rewards (1, r, 0)."""
+    one = 1 + 0 * r
+    rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
+    return TabularMDP(
+        np.broadcast_to(trailing(one, 3), (*one.shape, 1, 3, 1)), rewards, gamma, one[..., None]
+    )
+
+
+def step_size(mdp: TabularMDP, pi: Values, constant: Values) -> Values:
+    """t = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
+    mean = (pi * mdp.r).sum(axis=-1)[..., 0]
+    enough = (1 - mdp.gamma) * mean / (4 * constant * mdp.gamma * worst_advantage(mdp, pi))
+    return lowest(np.stack([enough, 0 * enough + 0.5], axis=-1))
+
+
+def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
+    """(1-t) pi + t q, where q weighs every action of pi by its reward."""
+    better = pi * mdp.r
+    return (1 - trailing(step, 2)) * pi + trailing(step, 2) * better / better.sum(axis=-1, keepdims=True)
+
+
+def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
+    """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty takes at most 3/8."""
+    rewards = one_state(r, gamma).r
+    mean = (pi * rewards).sum(axis=-1)
+    return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
+
+
+def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Values:
+    """(right side - J)(1-g)/t at pi = pi_old, with the constant in place of C_f; three divergences."""
+    pef = anchor(mdp, pi, step)
+    # With pi = pi_old the first penalty is zero. The second: D_f <= t^2 chi^2(q || pi) for t <= 1/2, where
+    # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef <= 3/2 eps.
+    gamma = mdp.gamma
+    penalty = constant * gamma * worst_advantage(mdp, pef) / (1 - gamma) / step
+    penalties = each(lambda d: penalty * highest(d(pi, pef)), STATED)
+    first_order = (1 - gamma) * (surrogate(mdp, pi, pi) - mdp.return_(pi)) + anchor_gain(mdp, pi, pef)
+    return trailing(first_order / step, 1) - penalties
+
+
+def excess_of_stated_bound(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
+    mdp = one_state(r, gamma)
+    return excess_at(mdp, pi, constant, step_size(mdp, pi, constant))
+
+
+def excess_at_fixed_step(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
+    return excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5)
+
+
+GENERIC = certified(
+    "C2.generic",
+    "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
+    statement=r"\pi = \pi_{old},\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
+    r" \frac{\delta}{1-\gamma} - \frac{C\gamma\epsilon_{pef}}{(1-\gamma)^2} D_f(\pi\|\pi_{pef})"
+    r" \ge \frac{t}{2(1-\gamma)} E_q A_{old} > 0",
+    source=Source("ours"),
+    on=chart(
+        r=uniform(0, 1),
+        gamma=discounts(nearest=1e-3),
+        pi=simplex(3, 1, spread=4),
+        constant=log_uniform(1e-3, 1e3),
+    ),
+    at_most=(half_first_order, excess_of_stated_bound),
+    examples=(example(r="0", gamma=".9", pi=[".5 .25 .25"], constant="2"),),
+    note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
+    false=(
+        neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
+        neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
+    ),
+)

@@ -1,0 +1,270 @@
+"""C3. The anchor bound.
+
+What closeness to a better policy, the anchor pi_pef, guarantees: the repair of C2. It holds for every
+divergence, beside TRPO's bound and mixed with it, and says exactly when it promises an improvement.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from ..divergences import COMPARED, TOTAL_VARIATION, each
+from ..improvement import (
+    anchor_bound,
+    anchor_gain,
+    anchor_penalty,
+    best_bound,
+    pinsker_constant,
+    trpo_bound,
+    weighted,
+    worst_advantage,
+)
+from ..mdp import TabularMDP
+from ..numeric.balls import Values, highest, lowest, trailing
+from ..numeric.enclosures import Scalar, linear
+from ..references import Source
+from ..statement.charts import Chart, chart, rates, uniform
+from ..statement.theorem import ScalarForm, certified, enclosed, neighbour, scaled
+from ._boxes import DROP, GAMMA, ODDS, chance
+from ._mdps import EVEN, SMALL_TRIPLES, TRIPLE, TRIPLES, normalised_return, shortfall, with_mdp
+
+
+def with_largest_advantage(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    return highest(TOTAL_VARIATION(pi, pi_pef)) * worst_advantage(mdp, pi_pef)
+
+
+def squared_distance(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    return highest(TOTAL_VARIATION(pi, pi_pef)) * anchor_penalty(mdp, pi, pi_pef)
+
+
+def chances(odds: Scalar, drop: Scalar, share: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Of the first action under pi_pef, pi and pi_old: q, q(1-s) and, on the way there, q(1-ws)."""
+    q = chance(odds)
+    return q, q * (1 - drop), q * (1 - share * drop)
+
+
+def paid_until_it_leaves(gamma: Scalar, odds: Scalar, drop: Scalar, share: Scalar) -> dict[str, Any]:
+    """State 0 pays for its first action and keeps it; the other actions lead to where nothing is paid."""
+    one, zero = arb(1), arb(0)
+    stay, leave = [one, zero, zero], [zero, one, zero]
+    likely = zip(("pi_pef", "pi", "pi_old"), chances(odds, drop, share), strict=True)
+    return {
+        "P": [[stay, leave, leave], [leave] * 3, [leave] * 3],
+        "r": [[one, zero, zero], [zero] * 3, [zero] * 3],
+        "gamma": gamma,
+        "rho0": stay,
+        **{name: [[p, 1 - p, zero], stay, stay] for name, p in likely},
+    }
+
+
+def gap(gamma: Scalar, odds: Scalar, drop: Scalar, share: Scalar) -> list[Scalar]:
+    """(1-gp)(1-gp_old) - (1-w)(1-g)(1-gq) as a sum without a negative term."""
+    (q, p, old), rest = chances(odds, drop, share), 1 / (1 + odds)
+    nearer = (1 - gamma * p) * q * share * drop + (1 - gamma * q) * (rest + q * drop)
+    return [share * (1 - gamma * p) * (1 - gamma * old) + (1 - share) * gamma * nearer]
+
+
+def in_common(gamma: Scalar, odds: Scalar, drop: Scalar, share: Scalar) -> list[Scalar]:
+    q, p, old = chances(odds, drop, share)
+    return [q * drop / ((1 - gamma * q) * (1 - gamma * p) * (1 - gamma * old))]
+
+
+ANCHOR = enclosed(
+    "C3.anchor",
+    "Anchor bound: J(pi) >= J_old + (delta - max_s TV_s(pi, pi_pef) span A_pef(s, .))/(1-gamma)",
+    statement=r"J(\pi) \ge J_{old} + \frac{\delta - \max_s \mathrm{TV}_s(\pi, \pi_{pef})\,"
+    r"\mathrm{span} A_{pef}(s,\cdot)}{1-\gamma},\quad \delta = \min_s E_{\pi_{pef}} A_{old}(s,\cdot)",
+    source=Source("ours"),
+    on=TRIPLES,
+    at_most=(shortfall, anchor_penalty),
+    examples=(TRIPLE,),
+    reductions=(
+        ScalarForm(
+            "one state that is left for good, the anchor q = odds/(1 + odds), pi lower, pi_old between them",
+            {"gamma": GAMMA, "odds": ODDS, "drop": DROP, "share": linear("0", "1")},
+            paid_until_it_leaves,
+            gap=gap,
+            factor=in_common,
+        ),
+    ),
+    # Near gamma = 1 returns of 1e3 are subtracted.
+    floor=0.01,
+    tight=EVEN,
+    false=(
+        neighbour("a penalty 2% smaller", at=EVEN, rhs=scaled(anchor_penalty, 0.98)),
+        neighbour("the largest advantage in place of the span", at=EVEN, rhs=with_largest_advantage),
+        neighbour("second order in the distance, as TRPO's penalty is", rhs=squared_distance),
+    ),
+)
+
+
+def shortfalls(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    return trailing(shortfall(mdp, pi, pi_old, pi_pef), 1)
+
+
+def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), COMPARED)
+
+
+def second_order(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    """The form of C2's penalty: linear in the divergence."""
+    eps = worst_advantage(mdp, pi_pef)
+    return each(lambda d: weighted(eps * pinsker_constant(d), highest(d(pi, pi_pef))), COMPARED)
+
+
+def without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+    eps = worst_advantage(mdp, pi_pef)
+    return each(lambda d: weighted(2 * eps, np.sqrt(highest(d(pi, pi_pef)) / 2)), COMPARED)
+
+
+DIVERGENCE = certified(
+    "C3.divergence",
+    "Anchor bound for the family: penalty 2 eps_pef sqrt(max_s D_f(pi || pi_pef)/(2 f''(1)))",
+    statement=r"J(\pi) \ge J_{old} + \frac{\delta - 2\epsilon_{pef}\sqrt{\alpha_2/(2f''(1))}}{1-\gamma},"
+    r"\quad \alpha_2 = \max_s D_f(\pi\|\pi_{pef})",
+    source=Source("ours", "with gilardoni2010pinsker"),
+    on=SMALL_TRIPLES,
+    at_most=(shortfalls, penalties),
+    examples=(TRIPLE, EVEN),
+    tight=EVEN,
+    false=(
+        neighbour("linear in the divergence, as in C2", rhs=second_order),
+        neighbour("f''(1) = 1 for Jensen-Shannon as well", rhs=without_curvature),
+    ),
+)
+
+
+def best_and_mixture(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, weight: Values) -> Values:
+    mixture = weight * trpo_bound(mdp, pi, pi_old) + (1 - weight) * anchor_bound(mdp, pi, pi_old, pi_pef)
+    return trailing(1 - mdp.gamma, 1) * np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
+
+
+def both_gains(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+    anchored = anchor_gain(mdp, pi_old, pi_pef) - anchor_penalty(mdp, pi, pi_pef)
+    return trailing((1 - mdp.gamma) * trpo_bound(mdp, pi, pi_old) + anchored, 1)
+
+
+MAXIMUM = certified(
+    "C3.maximum",
+    "The maximum of the TRPO and anchor bounds holds, and any convex combination",
+    statement=r"J(\pi) \ge \max(B_{TRPO}, B_{anchor}),\quad"
+    r" J(\pi) \ge w B_{TRPO} + (1-w) B_{anchor},\; 0 \le w \le 1",
+    source=Source("ours"),
+    on=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
+    at_most=(best_and_mixture, lambda mdp, pi: trailing(normalised_return(mdp, pi), 1)),
+    examples=(TRIPLE.but(weight=".5"),),
+    # Rounding of (1-gamma) J is relative to the scale of the rewards, not to J itself.
+    floor=0.1,
+    tight=EVEN.but(weight=".5"),
+    false=(
+        neighbour(
+            "the gains of both bounds added, as C2 adds them",
+            at=TRIPLE.but(gamma=".01", pi=[".1 .9", ".1 .9"], weight=".5"),
+            lhs=both_gains,
+        ),
+        neighbour(
+            "a combination that is not convex",
+            at=TRIPLE.but(gamma=".01", weight="2"),
+            instances=chart(**TRIPLES.parts, weight=uniform(1, 2)).deriving(with_mdp),
+        ),
+    ),
+)
+
+
+_WITHOUT_PI = {name: part for name, part in TRIPLES.parts.items() if name != "pi"}
+
+
+BETWEEN: Chart = replace(TRIPLES, parts={**_WITHOUT_PI, "share": rates(low=1e-3, high=1e-3)})
+"""The policy that is asked about is pi_pef with that share of pi_old mixed in."""
+
+
+def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
+    """(1-gamma)(B_anchor - J_old) of the mixture, the bound taken as it is."""
+    mixture = (1 - trailing(share, 2)) * pi_pef + trailing(share, 2) * pi_old
+    return (1 - mdp.gamma) * (anchor_bound(mdp, mixture, pi_old, pi_pef) - mdp.return_(pi_old))
+
+
+def gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
+    """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
+    return lowest((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old))
+
+
+def whole_costs(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> tuple[Values, Values]:
+    """TV(pi_old, pi_pef) and the span of pi_pef's action values in each state."""
+    values = mdp.action_value(pi_pef)
+    return abs(pi_old - pi_pef).sum(axis=-1) / 2, highest(values) - lowest(values)
+
+
+def gain_less_share(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
+    distance, span = whole_costs(mdp, pi_old, pi_pef)
+    return gain(mdp, pi_old, pi_pef) - share * highest(distance * span)
+
+
+def second_order_beats(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
+    return gain_less_share(mdp, pi_old, pi_pef, share * share)
+
+
+def worst_of_each(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
+    distance, span = whole_costs(mdp, pi_old, pi_pef)
+    return gain(mdp, pi_old, pi_pef) - share * highest(distance) * highest(span)
+
+
+def gain_over_horizon(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
+    over = mdp.gamma / (1 - mdp.gamma)
+    return gain_less_share(mdp, pi_old, pi_pef, share) + over * gain(mdp, pi_old, pi_pef)
+
+
+BEATS = certified(
+    "C3.beats",
+    "Mixed with a share w of the old policy, the anchor's bound exceeds J_old iff w c < delta",
+    statement=r"\pi_w = (1-w)\,\pi_{pef} + w\,\pi_{old}:\quad (1-\gamma)(B_{anchor}(\pi_w) - J_{old})"
+    r" = \delta - w\,c,\quad c = \max_s \mathrm{TV}_s(\pi_{old},\pi_{pef})\,\mathrm{span} A_{pef}(s,\cdot),"
+    r"\quad \text{so}\quad B_{anchor} > J_{old} \iff w < \delta/c",
+    source=Source("ours"),
+    on=BETWEEN,
+    equal=(promise, gain_less_share),
+    examples=(TRIPLE.but(pi=None, share=".25"),),
+    # Near gamma = 1 values of 1e3 are subtracted.
+    floor=0.1,
+    false=(
+        neighbour("the gain over the whole horizon, delta/(1-gamma)", rhs=gain_over_horizon),
+        neighbour("of second order in the share, as TRPO's penalty is", rhs=second_order_beats),
+        neighbour(
+            "the largest distance times the largest span",
+            at=TRIPLE.but(pi=None, share=".4", pi_old=[".5 .5", ".9 .1"], r=["0 1", "0 .5"]),
+            rhs=worst_of_each,
+        ),
+    ),
+)
+
+
+def without_future(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]:
+    """The MDP at gamma = 0."""
+    return {"mdp": TabularMDP(P, r, 0 * rho0[..., 0], rho0)}
+
+
+def half_discounted(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]:
+    """The MDP at gamma = 1/2."""
+    return {"mdp": TabularMDP(P, r, 0.5 + 0 * rho0[..., 0], rho0)}
+
+
+DISCOUNT_APART = chart(**{name: part for name, part in SMALL_TRIPLES.parts.items() if name != "gamma"})
+
+
+MYOPIC = certified(
+    "C3.myopic",
+    "At gamma = 0 the anchor bound never beats TRPO's",
+    statement=r"\gamma = 0 \implies B_{anchor} \le B_{TRPO} = J(\pi)",
+    source=Source("ours"),
+    on=DISCOUNT_APART.deriving(without_future),
+    at_most=(anchor_bound, trpo_bound),
+    examples=tuple(given.but(gamma=None) for given in (TRIPLE, EVEN)),
+    tight=EVEN.but(gamma=None),
+    false=(
+        neighbour("at gamma = 1/2 neither", instances=DISCOUNT_APART.deriving(half_discounted)),
+        neighbour("TRPO's never beats the anchor bound", lhs=trpo_bound, rhs=anchor_bound),
+        neighbour("not even with 0.01% of TRPO's bound taken off", rhs=scaled(trpo_bound, 0.9999)),
+    ),
+)

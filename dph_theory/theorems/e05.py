@@ -1,0 +1,120 @@
+"""E5. When the laws agree.
+
+Where one token decides validity, penalties on tokens and on whole answers end at one law; and prompts that
+the policy cannot tell apart act as one prompt with their mean verdict.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import sympy
+
+from ..binary_reward import tilted, valid_mass
+from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
+from ..laws import sequence_law, token_law
+from ..numeric.balls import Values, normalised, trailing
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour
+from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
+
+FORMS = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
+
+
+def by_the_first(first: Values, valid: Values) -> Values:
+    """The verdict of the first token with the first second token, whatever the second is."""
+    answers = verifier(first, valid)
+    return np.broadcast_to(answers[..., :1], answers.shape)
+
+
+def token_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+    return _laws_of(token_law, first, second, by_the_first(first, valid), beta)
+
+
+def sequence_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+    return _laws_of(sequence_law, first, second, by_the_first(first, valid), beta)
+
+
+def token_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+    return _laws_of(token_law, first, second, verifier(first, valid), beta)
+
+
+def sequence_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+    return _laws_of(sequence_law, first, second, verifier(first, valid), beta)
+
+
+def _laws_of(
+    law: Callable[..., list[np.ndarray]], first: Values, second: Values, verdicts: Values, beta: Values
+) -> Values:
+    return each(lambda f: answers_of(law(tables(first, second), verdicts, beta, f)), FORMS)
+
+
+LAST = holds(
+    "E5.last",
+    "Where the first token decides validity, token and sequence penalties have one law, for every f",
+    statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the law of E2 is the law of E1}",
+    source=Source("ours", "laws of training"),
+    on=TREES,
+    equal=(token_laws, sequence_laws),
+    examples=(TWO_TOKENS,),
+    certified=False,
+    false=(neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
+)
+
+
+def objective(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
+    """Mean over both prompts of E_q v - beta KL(q || a), over beta."""
+    return (valid_mass(q, one) + valid_mass(q, other)) / 2 / beta - REVERSE_KL(q, base)
+
+
+def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
+    """a e^(mean verdict/beta), not normalised."""
+    gain = np.exp(trailing(1 / (2 * beta), 1))
+    return base * np.where(one, gain, 1 + 0 * gain) * np.where(other, gain, 1 + 0 * gain)
+
+
+def from_the_mean_tilt(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
+    weight = tilt(base, one, other, beta)
+    return np.log(weight.sum(axis=-1)) - REVERSE_KL(q, normalised(weight))
+
+
+def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
+    law = (tilted(base, one, beta) + tilted(base, other, beta)) / 2
+    return np.log(tilt(base, one, other, beta).sum(axis=-1)) - REVERSE_KL(q, law)
+
+
+def shared_steps() -> Steps:
+    q, a, b, Z = sympy.symbols("q a b Z", positive=True)
+    mean = sympy.Symbol("vbar", real=True)
+    law = a * sympy.exp(mean / b) / Z
+    left = mean * q - b * q * sympy.log(q / a)
+    right = b * q * sympy.log(Z) - b * q * sympy.log(q / law)
+    yield Claim("one answer of mean verdict vbar, p = a e^(vbar/b)/Z", left, equals=right)
+    yield FalseStep("with + KL(q||p)", left, equals=right + 2 * b * q * sympy.log(q / law))
+    yield (
+        "Summed over the answers, the q add up to one. KL(q||p) is zero at q = p alone (L1.gibbs): p is the "
+        "law."
+    )
+
+
+SHARED = derived(
+    "E5.shared",
+    "Prompts that the policy cannot tell apart have one law, a e^(mean verdict/beta)",
+    statement=r"\tfrac1n\textstyle\sum_x E_q v_x - \beta\,\mathrm{KL}(q\|a) = \beta\log Z - \beta\,"
+    r"\mathrm{KL}(q\|p),\quad p = a e^{\bar v/\beta}/Z",
+    source=Source("ours", "laws of training"),
+    on=chart(q=simplex(4), base=simplex(4), one=masks(4), other=masks(4), beta=log_uniform(0.05, 10)),
+    equal=(objective, from_the_mean_tilt),
+    examples=(
+        example(
+            q=".25 .25 .25 .25",
+            base=".3 .2 .1 .4",
+            one=[True, True, False, False],
+            other=[True, False, True, False],
+            beta=".5",
+        ),
+    ),
+    derivation=shared_steps,
+    given=("L1.gibbs",),
+    false=(neighbour("the mean of the prompts' own tilted models", rhs=from_the_mean_of_tilts),),
+)

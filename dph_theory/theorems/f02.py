@@ -1,0 +1,42 @@
+"""F2. GRPO's weight of a prompt.
+
+That GRPO weighs prompts by 1/sqrt(p(1-p)) is the limit of large groups, and false at every group size.
+"""
+
+import numpy as np
+
+from ..numeric.balls import Values
+from ..references import Source
+from ..statement.charts import chart, example, rates
+from ..statement.theorem import neighbour, refuted
+from ._laws import expected_weights
+
+SIZES = (4, 8, 64)
+
+
+def weights(validity: Values) -> Values:
+    return expected_weights(SIZES, validity)
+
+
+def population(validity: Values) -> Values:
+    return np.stack([1 / np.sqrt(validity * (1 - validity))] * len(SIZES), axis=-1)
+
+
+def population_of_groups(validity: Values) -> Values:
+    """The claim's refinement by the factor that makes it exact at p = 1/2."""
+    return population(validity) * weights(0.5 + 0 * validity) / 2
+
+
+DEVIATION = refuted(
+    "F2.deviation",
+    "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted at every group size",
+    statement=r"\alpha_G(p) = 1/\sqrt{p(1-p)}",
+    source=Source("mroueh2025grpo", "true of the population deviation"),
+    on=chart(validity=rates(low=1e-3, high=1e-3)),
+    equal=(weights, population),
+    examples=(example(validity=".01"),),
+    digits=6,
+    note="The limit of large groups at fixed p. At p = .01 it is 10.05, and alpha_8 is 2.44; the weight is"
+    " bounded by (G-1)/sqrt G (E4.ends).",
+    false=(neighbour("up to a factor for each group size", rhs=population_of_groups),),
+)

@@ -1,0 +1,74 @@
+"""G1. Noise at the law.
+
+Where training stands still on average it may still shake: a sampled answer moves the policy by its
+coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
+reward every coefficient vanishes at p_beta, so that a constant step leaves no noise; a penalty in the loss is
+not centred, and keeps one.
+"""
+
+import numpy as np
+import sympy
+
+from ..binary_reward import tilted, valid_mass
+from ..divergences import REVERSE_KL
+from ..numeric.balls import Values, trailing
+from ..references import Source
+from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+
+
+def coefficients(base: Values, valid: Values, beta: Values) -> Values:
+    """Of each answer at p_beta: with the KL in the reward, and with k2 or the corrected k3 in the loss."""
+    law, b = tilted(base, valid, beta), trailing(beta, 1)
+    log_u = np.log(law / base)
+    reward = valid - b * log_u
+    in_reward = reward - trailing((law * reward).sum(axis=-1), 1)
+    return np.stack([in_reward, valid - trailing(valid_mass(law, valid), 1) - b * log_u], axis=-1)
+
+
+def none_and_cost(base: Values, valid: Values, beta: Values) -> Values:
+    cost = trailing(beta * REVERSE_KL(tilted(base, valid, beta), base), 1) + 0 * base
+    return np.stack([0 * cost, -cost], axis=-1)
+
+
+def none_and_other_cost(base: Values, valid: Values, beta: Values) -> Values:
+    cost = trailing(beta * REVERSE_KL(base, tilted(base, valid, beta)), 1) + 0 * base
+    return np.stack([0 * cost, -cost], axis=-1)
+
+
+def not_centred(base: Values, valid: Values, beta: Values) -> Values:
+    """With a baseline of the verdicts alone in the reward too."""
+    found = coefficients(base, valid, beta)
+    return np.stack([found[..., 1], found[..., 1]], axis=-1)
+
+
+def coefficient_steps() -> Steps:
+    yield "At p_b log u = v/b - log Z, and KL(p_b || a), its mean under p_b, is V/b - log Z."
+    v, V, L = sympy.symbols("v V L", real=True)
+    b = sympy.Symbol("b", positive=True)
+    log_u = v / b - L
+    yield Claim("in the reward: every answer has b log Z", v - b * log_u, equals=b * L)
+    yield Claim("in the loss: -b KL for every answer", v - V - b * log_u, equals=-b * (V / b - L))
+    centred = log_u - (V / b - L)
+    yield FalseStep("in the loss, its mean taken off", v - V - b * centred, equals=-b * (V / b - L))
+    yield "What every answer has is its own mean: less that, nothing is left."
+
+
+COEFFICIENT = derived(
+    "G1.coefficient",
+    "At p_beta an answer's coefficient is 0 with the KL in the reward, and -beta KL with k2 in the loss",
+    statement=r"v - \beta\log u - E_{p_\beta}(v - \beta\log u) = 0, \quad"
+    r" v - V - \beta\log u = -\beta\,\mathrm{KL}(p_\beta\|a), \qquad u = p_\beta/a",
+    source=Source("ours", "finite training"),
+    on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20)),
+    equal=(coefficients, none_and_cost),
+    examples=(example(base=".35 .35 .2 .1", valid=[True, True, False, False], beta=".5"),),
+    derivation=coefficient_steps,
+    floor=1.0,
+    note="Plain k3 has a mean of zero at its own law (E1), and so no such noise; divided by the group's"
+    " deviation, advantages keep size one on differences that vanish, and the noise stays whatever the form.",
+    false=(
+        neighbour("the KL from the base to the law", rhs=none_and_other_cost),
+        neighbour("in the reward with a baseline of the verdicts alone", lhs=not_centred),
+    ),
+)

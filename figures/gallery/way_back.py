@@ -1,0 +1,178 @@
+"""How fast lost answers come back: a real Llama against the flow of its expected update (E7)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Drawing
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.table import Table
+
+from ..figure import Figure, FigureConfig
+from ..records import Array, Course, Flow, LawRun, Records
+from ..style import seeds, theme
+
+EXPERIMENT = "way_back"
+FEW = 4
+"""The most panels side by side."""
+LOOKS: dict[str, dict[str, Any]] = {
+    "sequence_kl": {"label": "KL of the answer in the reward", "color": theme.VERMILLION, "linestyle": "--"},
+    "k3_corrected": {"label": "corrected k3 in the loss", "color": theme.ORANGE, "linestyle": ":"},
+    "rehearsal": {"label": r"$-\log u$ on stored correct answers", "color": theme.BLUE, "linestyle": "-"},
+    "alpha_dpg": {"label": "KL-DPG, on the policy's own answers", "color": theme.GREEN, "linestyle": "-."},
+}
+KINDS = {"penalties": ("sequence_kl", "k3_corrected"), "KL-DPG": ("alpha_dpg",), "rehearsal": ("rehearsal",)}
+"""The forms: penalties on the policy's own answers; KL-DPG, on the same, whose expected update is that of
+rehearsal; rehearsal of stored correct answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayBackConfig(FigureConfig):
+    """The answers' length in tokens, by which a run's time is divided."""
+
+    length: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayBackWay:
+    """The lost answers' share along a run and along its flow, in strength times time; None: never half."""
+
+    form: str
+    seed: int
+    times: Array
+    shares: Array
+    flow_times: Array
+    flow_shares: Array
+    run_half: float | None = None
+    flow_half: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """The ways back from a share at the start, to which training without KL or a fit has pressed it."""
+
+    lost: float
+    collapsed: bool
+    ways: tuple[WayBackWay, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayBackNumbers:
+    """A panel a share, and the factor that brings the runs' time to the flow's."""
+
+    factor: float
+    panels: tuple[Panel, ...]
+
+
+def compute(config: WayBackConfig, records: Records) -> WayBackNumbers:
+    """The lost answers' share among the valid ones along runs and flows, by their share at the start.
+
+    Time is the penalty's strength times the flow's time; that of the runs, in steps times learning rate, is
+    brought to it by one factor for all of them, the median of what their half-way times ask for.
+    """
+    laws = records.laws
+    runs = {run.digest: run for run in laws.of(EXPERIMENT)}
+    courses = laws.courses_of(list(runs.values()))
+    ways = [(way, laws.flows[way.flow]) for way in laws.ways_back if way.digest in runs]
+    if not ways:
+        raise argument_error(
+            "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
+        )
+    back = [flow.half_time / way.half_time for way, flow in ways if way.half_time and flow.half_time]
+    factor = float(np.median(back)) if back else 1.0
+    panels: dict[tuple[bool, float], list[WayBackWay]] = {}
+    for way, flow in ways:
+        made = _way(way.half_time, flow, runs[way.digest], courses[way.digest], factor, config.length)
+        panels.setdefault((flow.collapsed, -flow.lost), []).append(made)
+    return WayBackNumbers(
+        factor=factor,
+        panels=tuple(
+            Panel(lost=-lost, collapsed=collapsed, ways=tuple(ways))
+            for (collapsed, lost), ways in sorted(panels.items())
+        ),
+    )
+
+
+def _way(
+    half: float | None, flow: Flow, run: LawRun, course: Course, factor: float, length: int
+) -> WayBackWay:
+    strength = 1.0 if run.form == "alpha_dpg" else run.beta
+    pace = strength * factor * run.learning_rate / length
+    return WayBackWay(
+        form=run.form,
+        seed=run.seed,
+        times=pace * np.array(course.step),
+        shares=1 - np.array(course.first_share),
+        flow_times=strength * np.array(flow.times),
+        flow_shares=np.array(flow.shares),
+        run_half=None if half is None else strength * factor * half,
+        flow_half=None if flow.half_time is None else strength * flow.half_time,
+    )
+
+
+def table(results: WayBackNumbers) -> Table:
+    """How much later penalties bring back half the share than rehearsal does, medians; who does in time."""
+    rows = []
+    for panel in results.panels:
+        ways = {kind: [way for way in panel.ways if way.form in forms] for kind, forms in KINDS.items()}
+        late, flow = (
+            _ratio(*([getattr(way, half) for way in ways[kind]] for kind in ("penalties", "rehearsal")))
+            for half in ("run_half", "flow_half")
+        )
+        back = [f"{sum(way.run_half is not None for way in of)} of {len(of)}" for of in ways.values()]
+        rows.append((panel.lost, "training" if panel.collapsed else "a fit", late, flow, *back))
+    head = ("share at the start", "lost by", "times later, runs", "times later, flow")
+    return Table.of((*head, *(f"{kind} back" for kind in KINDS)), rows)
+
+
+def _ratio(penalties: Sequence[float | None], rehearsed: Sequence[float | None]) -> float | None:
+    late, soon = ([half for half in halves if half] for halves in (penalties, rehearsed))
+    return float(np.median(late) / np.median(soon)) if late and soon else None
+
+
+def draw(config: WayBackConfig, results: WayBackNumbers) -> Drawing:
+    """A panel for each share at the start: runs as thin lines, the flow's prediction as thick ones."""
+    rows = 1 if len(results.panels) <= FEW else 2
+    columns = math.ceil(len(results.panels) / rows)
+    drawing, axes = theme.new(height=2.8 * rows, nrows=rows, ncols=columns, sharey=True, squeeze=False)
+    for ax in axes.flat[len(results.panels) :]:
+        ax.set_axis_off()
+    for ax, panel in zip(axes.flat, results.panels, strict=False):
+        for form, how in LOOKS.items():
+            ways = [way for way in panel.ways if way.form == form]
+            for way in ways:
+                ax.plot(way.times, way.shares, color=how["color"], linewidth=0.5, alpha=0.6)
+            if ways:
+                ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
+        ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
+        by = ", by training" if panel.collapsed else " at the start"
+        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g}{by}")
+    for row in axes:
+        row[0].set_ylabel("share of the lost answers")
+    seeds.legend(drawing, axes[0][:1], 2)
+    return drawing
+
+
+FIGURE = Figure(
+    name="way_back",
+    title="The way back",
+    caption=(
+        "A small Llama in which the second answer's share among the valid ones has fallen from .1 to the "
+        "share in each title, by a fit to such a law or, where it says so, by training without KL, is "
+        "trained by plain gradient descent towards the same optimum; thin lines are runs, with every answer "
+        "enumerated, and thick lines the flow of the expected update in the logits (E7). A penalty on the "
+        "policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected update "
+        "of rehearsal but learns only from answers that the policy draws, and rehearsal of stored correct "
+        "answers needs no draw. Time is the penalty's strength times the time of the flow; the runs' time, "
+        "steps times learning rate, is brought to that by one factor for all runs of the figure."
+    ),
+    results=WayBackNumbers,
+    compute=compute,
+    draw=draw,
+    table=table,
+    config=WayBackConfig(),
+    needs=("laws",),
+)

@@ -1,1 +1,0 @@
-"""Stored results: numbers as JSON, the toy experiments' records, drawings as files."""

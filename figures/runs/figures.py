@@ -1,0 +1,221 @@
+"""The figures of a user's runs: Pass@k, kept and new, styles, laws, theory, training curves, profiles."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dph_theory.intervals import Estimate, mean_interval, performance_profile, probability_interval
+from dph_theory.support.table import Table
+
+from ..style import seeds, theme
+from . import tables
+from .tables import OwnRun, Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+_COLORS = (theme.BLUE, theme.VERMILLION, theme.GREEN, theme.ORANGE, theme.PURPLE, theme.SKY)
+_LINES = ("-", "--", "-.", ":")
+_MARKERS = "os^Dv<"
+
+
+def _looks(runs: Runs) -> dict[str, dict[str, Any]]:
+    """The look of each label: that of the method it names, else the colours that are left, in turn."""
+    known = {label: seeds.look(label) for label in runs.by_label}
+    taken = {look["color"] for look in known.values()}
+    free = [i for i, color in enumerate(_COLORS) if color not in taken] or [*range(len(_COLORS))]
+    turns = ({"color": _COLORS[i], "linestyle": _LINES[i % 4], "marker": _MARKERS[i]} for i in cycle(free))
+    return {label: next(turns) if how["color"] == theme.BLACK else how for label, how in known.items()}
+
+
+def _along(axes: "Axes", runs: Runs, x: Sequence[float], base: Any, values: Callable[[OwnRun], Any]) -> None:
+    """The base's curve, and a curve for each label with a band over its seeds."""
+    axes.plot(x, base, label="base", **{**theme.METHODS["base"], "marker": ""})
+    for label, how in _looks(runs).items():
+        found = seeds.over_seeds([values(run) for run in runs.by_label[label]], probability_interval)
+        seeds.curve(axes, x, found, label, **how, markersize=0)
+
+
+def _pass_at_k(runs: Runs) -> "Drawing":
+    drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
+    shared = min((run.found.curves for run in runs.runs), key=lambda curves: len(curves.k))
+    _along(axes, runs, shared.k, shared.base, lambda run: run.found.curves.run[: len(shared.k)])
+    if shared.k[-1] > 1:
+        axes.set_xscale("log", base=2)
+    axes.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
+    seeds.legend(drawing, [axes], 3)
+    return drawing
+
+
+def _profiles(runs: Runs) -> "Drawing":
+    drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
+    base = performance_profile(runs.base_rates[None], tables.LEVELS)
+    _along(axes, runs, tables.LEVELS, base, lambda run: performance_profile(run.rates[None], tables.LEVELS))
+    axes.set(xlabel=r"pass rate $\tau$", ylabel=r"share of prompts above $\tau$")
+    seeds.legend(drawing, [axes], 3)
+    return drawing
+
+
+def _dot(axes: "Axes", found: Estimate | None, at: float, how: dict[str, Any], label: str = "") -> None:
+    """A number across, with its interval as a bar; nothing for what is not known."""
+    if found is None:
+        return
+    if np.isfinite([found.low, found.high]).all():
+        axes.plot([found.low, found.high], [at, at], color=how["color"], linewidth=0.9)
+    axes.plot(found.value, at, how["marker"], color=how["color"], label=label or None)
+
+
+def _across(
+    runs: Runs,
+    axes: "Axes",
+    words: str,
+    mark: float | None,
+    value: Callable[[OwnRun], Estimate | None],
+    interval: Any,
+) -> None:
+    """A dot for each label, and a line where an unchanged model or the base stands."""
+    looks = _looks(runs)
+    for at, (label, group) in enumerate(runs.by_label.items()):
+        _dot(axes, tables.label_estimate(group, value, interval), at, looks[label])
+    if mark is not None:
+        axes.axvline(mark, color=theme.GREY, linestyle=":", linewidth=0.9)
+    axes.set_yticks(range(len(looks)), [seeds.written(label) for label in looks])
+    axes.set_ylim(-0.6, len(looks) - 0.4)
+    axes.set(xlabel=words)
+
+
+def _kept_and_new(runs: Runs) -> "Drawing":
+    drawing, (left, right) = theme.new(height=1.2 + 0.25 * len(runs.by_label), ncols=2, sharey=True)
+    first = runs.runs[0].found.kept
+    shown = (
+        (left, "kept, of prompts the base solves", first.kept_unchanged, tables.kept),
+        (right, "newly solved, of the others", first.new_unchanged, tables.new),
+    )
+    for axes, words, unchanged, value in shown:
+        _across(runs, axes, words, unchanged, value, probability_interval)
+    return drawing
+
+
+def _styles(runs: Runs) -> "Drawing | None":
+    drawing, axes = theme.new(theme.ONE_COLUMN, 1.2 + 0.25 * len(runs.by_label))
+    first = next((run.found.styles for run in runs.runs if run.found.styles is not None), None)
+    if first is None:
+        return None
+    words = f"styles in {first.k} correct answers"
+    _across(runs, axes, words, first.base.value, tables.kinds, mean_interval)
+    return drawing
+
+
+def _laws(runs: Runs) -> "Drawing":
+    names, looks = tables.law_names(runs), _looks(runs)
+    drawing, axes = theme.new(height=1.2 + 0.22 * len(names))
+    for i, (label, group) in enumerate(runs.by_label.items()):
+        # Side by side on a line, in the order of the legend.
+        offset = 0.5 * ((i + 0.5) / len(looks) - 0.5)
+        for at, law in enumerate(names):
+            found = tables.label_estimate(group, tables.held_out(law), mean_interval)
+            _dot(axes, found, at - offset, looks[label], "" if at else seeds.written(label))
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="held-out answers, nats a prompt below the best")
+    seeds.legend(drawing, [axes], 4)
+    return drawing
+
+
+def _theory(runs: Runs) -> "Drawing":
+    drawing, axes = theme.new(theme.ONE_COLUMN, 3.2)
+    axes.plot([0, 1], [0, 1], color=theme.GREY, linestyle=":", linewidth=0.9, label="as predicted")
+    for label, how in _looks(runs).items():
+        bins = [b for run in runs.by_label[label] for b in run.found.calibration]
+        x, seen = [b.predicted for b in bins], [b.seen for b in bins]
+        axes.vlines(x, [s.low for s in seen], [s.high for s in seen], color=how["color"], linewidth=0.7)
+        axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=seeds.written(label))
+    axes.set(xlabel="rate that the best law predicts", ylabel="rate seen")
+    seeds.legend(drawing, [axes], 3)
+    return drawing
+
+
+def _training(runs: Runs) -> "Drawing | None":
+    if not any(run.log for run in runs.runs):
+        return None
+    drawing, axes = theme.new(ncols=len(tables.LOGGED))
+    for ax, (key, words) in zip(axes, tables.LOGGED.items(), strict=True):
+        for label, how in _looks(runs).items():
+            steps, values = tables.logs(runs.by_label[label], key)
+            if steps:
+                seeds.curve(ax, steps, seeds.over_seeds(values), label, **how, markersize=0)
+        ax.set(xlabel="step", ylabel=words)
+    seeds.legend(drawing, axes, 4)
+    return drawing
+
+
+@dataclass(frozen=True)
+class OwnFigure:
+    """A figure by name: what it shows, its drawing (None where the runs hold nothing of it), its numbers."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Runs], "Drawing | None"]
+    table: Callable[[Runs], Table]
+
+
+OWN_FIGURES = (
+    OwnFigure(
+        "runs_pass_at_k",
+        "Pass@k",
+        "The chance that at least one of k answers is correct, mean over prompts, unbiased.",
+        _pass_at_k,
+        tables.pass_at_k,
+    ),
+    OwnFigure(
+        "runs_keep_and_explore",
+        "Prompts kept and newly solved",
+        "Left: of the prompts that the base solves at least once, the share that a run still does. Right: "
+        "of the others, the share that it newly solves. Dotted: what a model with the base's rates reaches.",
+        _kept_and_new,
+        tables.kept_and_new,
+    ),
+    OwnFigure(
+        "runs_styles",
+        "Styles",
+        "The expected number of different styles among as many correct answers; dotted: the base's.",
+        _styles,
+        tables.styles,
+    ),
+    OwnFigure(
+        "runs_laws",
+        "Which law of training predicts answers held out",
+        "The mean log probability of a prompt's held-out answers under each law of training, less that under "
+        "the best; 0 is the best.",
+        _laws,
+        tables.laws,
+    ),
+    OwnFigure(
+        "runs_theory_against_training",
+        "Theory against training",
+        "Pass rates after training as the best law predicts them from the base's answers, against those "
+        "seen, in bins of prompts of like predictions; bars are over the prompts of a bin.",
+        _theory,
+        tables.theory,
+    ),
+    OwnFigure(
+        "runs_training_curves",
+        "Training curves",
+        "Mean reward and excess KL as the trainer logged them.",
+        _training,
+        tables.training,
+    ),
+    OwnFigure(
+        "runs_profiles",
+        "Performance profiles",
+        "The share of prompts whose pass rate is above a level.",
+        _profiles,
+        tables.profiles,
+    ),
+)
+"""The figures, in the order in which they are drawn."""

@@ -1,0 +1,119 @@
+"""A task's verdicts while a model trains: as TRL's reward function, and on greedy answers now and then."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from transformers import TrainerCallback
+from trl.trainer.utils import get_callable_name
+
+from dph_theory.support.errors import argument_error
+
+from ..models.generation import prompt_tokens, sample
+from ..recipe.schema import Recipe
+from ..tasks.protocol import Task
+
+
+class VerifierReward:
+    """The task's verifier as TRL calls a reward function: 1 for a correct completion, 0 for any other.
+
+    The share of each outcome (correct, wrong, timeout, ...) goes into the metrics.
+    """
+
+    __name__ = "verifier"
+
+    def __init__(self, task: Task) -> None:
+        self.verifier = task.verifier
+        self.examples = {example.id: example for example in task.train}
+        self.outcomes: set[str] = set()
+        """Those seen so far: one that is missing from a batch counts 0 in it."""
+
+    def __call__(
+        self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
+    ) -> list[float]:
+        """One reward for each completion; TRL hands on the dataset's column `example_id`."""
+        unknown = [name for name in example_id if name not in self.examples]
+        if unknown:
+            raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
+        examples = [self.examples[name] for name in example_id]
+        scores = self.verifier(examples, [_text(completion) for completion in completions])
+        log_metric = columns.get("log_metric")
+        if log_metric is not None:
+            counts = Counter(score.outcome for score in scores)
+            self.outcomes |= set(counts)
+            for outcome in sorted(self.outcomes):
+                log_metric(f"outcomes/{outcome}", counts[outcome] / len(scores))
+        return [float(score.correct) for score in scores]
+
+
+class Recorded:
+    """A reward function that keeps the rewards and the keys of the prompts of its last call.
+
+    `key` is the dataset column that names a prompt, or "prompt" for the prompt itself.
+    """
+
+    def __init__(self, reward: Callable[..., list[float]], key: str) -> None:
+        self.reward, self.key = reward, key
+        self.__name__ = get_callable_name(reward)
+        self.last: tuple[list[Any], list[float]] = ([], [])
+
+    @property
+    def outcomes(self) -> set[str]:
+        """Those that the reward function has seen, if it counts them."""
+        return getattr(self.reward, "outcomes", set())
+
+    def __call__(self, *, prompts: Sequence[Any], **columns: Any) -> list[float]:
+        """The rewards, as they are."""
+        rewards = self.reward(prompts=prompts, **columns)
+        keys = list(prompts) if self.key == "prompt" else columns.get(self.key)
+        if keys is None:
+            raise argument_error(
+                "key", self.key, f"a column of the training set, one of {sorted(columns)}, or prompt"
+            )
+        self.last = (list(keys), list(rewards))
+        return rewards
+
+
+def record_rewards(trainer: Any, key: str) -> Recorded:
+    """Put the trainer's one reward function behind a `Recorded`, or find it there already."""
+    if len(trainer.reward_funcs) != 1 or not callable(trainer.reward_funcs[0]):
+        raise argument_error(
+            "reward_funcs", trainer.reward_func_names, "exactly one reward function, the verifier"
+        )
+    if not (isinstance(trainer.reward_funcs[0], Recorded) and trainer.reward_funcs[0].key == key):
+        trainer.reward_funcs[0] = Recorded(trainer.reward_funcs[0], key)
+    return trainer.reward_funcs[0]
+
+
+def _text(completion: Any) -> str:
+    """A completion's text; through a chat template TRL hands over a list of messages."""
+    return completion if isinstance(completion, str) else completion[-1]["content"]
+
+
+class GreedyEvaluation(TrainerCallback):
+    """Logs `evaluation/greedy`, the share of correct greedy answers, at every `evaluate.every`-th step.
+
+    The prompts are the first `evaluate.every_limit` of the first evaluation set. Neither weights nor random
+    numbers are touched. Every process answers all of them: sharded weights are gathered in step. ValueError
+    for a task without an evaluation set.
+    """
+
+    def __init__(self, trainer: Any, recipe: Recipe, task: Task) -> None:
+        if not task.evaluation:
+            raise argument_error("evaluate.every", recipe.evaluate.every, "none: the task has no such set")
+        self.trainer, self.recipe, self.task = trainer, recipe, task
+        self.examples = next(iter(task.evaluation.values()))[: recipe.evaluate.every_limit]
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """Evaluate, if it is time."""
+        if state.global_step % (self.recipe.evaluate.every or state.max_steps):
+            return
+        tokenizer, sampling = self.trainer.processing_class, self.recipe.sampling
+        prompts = prompt_tokens(tokenizer, self.task, self.examples, chat=self.recipe.model.chat)
+        # An engine of its own would answer with the initial weights.
+        own = replace(sampling, backend="transformers")
+        answers = sample(self.trainer.model, tokenizer, prompts, 1, own, self.recipe.seed, greedy=True)
+        scores = self.task.verifier(self.examples, [answer.text for (answer,) in answers])
+        share = sum(score.correct for score in scores) / len(scores)
+        self.trainer._metrics["train"]["evaluation/greedy"].append(share)

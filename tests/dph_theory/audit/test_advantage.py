@@ -1,0 +1,223 @@
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from dph_theory.audit import audit_advantage
+from dph_theory.audit import published_advantages as forms
+from dph_theory.audit.advantage import (
+    AdvantageError,
+    called,
+    objective_of,
+    objective_words,
+    tabulate,
+    tabulate_pairs,
+)
+from dph_theory.audit.published_advantages import (
+    FORMS,
+    batch_normalised,
+    best_minus_second,
+    leave_one_out,
+    pass_at_k_training,
+    pkpo,
+)
+from dph_theory.laws import group_objective, group_weight
+
+
+def test_the_headlines():
+    assert (
+        "its weight on grad V is 0.7071 at every V"
+        in audit_advantage(forms.sample_deviation, group_size=2).verdict
+    )
+    assert (
+        "its weight on grad V is 1.155 at every V"
+        in audit_advantage(forms.sample_deviation, group_size=3).verdict
+    )
+    found = audit_advantage(forms.sample_deviation, group_size=8)
+    # The limit of large groups, 1/sqrt(V (1-V)), is off by a factor of four at V = .01.
+    assert (1 / np.sqrt(0.01 * 0.99)) / found.weight[0] == pytest.approx(4.12, abs=0.01)
+    assert "log V truncated at order 7" in audit_advantage(forms.over_the_mean, group_size=8).verdict
+
+
+def test_a_baseline_s_bias_and_the_ends():
+    found = audit_advantage(forms.mean_of_all, group_size=8)
+    assert found.baseline_bias == pytest.approx((-1 / 8,) * 7)
+    assert found.all_right == found.all_wrong == 0
+    assert dict(found.other_sizes)[16] == pytest.approx((15 / 16,) * 7)
+    assert audit_advantage(lambda r: r).all_right == 1
+
+
+def test_replaced_groups_weigh_by_the_chance_to_be_kept():
+    found = audit_advantage(forms.sample_deviation, group_size=2, drops_equal_groups=True)
+    v = np.array(found.validities)
+    np.testing.assert_allclose(found.weight, 0.5**0.5 / (2 * v * (1 - v)))
+    assert found.maximises == ()
+
+
+def test_what_is_not_finite_and_what_couples_is_in_the_verdict():
+    assert (
+        "NOT FINITE in groups with 0, 8 right" in audit_advantage(lambda r: (r - r.mean()) / r.std()).verdict
+    )
+    assert "COUPLES the groups" in audit_advantage(forms.batch_normalised).verdict
+
+
+@pytest.mark.parametrize(
+    ("advantage", "wanted"),
+    [
+        (forms.leave_one_out, "V"),
+        (forms.mean_of_all, "0.875 V"),
+        (forms.over_the_mean, "log V truncated at order 7"),
+        (forms.over_the_mean_unbiased, "log V truncated at order 8"),
+        (forms.pkpo, "pass@4"),
+        (forms.pkpo_leave_one_out, "pass@2"),
+        (forms.best_minus_second, "0.125 pass@8"),
+        (forms.sample_deviation, "the arcsine's (sample deviation)"),
+        (forms.pass_at_k_training, "none known"),
+        (lambda r: 0 * r, "nothing"),
+        (lambda r: forms.leave_one_out(r) + 0.5 * forms.pkpo(r), "V + 0.5 pass@4"),
+        (lambda r: r * torch.sin(3 * r.mean(dim=-1, keepdim=True)), "none known"),
+    ],
+)
+def test_objectives_are_recognised_at_eight(advantage, wanted):
+    assert objective_words(objective_of(tabulate(advantage, 8))) == wanted
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4, 0.03])
+@pytest.mark.parametrize(
+    ("scale", "wanted"),
+    [
+        (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample deviation + {:g})"),
+        (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population deviation + {:g})"),
+        (lambda r: r.mean(dim=-1, keepdim=True), "log V truncated at order 7 (mean + {:g})"),
+    ],
+)
+def test_what_trainers_add_to_the_denominator_is_told(scale, wanted, epsilon):
+    def advantage(r):
+        return (r - r.mean(dim=-1, keepdim=True)) / (scale(r) + epsilon)
+
+    ((constant, name),) = objective_of(tabulate(advantage, 8))
+    assert name == wanted.format(epsilon)
+    assert constant == pytest.approx(1, rel=1e-8)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_deviation_is_a_multiple_of_v_in_small_groups(size):
+    ((constant, name),) = objective_of(tabulate(forms.sample_deviation, size))
+    assert name == "V"
+    assert constant == pytest.approx({2: 0.5**0.5, 3: 2 / 3**0.5}[size])
+
+
+R = torch.tensor([[1.0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("size", [4, 16])
+def test_every_form_is_audited_in_the_rewards_own_precision(form, size):
+    size = min(size, form.largest_group)
+    assert form.advantage(R).dtype == torch.float64
+    found = audit_advantage(form.advantage, group_size=size, drops_equal_groups=form.drops)
+    assert found.not_finite == ()
+
+
+def test_published_numbers():
+    # PKPO: a lone right answer of eight earns k/n, a wrong one (k/n) rho(n-1, 1, k-1) = 4/8 * 3/7.
+    assert (pkpo(R)[0, :2] / 8).tolist() == pytest.approx([1 / 2, 3 / 14])
+    assert best_minus_second(R).sum(dim=-1).tolist() == [1, 0]
+    # Pass@k training: with R = 1/2 and s = 1/2, right 1, wrong (1/2 - C(6,3)/C(7,3))/s.
+    assert pass_at_k_training(R)[0, :2].tolist() == pytest.approx([1, 1 - 2 * 20 / 35])
+
+
+V = np.array([0.01, 0.25, 0.5, 0.9])
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 16])
+@pytest.mark.parametrize(
+    ("advantage", "scale"),
+    [
+        (forms.sample_deviation, "std"),
+        (forms.population_deviation, "population_std"),
+        (forms.mean_of_all, "none"),
+        (forms.leave_one_out, "leave_one_out"),
+        (forms.over_the_mean, "mean"),
+    ],
+)
+def test_weights_and_objectives_are_those_of_the_laws(advantage, scale, size):
+    table = tabulate(advantage, size)
+    np.testing.assert_allclose(table.weight(V), group_weight(size, V, scale), rtol=1e-12)
+    np.testing.assert_allclose(table.objective(V), group_objective(size, V, scale), rtol=1e-11)
+
+
+def test_the_gradient_and_its_variance_are_those_of_all_outcomes():
+    size, v = 4, 0.3
+    table = tabulate(forms.over_the_mean, size)
+    rows = np.array(list(product((0.0, 1.0), repeat=size)))
+    chance = np.prod(np.where(rows > 0, v, 1 - v), axis=1)
+    score = np.where(rows > 0, 1 / v, -1 / (1 - v))
+    group = (forms.over_the_mean(torch.as_tensor(rows)).numpy() * score).mean(axis=1)
+    mean = chance @ group
+    assert table.weight(v) == pytest.approx(mean)
+    assert table.variance(v) == pytest.approx(size * (chance @ (group - mean) ** 2))
+
+
+def test_places_and_other_groups_are_noticed():
+    assert not tabulate(forms.rank_bonus, 4).symmetric
+    assert tabulate(forms.batch_normalised, 4).coupled
+    plain = tabulate(forms.sample_deviation, 4)
+    assert plain.symmetric
+    assert not plain.coupled
+
+
+def test_what_fails_is_said():
+    with pytest.raises(AdvantageError, match="raised ZeroDivisionError"):
+        tabulate(lambda r: 1 / 0, 4)
+    with pytest.raises(AdvantageError, match="as many are needed"):
+        tabulate(lambda r: r.sum(-1), 4)
+    with pytest.raises(AdvantageError, match="places of a group"):
+        tabulate(forms.rank_bonus, 20)
+    with pytest.raises(ValueError, match="group_size=1 is not allowed"):
+        tabulate(forms.mean_of_all, 1)
+    with pytest.raises(ValueError, match=r"validity=0\.0 is not allowed"):
+        tabulate(forms.mean_of_all, 4).variance([0, 0.5])
+
+
+def test_arrays_are_taken_and_what_is_not_finite_is_listed():
+    with np.errstate(all="ignore"):
+        table = tabulate(lambda r: r.astype(float) / r.mean(axis=-1, keepdims=True), 3)
+    assert table.bad == (0,)
+    assert tabulate(lambda r: (r - r.mean()) / r.std(), 3).bad == (0, 3)
+
+
+RATES = np.array([0.05, 0.3, 0.8])
+
+
+def test_two_groups_of_one_pass_rate_are_a_group_of_twice_the_size():
+    pairs = tabulate_pairs(batch_normalised, 4)
+    found = [float(pairs.weight(v, v)) for v in RATES]
+    assert found == pytest.approx(group_weight(8, RATES, "std"), rel=1e-12)
+
+
+def test_what_couples_no_groups_weighs_the_same_beside_any_other():
+    pairs, alone = tabulate_pairs(leave_one_out, 4), tabulate(leave_one_out, 4)
+    for other in (0.0, 0.4, 1.0):
+        assert pairs.weight(RATES, other) == pytest.approx(alone.weight(RATES))
+    assert audit_advantage(leave_one_out, group_size=4).beside == ()
+
+
+def test_a_large_batch_weighs_every_prompt_by_one_over_the_deviation_of_all_verdicts():
+    rest = np.repeat([[1.0, 0.0, 0.0, 0.0]], 4000, axis=0)
+    gains = []
+    for k in range(4):
+        right, wrong = ((np.arange(4) < n).astype(float)[None] for n in (k + 1, k))
+        upper, lower = (called(batch_normalised, np.concatenate([row, rest]))[0] for row in (right, wrong))
+        gains.append(upper[0] - lower[-1])
+    assert gains == pytest.approx([(3 / 16) ** -0.5] * 4, rel=1e-3)
+
+
+def test_the_verdict_says_what_the_weights_are_beside_another_group():
+    report = audit_advantage(batch_normalised, group_size=4)
+    assert [other for other, _ in report.beside] == [0.1, 0.5, 0.9]
+    assert "in two groups the three are" in report.verdict
+    # A rare success weighs more among failures than among successes.
+    weights = dict(report.beside)
+    assert weights[0.1][0] > weights[0.5][0] > weights[0.9][0]

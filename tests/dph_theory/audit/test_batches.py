@@ -1,0 +1,182 @@
+import pytest
+
+from dph_theory.audit import audit
+from dph_theory.audit.batches import enumerate_batches, reduction_of
+from dph_theory.audit.exact import ending_problems, random_problems
+
+PROBLEM = ending_problems(0)[-1]
+NAMES = ("log_pi", "log_ref", "mask")
+
+
+def k3(log_pi, log_ref):
+    x = log_ref - log_pi
+    return x.exp() - 1 - x
+
+
+def token_mean(log_pi, log_ref, mask):
+    return (k3(log_pi, log_ref) * mask).sum() / mask.sum()
+
+
+def sequence_mean(log_pi, log_ref, mask):
+    return ((k3(log_pi, log_ref) * mask).sum(dim=-1) / mask.sum(dim=-1)).mean()
+
+
+def padded_mean(log_pi, log_ref, mask):
+    return (k3(log_pi, log_ref) * mask).mean()
+
+
+def answer_sum(log_pi, log_ref, mask):
+    return (k3(log_pi, log_ref) * mask).sum(dim=-1).mean()
+
+
+def total(log_pi, log_ref, mask):
+    return (k3(log_pi, log_ref) * mask).sum()
+
+
+def careless(log_pi, log_ref, mask):
+    return k3(log_pi, log_ref).mean()
+
+
+def whole_answer(log_pi, log_ref, mask):
+    cost = ((log_pi - log_ref).detach() * mask).sum(dim=-1)
+    return ((log_pi * mask).sum(dim=-1) * cost).mean()
+
+
+@pytest.mark.parametrize(
+    ("loss", "batch", "tokens", "padding"),
+    [
+        (token_mean, "token mean", "mean", "ignored"),
+        (sequence_mean, "mean", "mean", "ignored"),
+        (padded_mean, "mean", "mean", "divides by the padded length"),
+        (answer_sum, "mean", "sum", "ignored"),
+        (total, "sum", "sum", "ignored"),
+        (careless, "mean", "mean", "ignores its mask"),
+        (whole_answer, "mean", "other", "ignored"),
+    ],
+)
+def test_the_divisions_are_told_apart(loss, batch, tokens, padding):
+    found = reduction_of(loss, NAMES, PROBLEM, "policy")
+    assert (found.batch, found.tokens, found.padding) == (batch, tokens, padding)
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        (token_mean, None),
+        (
+            sequence_mean,
+            "where lengths differ (mean over each sequence's tokens, then over sequences) it "
+            "descends none of the known quantities",
+        ),
+        (
+            padded_mean,
+            "where lengths differ (sum over tokens, divided by the padded length) it descends "
+            "token sum of FORWARD KL(ref||pi)",
+        ),
+        (careless, "it IGNORES ITS MASK"),
+    ],
+)
+def test_the_verdict_names_what_unequal_lengths_change(loss, words):
+    report = audit(loss)
+    if words is None:
+        assert "where lengths differ" not in report.verdict
+        assert report.unequal_gradient.exact
+        assert report.unequal_gradient.per_token
+    else:
+        assert words in report.verdict
+
+
+def test_a_loss_that_fails_on_several_sequences_says_so():
+    def misaligned(log_pi, log_ref, advantages, mask):
+        # The advantages of the tokens meet the sums over the sequences: alone a sequence goes through.
+        return -(advantages * (log_pi * mask).sum(dim=-1)).mean()
+
+    report = audit(misaligned)
+    assert "it FAILS on batches of several sequences (it raised RuntimeError: The size" in report.verdict
+    assert report.verdict.endswith("all this is about batches of one")
+    assert [failure.problem for failure in report.failures] == ["batches of several sequences"]
+    assert "FAILS" not in audit(token_mean).verdict
+
+
+REVERSE = "reverse KL(pi||ref)"
+PROBLEMS = random_problems(0)
+
+
+def costs(log_pi, log_ref, mask):
+    return ((log_pi - log_ref).detach() * mask).sum(dim=-1)
+
+
+def minus_batch_mean(log_pi, log_ref, mask):
+    cost = costs(log_pi, log_ref, mask)
+    return ((log_pi * mask).sum(dim=-1) * (cost - cost.mean())).mean()
+
+
+def minus_the_others(log_pi, log_ref, mask):
+    """Fails on a batch of one."""
+    cost = costs(log_pi, log_ref, mask)
+    return ((log_pi * mask).sum(dim=-1) * (cost - (cost.sum() - cost) / (len(cost) - 1))).mean()
+
+
+def all_pairs(log_pi, log_ref, mask):
+    x = ((log_pi - log_ref) * mask).sum(dim=-1)
+    return ((x[:, None] - x[None, :]) ** 2).sum() / 4
+
+
+def log_mean_exp(log_pi, log_ref, mask):
+    return ((log_ref - log_pi) * mask).sum(dim=-1).exp().mean().log()
+
+
+def test_a_batch_mean_baseline_is_not_zero():
+    report = audit(minus_batch_mean)
+    assert report.batches.constant == "1 - 1/B"
+    assert "REVERSE KL(pi||ref), exactly, scaled by 1 - 1/B in a batch of B" in report.verdict
+    assert "ZERO" not in report.verdict
+    assert report.sequence_gradient.name == REVERSE
+    assert report.selects == "filtered model"
+
+
+@pytest.mark.parametrize(
+    ("loss", "constant"), [(minus_the_others, "1"), (all_pairs, "B (B - 1)"), (log_mean_exp, None)]
+)
+def test_the_dependence_on_the_batch_size_is_recognised_or_refused(loss, constant):
+    batches, pairs = enumerate_batches(loss, NAMES, PROBLEMS, "policy")
+    assert batches.constant == constant
+    assert {problem.length for problem, _ in pairs} == {1, 2, 3}
+    exact = [match.exact for size, match in batches.gradients if size > 1]
+    assert all(exact) is (constant is not None)
+
+
+def test_what_is_not_recognised_is_said_with_every_size():
+    verdict = audit(log_mean_exp).verdict
+    assert "it couples the sequences of a batch, in no way recognised: at B = 1" in verdict
+    assert "at B = 3 it descends none of the known quantities" in verdict
+
+
+def kl_counted_by_the_batch(log_pi, log_ref, log_old, advantages, mask):
+    """The KL term is multiplied by the number of sequences, as by a wrong broadcast."""
+    policy = -(log_pi - log_old).exp() * advantages
+    return ((policy + 0.02 * len(mask) * (log_pi - log_ref) ** 2) * mask).sum() / mask.sum()
+
+
+def test_a_sum_whose_weights_depend_on_the_batch_size_is_told_at_every_size():
+    verdict = audit(kl_counted_by_the_batch).verdict
+    assert "it couples the sequences of a batch: at B = 1" in verdict
+    for size, weight in ((1, "0.04"), (2, "0.08"), (3, "0.12")):
+        assert f"at B = {size} it descends minus expected reward + {weight} REVERSE KL(pi||ref)" in verdict
+
+
+def less_its_mean(log_pi, log_ref, mask):
+    """Zero on every batch of several, but for rounding; not a number on one."""
+    cost = ((log_pi - log_ref) * mask).sum(dim=-1)
+    away = cost - cost.mean()
+    return (away / ((away**2).sum() / (len(cost) - 1) + 1e-3)).mean()
+
+
+def test_rounding_is_not_taken_for_a_gradient():
+    assert audit(less_its_mean).gradient.name == "zero"
+
+
+def test_groups_that_never_fit_are_refused_by_name():
+    report = audit(lambda log_pi: log_pi.reshape(-1, 64, 1).mean(), name="grouped")
+    assert report.gradient.name == "failed"
+    assert "could not be audited" in report.verdict

@@ -1,0 +1,93 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+from support.sampled_counts import write_rows
+from support.small_confrontation import written
+
+from dph_theory.counts import Confrontation
+from dph_theory.counts.cli import confront_command
+from dph_theory.support.record import from_json
+from figures.confront.page import write_folder
+
+QUICK = ("--draws", "20")
+
+
+def run(*words):
+    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: write_folder)
+
+
+def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
+    base, after = written(tmp_path)
+    out = tmp_path / "out"
+    words = (
+        base,
+        after,
+        *QUICK,
+        "--k",
+        "1,4,16",
+        "--power",
+        "0.1",
+        "--power",
+        "0.1@4",
+        "--folder",
+        out,
+        "--format",
+        "svg",
+    )
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("run.jsonl against base.jsonl on 50 prompts, 16 answers to each.")
+    assert sorted(p.name for p in out.iterdir()) == ["confront-1.svg", "confront.json", "index.html"]
+    stored = json.loads((out / "confront.json").read_text())
+    assert stored["kind"] == "confront"
+    assert len(stored["findings"]) == 5
+    found = from_json(Confrontation, stored["results"]["runs"][0])
+    assert found.curves.k == (1, 4, 16)
+    assert {line.k for line in found.needed} == {1, 4}
+
+
+def test_json_alone_goes_to_standard_output(tmp_path):
+    base, after = written(tmp_path)
+    result = run(base, after, *QUICK, "--json", "-")
+    assert json.loads(result.output)["kind"] == "confront"
+
+
+def test_what_cannot_be_read_or_paired_is_named_and_writes_nothing(tmp_path):
+    base, _ = written(tmp_path)
+    wrong = write_rows(tmp_path / "wrong.jsonl", [{"id": "p0", "n": 4, "c": 5}])
+    result = run(base, wrong, "--folder", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "wrong.jsonl:1: c=5 is not allowed: at most n = 4" in result.output
+    few = write_rows(tmp_path / "few.jsonl", [{"id": "p0", "n": 16, "c": 5}, {"id": "p1", "n": 16, "c": 5}])
+    assert "--allow-missing leaves them out" in run(base, few).output
+    assert run(base, few, "--k", "0").exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_log_of_verl_is_confronted(tmp_path):
+    rows = [
+        {"input": f"{i}+1", "output": "", "score": float(j % (i + 2) == 0)}
+        for i in range(6)
+        for j in range(8)
+    ]
+    before = write_rows(tmp_path / "before.jsonl", rows)
+    after = write_rows(tmp_path / "after.jsonl", [r | {"score": 1.0} for r in rows])
+    result = run(before, after, "--from", "verl", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "Pass@1 goes from" in result.output
+    assert "on 6 prompts, 8 answers to each" in result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--power", "0"),
+        ("--power", "0.1@x"),
+        ("--power", "0.1@17"),
+        ("--group-size", "1"),
+        ("--from", "other"),
+    ],
+)
+def test_wrong_usage_is_told(tmp_path, words):
+    assert run(*written(tmp_path), *words).exit_code == 2

@@ -1,0 +1,187 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.sampled_counts import base_rates, covers, rows_of, sampled, shifted, write_rows
+from support.small_confrontation import small_confrontation
+
+from dph_theory import excess_kl
+from dph_theory.counts import Confrontation, Pairs, confront, five_lines, matched, read_counts
+from dph_theory.counts.confrontation import _spans, chance, shortened, tables
+from dph_theory.counts.kl_and_styles import kl_spent, style_counts
+from dph_theory.counts.pairs import row
+from dph_theory.support.files import write_json
+from dph_theory.support.record import as_json, from_json
+
+
+def confronted(folder, rng, **options):
+    pairs = shifted(rng, 60, 12, 1.0).pairs
+    base = read_counts(write_rows(folder / "base.jsonl", rows_of(pairs.base_n, pairs.base_c)))
+    run = read_counts(write_rows(folder / "run.jsonl", rows_of(pairs.run_n, pairs.run_c)))
+    return confront(base, run, matched(base, run), draws=50, **options)
+
+
+def test_all_that_is_told_comes_back_from_json_and_repeats_at_its_seed(tmp_path):
+    found = confronted(tmp_path, np.random.default_rng(0), power=[(0.05, 1)], seed=3)
+    write_json(tmp_path / "found.json", as_json(found))
+    assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
+    again = confronted(tmp_path, np.random.default_rng(0), power=[(0.05, 1)], seed=3)
+    assert again == found
+    assert found.prompts == 60
+    assert found.curves.k == tuple(range(1, 13))
+    assert found.best_law in {line.law for line in found.laws}
+    assert found.spending is None
+
+
+def test_checkpoints_that_solve_everything_or_nothing_are_told_too(tmp_path):
+    paths = [write_rows(tmp_path / f"{c}", rows_of(np.full(3, 4), np.full(3, c))) for c in (0, 4)]
+    nothing, everything = map(read_counts, paths)
+    for base, run in ((nothing, everything), (everything, nothing), (everything, everything)):
+        found = confront(base, run, matched(base, run), draws=20)
+        write_json(tmp_path / "found.json", as_json(found))
+        assert len(five_lines(found)) == 5
+
+
+def test_k_is_what_is_asked_else_what_the_rows_ask(tmp_path):
+    pairs = shifted(np.random.default_rng(1), 20, 12, 1.0).pairs
+    rows = [r | {"k": [1, 4, 8]} for r in rows_of(pairs.base_n, pairs.base_c)]
+    base = read_counts(write_rows(tmp_path / "base.jsonl", rows))
+    run = read_counts(write_rows(tmp_path / "run.jsonl", rows_of(pairs.run_n, pairs.run_c)))
+    both = matched(base, run)
+    assert confront(base, run, both, draws=20).curves.k == (1, 4, 8)
+    assert confront(base, run, both, ks=(1, 2), draws=20).curves.k == (1, 2)
+
+
+def words_confronted(folder, **counts):
+    """The confrontation of two files, base and run, of so many correct answers of 24 to each prompt."""
+    paths = [write_rows(folder / f"{name}.jsonl", rows_of(np.array(24), c)) for name, c in counts.items()]
+    base, run = map(read_counts, paths)
+    return confront(base, run, matched(base, run), draws=100)
+
+
+def test_five_lines_tell_a_loss_of_prompts(tmp_path):
+    rng = np.random.default_rng(0)
+    before = base_rates(rng, 200)
+    after = np.where(rng.random(200) < 0.4, 0.0, np.minimum(1, before * 1.5))
+    pairs = sampled(rng, before, after, 24).pairs
+    lines = five_lines(words_confronted(tmp_path, base=pairs.base_c, run=pairs.run_c))
+    assert len(lines) == 5
+    assert lines[0] == "run.jsonl against base.jsonl on 200 prompts, 24 answers to each."
+    assert "the first k at which it is worse lies between" in lines[1]
+    assert "p < 1e-10" in lines[2]
+    assert "prompts do not share one shift" in lines[3]
+    assert "because more prompts are lost than newly solved" in lines[4]
+
+
+def test_a_fall_in_spite_of_newly_solved_prompts_is_told_as_such(tmp_path):
+    # Of 60 prompts 40 are solved more rarely, and 20 that were not are solved now and then.
+    found = words_confronted(tmp_path, base=np.repeat([22, 0], [40, 20]), run=np.repeat([4, 1], [40, 20]))
+    last = five_lines(found)[4]
+    assert "because prompts still solved are solved more rarely, less" in last
+    assert "because more prompts are newly solved than lost" in last
+    assert "lost than newly solved" not in last
+    both = replace(found, base=replace(found.base, cut_off=True), run=replace(found.run, cut_off=True))
+    assert "; run.jsonl ends in an unfinished line; base.jsonl ends in an" in five_lines(both)[0]
+
+
+def test_neighbours_are_joined_and_long_lists_cut():
+    assert _spans((1, 2, 3, 5, 8, 9)) == "1 to 3, 5, 8 to 9"
+    assert _spans((1, 3, 5, 7, 9)) == "1, 3, 5, 7, ..."
+    assert _spans(()) == ""
+
+
+def test_small_p_values_are_not_told_as_zero():
+    assert chance(0.0) == "p < 1e-10"
+    assert chance(0.0123) == "p = 0.012"
+
+
+BASE = np.array([0.15, 0.1, 0.45, 0.3])
+RUN = np.array([0.3, 0.25, 0.25, 0.2])
+VALID = np.array([True, True, False, False])
+
+
+def drawn(rng, prompts=40, n=20, verdicts=True):
+    """Rows of answers drawn from the run, and counts of the base."""
+    rows = []
+    for i in range(prompts):
+        answers = rng.choice(4, n, p=RUN)
+        verdict = {"correct": VALID[answers].astype(int).tolist()} if verdicts else {}
+        ratio = np.log(RUN / BASE)[answers].tolist()
+        rows.append(row({"id": i, "n": n, "c": int(VALID[answers].sum()), "log_ratio": ratio, **verdict}))
+    base_c = rng.binomial(n, BASE[VALID].sum(), prompts)
+    return rows, Pairs.of(n, base_c, n, [r.c for r in rows])
+
+
+def test_the_total_and_its_parts_cover_the_decomposition():
+    truth, rng, trials, inside = excess_kl(RUN, BASE, VALID), np.random.default_rng(0), 60, []
+    wanted = (truth.total, truth.validity, truth.excess, truth.valid, truth.invalid)
+    for _ in range(trials):
+        found = kl_spent(*drawn(rng))
+        given = (found.total, found.least, found.excess, found.correct, found.incorrect)
+        inside.append([e.low <= w <= e.high for e, w in zip(given, wanted, strict=True)])
+    for share in np.mean(inside, axis=0):
+        assert covers(share, 0.95, trials, slack=0.01)
+
+
+def test_without_verdicts_there_are_no_parts_and_without_log_ratios_nothing():
+    rows, pairs = drawn(np.random.default_rng(1), prompts=5, verdicts=False)
+    found = kl_spent(rows, pairs)
+    assert found.correct is None
+    plain = [row({"id": r.id, "n": r.n, "c": r.c}) for r in rows]
+    assert kl_spent(plain, pairs) is None
+
+
+def test_prompts_whose_base_rate_is_not_known_are_left_out_and_counted():
+    rows = [row({"id": i, "n": 4, "c": 2, "kl": 0.5}) for i in range(3)]
+    found = kl_spent(rows, Pairs.of(4, [0, 2, 1], 4, 2))
+    assert (found.prompts, found.left_out) == (2, 1)
+
+
+def rows(*counts):
+    return [row({"id": i, "n": 8, "c": 4, "style": c}) for i, c in enumerate(counts)]
+
+
+def test_styles_are_compared_at_equal_numbers_of_answers():
+    found = style_counts(rows({"a": 2, "b": 2}, {"a": 4}, None), rows({"a": 2}, {"a": 2, "b": 1}, {"a": 4}))
+    assert (found.prompts, found.k) == (2, 2)
+    # Two of aabb differ with chance 2/3, two of aab with chance 2/3.
+    assert found.base.value == pytest.approx((5 / 3 + 1) / 2)
+    assert found.run.value == pytest.approx((1 + 5 / 3) / 2)
+    assert style_counts(rows(None), rows({"a": 2})) is None
+
+
+def test_the_styles_and_their_change_are_covered():
+    rng, trials, inside = np.random.default_rng(0), 80, []
+    before, after = np.array([0.5, 0.3, 0.2]), np.array([0.8, 0.1, 0.1])
+    # All have six answers with a style, so that k = 6.
+    truth = [float((1 - (1 - law) ** 6).sum()) for law in (before, after)]
+
+    def drawn(law):
+        return rows(*(dict(zip("abc", map(int, c), strict=True)) for c in rng.multinomial(6, law, 25)))
+
+    for _ in range(trials):
+        found = style_counts(drawn(before), drawn(after))
+        wanted = (*truth, truth[1] - truth[0])
+        given = (found.base, found.run, found.change)
+        inside.append([e.low <= w <= e.high for e, w in zip(given, wanted, strict=True)])
+    for share in np.mean(inside, axis=0):
+        assert covers(share, 0.95, trials, slack=0.02)
+
+
+def test_every_table_has_the_numbers_of_its_confrontation():
+    found = small_confrontation()
+    made = {table.title: table for table in tables(found)}
+    drawn = made["Pass@k"]
+    assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
+    assert drawn.rows[-1][1] == found.curves.base[-1]
+    assert {row[-1] for row in drawn.rows} <= {"better", "worse", "not certain"}
+    assert len(made["Laws of training, best first"].rows) == len(found.laws)
+    assert made[f"{found.fell.count} prompts that fell"].rows[0][0] == found.fell.prompts[0].id
+    assert "To tell a difference of 0.1 in Pass@4 with 80% power" in made
+    assert all(len(row) == len(table.head) for table in made.values() for row in table.rows)
+
+
+def test_long_ids_take_one_line():
+    assert shortened("a\nb") == "a b"
+    assert len(shortened("x" * 200)) == 60

@@ -1,0 +1,221 @@
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from support.sampled_counts import base_rates, covers, sampled
+
+from dph_theory import exact_pass_at_k, pass_at_k
+from dph_theory.counts import Pairs
+from dph_theory.counts.pass_at_k import (
+    CHANCE,
+    PassTable,
+    change_parts,
+    first_worse,
+    needed,
+    pass_curves,
+    told_ks,
+)
+from dph_theory.intervals import mean_of
+
+
+def drawn(seed, prompts=60):
+    rng = np.random.default_rng(seed)
+    before = base_rates(rng, prompts)
+    after = np.clip(before * 1.5 - 0.1, 0, 1)
+    return sampled(rng, before, after, rng.integers(20, 30, prompts), rng.integers(22, 26, prompts))
+
+
+def test_bands_agree_with_the_published_package_to_rounding():
+    reference = pytest.importorskip("passk_inference")
+    pairs = drawn(0).pairs
+    wanted = reference.compare(
+        pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n, bootstrap=300, alpha=0.1, seed=5
+    )
+    found = pass_curves(pairs, draws=300, level=0.9, seed=5)
+    names = {
+        "base_pass_at_k": "base",
+        "rl_pass_at_k": "run",
+        "mean": "difference",
+        "lower": "low",
+        "upper": "high",
+    }
+    for theirs, ours in names.items():
+        assert getattr(found, ours) == pytest.approx(wanted[theirs], abs=1e-12), ours
+    assert found.critical == pytest.approx(wanted["critical_value"], abs=1e-10)
+    assert list(found.first_worse) == wanted["first_loss_interval"]
+    assert list(found.worse) == wanted["certified_negative_budgets"]
+    assert list(found.better) == wanted["certified_positive_budgets"]
+
+
+def test_the_table_is_pass_at_k_also_when_it_is_formed_in_blocks(monkeypatch):
+    n, c = np.array([5, 5, 9, 7]), np.array([0, 5, 2, 6])
+    ks = np.array([1, 3, 5])
+    wanted = pass_at_k(n[:, None], c[:, None], ks)
+    kept = PassTable(n, c, ks)
+    monkeypatch.setattr("dph_theory.counts.pass_at_k._KEPT", 0)
+    monkeypatch.setattr("dph_theory.counts.pass_at_k._BLOCK", 5)
+    formed = PassTable(n, c, ks)
+    weights = np.arange(8.0).reshape(2, 4)
+    for table in (kept, formed):
+        assert table.rows(table.place) == pytest.approx(wanted)
+    assert formed.times(weights) == pytest.approx(kept.times(weights))
+
+
+def test_many_prompts_give_the_band_that_their_multipliers_give(monkeypatch):
+    pairs = drawn(3, 400).pairs
+    multiplied = pass_curves(pairs, draws=20_000)
+    monkeypatch.setattr("dph_theory.counts.pass_at_k._MULTIPLIED", 0)
+    found = pass_curves(pairs, draws=20_000)
+    # Both are quantiles of 20 000 draws of one law.
+    assert found.critical == pytest.approx(multiplied.critical, rel=0.015)
+    assert found.critical > 2.1
+    assert pass_curves(Pairs.of([4, 4], [4, 4], 4, [4, 4]), draws=10).critical == 0
+
+
+def test_the_band_covers_all_k_at_once_and_the_set_the_first_loss():
+    rng, trials, inside, first = np.random.default_rng(1), 120, 0, 0
+    k = np.arange(1, 9)
+    for _ in range(trials):
+        before = base_rates(rng, 150)
+        # Prompts are drawn anew each time, so that the truth is that of the population, found once below.
+        found = pass_curves(sampled(rng, before, 0.8 * before + 0.1 * (before > 0.3), 8).pairs, draws=200)
+        inside += bool(((found.low <= TRUTH) & (found.high >= TRUTH)).all())
+        start, end = found.first_worse
+        first += start <= LOSS and (end is None or end >= LOSS)
+    assert covers(inside / trials, 0.95, trials, slack=0.01)
+    assert first / trials >= 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / trials)
+    assert len(TRUTH) == len(k)
+
+
+def _truth():
+    before = np.random.default_rng(99).beta(0.4, 0.6, 400_000)
+    k = np.arange(1, 9)[:, None]
+    gap = exact_pass_at_k(0.8 * before + 0.1 * (before > 0.3), k) - exact_pass_at_k(before, k)
+    return gap.mean(axis=1)
+
+
+TRUTH = _truth()
+LOSS = int(np.flatnonzero(TRUTH < 0)[0]) + 1
+
+
+def test_the_set_of_first_losses_follows_the_band():
+    k = np.arange(1, 5)
+    assert first_worse(k, np.array([0.1, -0.1, -0.1, -0.2]), np.array([0.2, 0.1, 0.1, -0.1])) == (2, 4)
+    assert first_worse(k, np.full(4, 0.1), np.ones(4)) == (5, None)
+    assert first_worse(k[::2], np.ones(2), np.ones(2)) is None
+
+
+def test_prompts_that_all_agree_say_nothing_of_others():
+    found = pass_curves(Pairs.of([4, 4], [4, 4], 4, [4, 4]), draws=10)
+    assert found.low == (-1,) * 4
+    assert found.high == (1,) * 4
+
+
+@pytest.mark.parametrize("ks", [[2, 1], [], [31]])
+def test_k_must_increase_up_to_the_fewest_answers(ks):
+    with pytest.raises(ValueError, match="increasing whole numbers"):
+        pass_curves(drawn(0).pairs, ks)
+
+
+def test_one_prompt_has_no_interval():
+    with pytest.raises(ValueError, match="prompts=1 is not allowed: at least two"):
+        pass_curves(Pairs.of([4], [2], 4, [3]))
+
+
+def test_parts_add_up_and_tell_loss_from_narrowing():
+    rng = np.random.default_rng(0)
+    before = rng.uniform(0.3, 0.7, 400)
+    lost = change_parts(
+        sampled(rng, before, np.where(np.arange(400) < 80, 0, before), 16).pairs, (1, 4), rng
+    )[1]
+    rarer = change_parts(sampled(rng, before, before / 2, 16, 12).pairs, (1, 4), rng)[1]
+    for found in (lost, rarer):
+        assert found.change.value == pytest.approx(found.solved_set.value + found.narrowing.value)
+    assert lost.narrowing.low <= 0 <= lost.narrowing.high
+    assert lost.solved_set.high < 0
+    assert rarer.narrowing.high < 0
+    assert abs(rarer.solved_set.value) < abs(rarer.narrowing.value) / 5
+
+
+def test_parts_of_an_unchanged_run_cover_zero_also_at_unequal_numbers_of_answers():
+    rng, trials, inside = np.random.default_rng(1), 200, []
+    for _ in range(trials):
+        before = base_rates(rng, 100)
+        found = change_parts(sampled(rng, before, before, 12, 8).pairs, (2,), rng)[0]
+        inside.append([e.low <= 0 <= e.high for e in (found.change, found.solved_set, found.narrowing)])
+    for share in np.mean(inside, axis=0):
+        assert covers(share, 0.95, trials, slack=0.01)
+
+
+def test_tables_show_powers_of_two_and_the_most():
+    assert told_ks(1) == (1,)
+    assert told_ks(12) == (1, 2, 4, 8, 12)
+
+
+def test_the_change_and_its_parts_are_covered():
+    rng, n, trials = np.random.default_rng(7), 6, 200
+
+    def drawn(prompts):
+        before = base_rates(rng, prompts)
+        return change_parts(sampled(rng, before, 0.7 * before + 0.1, n).pairs, (1, 4), rng)
+
+    truth, found = drawn(400_000), [drawn(150) for _ in range(trials)]
+    for place in range(2):
+        for name in ("change", "solved_set", "narrowing"):
+            wanted = getattr(truth[place], name).value
+            seen = [getattr(one[place], name) for one in found]
+            assert covers(np.mean([e.low <= wanted <= e.high for e in seen]), 0.95, trials, slack=0.01), name
+
+
+def power_drawn(rng, prompts, n):
+    """Shifts of the log odds that vary over prompts, and rates that crowd at zero."""
+    before = rng.beta(0.7, 2, prompts)
+    return sampled(rng, before, expit(logit(before) + 0.25 + 0.5 * rng.standard_normal(prompts)), n).pairs
+
+
+def gaps(pairs, k):
+    base, run = (
+        PassTable(n, c, np.array([k])) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
+    )
+    return run.rows(run.place)[:, 0] - base.rows(base.place)[:, 0]
+
+
+@pytest.mark.parametrize("k", [1, 4, 12])
+def test_as_many_prompts_as_told_find_the_difference_as_often_as_told(k):
+    rng = np.random.default_rng(k)
+    pilot = power_drawn(rng, 20_000, rng.integers(12, 21, 20_000))
+    truth = float(gaps(pilot, k).mean())
+    told = {line.n: line for line in needed(pilot, truth, k)}
+    assert sorted(told) == sorted({max(k, n) for n in (4, 8, 16, 32, 64)})
+    for n in (min(told), 64):
+        found = gaps(power_drawn(rng, told[n].prompts * 400, n), k).reshape(400, -1)
+        assert covers(np.mean([mean_of(gap).low > 0 for gap in found]), CHANCE, 400, slack=0.03), n
+    assert told[64].detectable < told[min(told)].detectable
+
+
+def test_the_band_over_all_k_tells_it_as_often_as_told():
+    rng, k, trials = np.random.default_rng(5), 4, 150
+    pilot = power_drawn(rng, 20_000, 8)
+    critical = pass_curves(pilot.chosen(np.arange(500)), draws=500).critical
+    line = next(x for x in needed(pilot, float(gaps(pilot, k).mean()), k, critical) if x.n == 8)
+    assert line.prompts_in_band > line.prompts
+    pairs = power_drawn(rng, line.prompts_in_band * trials, 8)
+    places = np.arange(len(pairs)).reshape(trials, -1)
+    found = [k in pass_curves(pairs.chosen(some), draws=200).better for some in places]
+    assert covers(np.mean(found), CHANCE, trials, slack=0.03)
+
+
+def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_the_prompts():
+    pairs = power_drawn(np.random.default_rng(1), 50, 8)
+    assert needed(pairs, 0.1, 6)[0].n == 6
+    assert needed(pairs, 0.1, 1)[0].prompts == pytest.approx(needed(pairs, 0.05, 1)[0].prompts / 4, abs=3)
+
+
+def test_the_spread_over_a_single_prompt_is_not_known():
+    with pytest.raises(ValueError, match=r"prompts=1 .*at least two"):
+        needed(Pairs.of([4], [2], [4], [3]), 0.1, 2)
+
+
+@pytest.mark.parametrize(("difference", "k", "words"), [(0, 1, "above 0"), (0.1, 5, "at most 4: the fewest")])
+def test_wrong_questions_are_refused(difference, k, words):
+    with pytest.raises(ValueError, match=words):
+        needed(Pairs.of(4, [1, 2], 4, [2, 2]), difference, k)

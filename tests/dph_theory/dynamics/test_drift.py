@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dph_theory.dynamics import (
+    SmallNoiseWarning,
+    drift_deviation,
+    log_ratio_deviation,
+    noise_along,
+    saturation,
+    spread_at_law,
+)
+
+DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
+
+
+def drift(base_rate, reached=0.9, **changes):
+    return float(drift_deviation(base_rate, reached, **DRIFT | changes))
+
+
+def test_values_of_the_theory():
+    assert drift(0.3) == pytest.approx(0.150699, abs=1e-6)
+    assert drift(0.1) == pytest.approx(0.536074, abs=1e-6)
+    assert drift(0.3, baseline="none") == pytest.approx(0.28207, abs=1e-5)
+    assert drift(0.3, baseline="one") == 0
+    with pytest.warns(SmallNoiseWarning, match="30% too large"):
+        assert drift(0.1, step=0.1) == pytest.approx(1.199, abs=5e-4)
+
+
+def test_shapes_broadcast():
+    found = drift_deviation([[0.3], [0.1]], [0.5, 0.9], **DRIFT)
+    assert found.shape == (2, 2)
+    assert found[:, 1] == pytest.approx([drift(0.3), drift(0.1)])
+
+
+def test_groups_that_are_normalised():
+    found = [drift(0.3, step=0.01, group_size=size) for size in (64, 8, 4)]
+    assert found == pytest.approx([0.154, 0.1527, 0.1429], abs=5e-5)
+    assert drift(0.3, step=0.01) == pytest.approx(0.1066, abs=5e-5)
+
+
+def test_it_is_the_covariance_along_the_flow():
+    base, valid = np.r_[[0.15] * 2, [0.7 / 8] * 8], np.r_[[1, 1], np.zeros(8)]
+    times = np.linspace(0, 40, 801)
+    for baseline in ("none", "mean", "one"):
+        logits, covariance = noise_along(base, valid, times, step=0.02, answers=64, baseline=baseline)
+        policy = np.exp(logits)
+        validity = policy[:, :2].sum(axis=1) / policy.sum(axis=1)
+        there = np.interp(0.9, validity, log_ratio_deviation(covariance))
+        assert there == pytest.approx(drift(0.3, baseline=baseline), rel=1e-5, abs=1e-9)
+
+
+def test_chains_of_answers_spread_so():
+    """400 chains of tabular softmax policies under sampled updates, at the step where they pass .9."""
+    rng, runs = np.random.default_rng(0), 400
+    valid = np.r_[[1.0, 1.0], np.zeros(8)]
+    theta = np.log(np.tile(np.r_[[0.15] * 2, [0.7 / 8] * 8], (runs, 1)))
+    at = np.full(runs, np.nan)
+    while np.isnan(at).any():
+        policy = np.exp(theta) / np.exp(theta).sum(axis=1, keepdims=True)
+        validity = policy[:, :2].sum(axis=1)
+        there = np.isnan(at) & (validity >= 0.9)
+        at[there] = theta[there, 0] - theta[there, 1]
+        pulls = rng.multinomial(64, policy) * (valid - validity[:, None])
+        theta += 0.1 / 64 * (pulls - policy * pulls.sum(axis=1, keepdims=True))
+    # Five times the variance of step .02; a deviation over 400 chains is known to 3.5%.
+    assert np.std(at) == pytest.approx(drift(0.3, step=0.1), rel=0.14)
+
+
+@given(st.floats(0.01, 0.5), st.floats(0.55, 0.95), st.integers(2, 6), st.integers(1, 30))
+def test_the_drift_falls_with_the_baseline_and_grows_on_the_way(base_rate, reached, valid, invalid):
+    setting = {"valid": valid, "invalid": invalid, "step": 1e-7, "answers": 64}
+    none, mean, one = (
+        drift_deviation(base_rate, reached, **setting, baseline=c) for c in ("none", "mean", "one")
+    )
+    assert none > mean > one == 0
+    assert drift_deviation(base_rate, (base_rate + reached) / 2, **setting) < mean
+    assert drift_deviation(base_rate, base_rate, **setting) == 0
+
+
+def test_the_noise_at_a_law():
+    found = spread_at_law(0.7, [0.5, 0.2], form="k2", step=1.0, answers=1)
+    assert found == pytest.approx([0.134810, 0.151782], abs=1e-6)
+    found = spread_at_law(0.7, [0.5, 0.2], form="k3_corrected", step=0.2, answers=32)
+    assert found == pytest.approx([0.0107, 0.0120], abs=5e-5)
+    assert spread_at_law(0.7, 0.5, form="sequence_kl", step=1.0, answers=1) == 0
+
+
+@pytest.mark.parametrize("form", ["k2", "k3", "sequence_kl"])
+def test_the_noise_at_a_law_is_where_the_covariance_ends(form):
+    _, covariance = noise_along(
+        [0.35, 0.35, 0.3], [1, 1, 0], [0.0, 600.0], step=0.2, answers=32, form=form, beta=0.5
+    )
+    ends = log_ratio_deviation(covariance[-1])
+    assert ends == pytest.approx(float(spread_at_law(0.7, 0.5, form=form, step=0.2, answers=32)), abs=1e-7)
+
+
+def test_saturation_is_none_without_noise():
+    assert saturation([0.0, 0.536, 1.2]) == pytest.approx([0.0, 0.0861, 0.3053], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"base_rate": 0.95}, "reached=0.9 is not allowed: at least the base rate"),
+        ({"valid": 1}, "valid=1"),
+        ({"step": 0.0}, "step=0.0"),
+        ({"baseline": "median"}, "baseline='median'"),
+        ({"group_size": 7}, "answers=64 is not allowed: a multiple of group_size = 7"),
+        ({"group_size": 8, "baseline": "one"}, "baseline='one' is not allowed: 'mean' with group_size"),
+    ],
+)
+def test_what_is_not_allowed_is_named(changes, named):
+    with pytest.raises(ValueError, match=named):
+        drift_deviation(**{"base_rate": 0.3, "reached": 0.9, **DRIFT, **changes})
+    with pytest.raises(ValueError, match="form='rehearsal'"):
+        spread_at_law(0.7, 0.5, form="rehearsal", step=0.1, answers=8)

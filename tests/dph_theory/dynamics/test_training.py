@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+import torch
+
+from dph_theory.dynamics import drift_deviation
+from dph_theory.dynamics.training import spread_over_seeds
+
+VALID = torch.tensor([1.0, 1.0, *[0.0] * 8], dtype=torch.float64)
+BASE = torch.tensor([0.15, 0.15, *[0.7 / 8] * 8], dtype=torch.float64)
+COEFFICIENTS = {
+    "mean": lambda p: VALID - (p * VALID).sum(),
+    "none": lambda p: VALID,
+    "one": lambda p: VALID - 1,
+}
+
+
+class Tabular(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.logits = torch.nn.Parameter(BASE.log())
+
+
+class TwoLayers(torch.nn.Module):
+    """Logits that share parameters, so that the kernel is not the identity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.inner = torch.nn.Parameter(torch.randn(4, generator=generator, dtype=torch.float64))
+        self.outer = torch.nn.Parameter(0.5 * torch.randn(4, 10, generator=generator, dtype=torch.float64))
+        self.logits = torch.nn.Parameter(BASE.log())
+
+
+def of_tabular(model):
+    return model.logits.log_softmax(dim=-1)
+
+
+def of_two_layers(model):
+    return (model.logits + 0.3 * model.inner.tanh() @ model.outer).log_softmax(dim=-1)
+
+
+def log_ratio(log_p):
+    return log_p[0] - log_p[1]
+
+
+def passed(log_p):
+    return (log_p.exp() * VALID).sum() - 0.9
+
+
+@pytest.mark.parametrize("baseline", COEFFICIENTS)
+def test_on_logits_of_their_own_it_is_the_drift_of_the_theory(baseline):
+    found = spread_over_seeds(
+        Tabular(),
+        of_tabular,
+        COEFFICIENTS[baseline],
+        log_ratio,
+        learning_rate=0.1,
+        batch=64,
+        steps=1000,
+        until=passed,
+        checkpoint=37,
+    )
+    wanted = drift_deviation(0.3, 0.9, valid=2, invalid=8, step=0.1, answers=64, baseline=baseline)
+    # A step of .1 is not the flow: its end lies up to a step beyond .9.
+    assert found.deviation == pytest.approx(float(wanted), rel=0.02, abs=1e-9)
+    assert found.measure == pytest.approx(0, abs=1e-12)
+
+
+def sampled(optimiser, rate, batch, steps, runs):
+    """Log ratios at the end of trainings on sampled answers, TwoLayers with its gradient by autograd."""
+    generator, ends = torch.Generator().manual_seed(1), []
+    for _ in range(runs):
+        model = TwoLayers()
+        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimiser]
+        descent = kind(model.parameters(), lr=rate)
+        for _ in range(steps):
+            log_p = of_two_layers(model)
+            p = log_p.detach().exp()
+            drawn = torch.multinomial(p, batch, replacement=True, generator=generator)
+            descent.zero_grad()
+            (-(COEFFICIENTS["mean"](p)[drawn] * log_p[drawn]).mean()).backward()
+            descent.step()
+        ends.append(float(log_ratio(of_two_layers(model).detach())))
+    return np.array(ends)
+
+
+@pytest.mark.parametrize(("optimiser", "rate"), [("sgd", 0.1), ("adam", 0.005)])
+def test_it_is_the_spread_of_sampled_trainings(optimiser, rate):
+    steps, batch, runs = 60, 256, 100
+    found = spread_over_seeds(
+        TwoLayers(),
+        of_two_layers,
+        COEFFICIENTS["mean"],
+        log_ratio,
+        learning_rate=rate,
+        batch=batch,
+        steps=steps,
+        optimiser=optimiser,
+    )
+    ends = sampled(optimiser, rate, batch, steps, runs)
+    # A deviation over 100 runs is known to 7%.
+    assert ends.std(ddof=1) == pytest.approx(found.deviation, rel=0.25)
+    assert ends.mean() == pytest.approx(found.measure, abs=5 * found.deviation / np.sqrt(runs))
+    assert found.steps == steps
+
+
+def test_checkpoints_change_nothing_and_the_model_stays():
+    model = TwoLayers()
+    before = [part.clone() for part in model.parameters()]
+    setting = {"learning_rate": lambda step: 0.1 / (1 + step / 10), "batch": 16, "steps": 25}
+    found = [
+        spread_over_seeds(
+            model, of_two_layers, COEFFICIENTS["mean"], log_ratio, **setting, checkpoint=checkpoint
+        ).deviation
+        for checkpoint in (1, 7, 100)
+    ]
+    assert found == pytest.approx([found[0]] * 3, rel=1e-12)
+    assert all(torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"optimiser": "lion"}, "optimiser='lion'"),
+        ({"batch": 0}, "batch=0"),
+        ({"learning_rate": -1.0}, "learning_rate=-1.0"),
+        ({"until": lambda log_p: log_p.sum() * 0}, "until=.*below 0 at the start"),
+    ],
+)
+def test_what_is_not_allowed_is_named(changes, named):
+    setting = {"learning_rate": 0.1, "batch": 8, "steps": 2, **changes}
+    with pytest.raises(ValueError, match=named):
+        spread_over_seeds(Tabular(), of_tabular, COEFFICIENTS["mean"], log_ratio, **setting)

@@ -1,0 +1,107 @@
+import inspect
+
+import pytest
+import torch
+
+from dph_theory.audit.catalogue import CATALOGUE
+from dph_theory.estimators import K1, K2, K3
+from dph_theory.losses import kl_term, released_forward
+from dph_theory.losses.released import ESTIMATORS, PLACES, clamped
+
+PI, REF = torch.tensor([[-1.0, -9.0]], requires_grad=True), torch.tensor([[-2.0, -1.0]])
+MASK = torch.ones(1, 2)
+
+
+def test_estimates_and_their_clamps():
+    assert ESTIMATORS["k1"](PI, REF).tolist() == [[1, -8]]
+    assert clamped(ESTIMATORS["k1"], 3.0, None)(PI, REF).tolist() == [[1, -3]]
+    assert clamped(ESTIMATORS["k3"], None, 10.0)(PI, REF)[0, 1] == 10
+    assert clamped(ESTIMATORS["k2"], 4.0, 5.0)(PI, REF).tolist() == [[0.5, 5]]
+
+
+def test_value_and_gradient_can_be_those_of_two():
+    value = kl_term("straight through", "k1")(PI, REF, MASK)
+    (slope,) = torch.autograd.grad(value, PI)
+    assert value.item() == pytest.approx(-3.5)
+    assert slope.tolist() == [[0.5, -4]]
+
+
+def test_a_cost_in_the_reward_is_the_whole_answer_s():
+    assert kl_term("reward", "k1")(PI, REF, MASK).item() == (-1 - 9) * (1 - 8)
+    assert kl_term("sampler", "k2")(PI, REF, MASK).item() == 1 + 64
+
+
+def tensors(seed=0, tokens=3, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    draw = [-torch.rand(2, tokens, generator=generator, dtype=dtype) * 2 for _ in range(3)]
+    return dict(zip(("log_pi", "log_ref", "log_old"), draw, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("loss", "estimator"),
+    [
+        (kl_term("loss", "k1"), K1),
+        (kl_term("loss", "k2"), K2),
+        (kl_term("loss", "k3"), K3),
+        (kl_term("loss", "k3", inner=20, outer=10), K3),
+    ],
+)
+def test_estimators_agree_with_the_theory(loss, estimator):
+    given = tensors()
+    x = (given["log_pi"] - given["log_ref"]).numpy()
+    found = loss(given["log_pi"], given["log_ref"], torch.ones(2, 3, dtype=torch.float64))
+    assert float(found) == pytest.approx(estimator.on_samples(x).mean())
+
+
+@pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.name}, {form.samples}")
+def test_masked_tokens_may_hold_anything(form):
+    names = inspect.signature(form.loss).parameters
+    given = {name: tensor for name, tensor in tensors().items() if name in names}
+    full = form.loss(**given, mask=torch.ones(2, 3, dtype=torch.float64))
+    padded = {name: torch.cat([t, torch.full((2, 1), -7.0)], dim=1) for name, t in given.items()}
+    mask = torch.tensor([[1.0, 1.0, 1.0, 0.0]] * 2, dtype=torch.float64)
+    assert float(form.loss(**padded, mask=mask)) == pytest.approx(float(full), rel=1e-12)
+
+
+def test_the_clamps_act_where_they_say():
+    mask = torch.ones(1, 1)
+    far = torch.tensor([[-30.0]])
+    assert float(kl_term("loss", "k3", inner=20, outer=10)(far, torch.zeros(1, 1), mask)) == 10.0
+    assert float(released_forward(torch.zeros(1, 1), far, mask)) == 10.0
+
+
+def test_the_straight_through_form_has_the_value_of_one_and_the_gradient_of_the_other():
+    given = tensors()
+    mask = torch.ones(2, 3, dtype=torch.float64)
+    leaf = given["log_pi"].clone().requires_grad_()
+    both = kl_term("straight through", "k3")(leaf, given["log_ref"], mask)
+    (slope,) = torch.autograd.grad(both, leaf)
+    (wanted,) = torch.autograd.grad(kl_term("loss", "k2")(leaf, given["log_ref"], mask), leaf)
+    torch.testing.assert_close(slope, wanted)
+    torch.testing.assert_close(both, kl_term("loss", "k3")(given["log_pi"], given["log_ref"], mask))
+
+
+def test_a_reward_is_summed_over_the_sequence_and_averaged_over_sequences():
+    log_pi, log_ref = torch.tensor([[-1.0, -2.0]]), torch.tensor([[-2.0, -4.0]])
+    mask = torch.ones(1, 2)
+    assert float(kl_term("reward", "k1")(log_pi, log_ref, mask)) == -9.0  # (-1 - 2) times 1 + 2
+    assert float(kl_term("reward to go", "k1")(log_pi, log_ref, mask)) == -7.0  # -1 times 3, -2 times 2
+    assert float(kl_term("own reward", "k1")(log_pi, log_ref, mask)) == -5.0
+    both = [t.repeat(2, 1) for t in (log_pi, log_ref, mask)]
+    assert float(kl_term("reward", "k1")(*both)) == -9.0
+
+
+@pytest.mark.parametrize(("argument", "value"), [("place", "rewards"), ("estimator", "k4")])
+def test_unknown_names_are_refused_with_what_is_allowed(argument, value):
+    with pytest.raises(ValueError, match=f"{argument}='{value}' is not allowed"):
+        kl_term(**{"place": "loss", argument: value})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_place_has_a_gradient_where_pi_is_not_the_reference(place):
+    given = tensors()
+    given["log_pi"].requires_grad_()
+    loss = kl_term(place, "k3")
+    named = {name: given[name] for name in inspect.signature(loss).parameters if name != "mask"}
+    loss(**named, mask=torch.ones(2, 3, dtype=torch.float64)).backward()
+    assert given["log_pi"].grad.abs().min() > 0

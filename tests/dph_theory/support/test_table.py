@@ -1,0 +1,72 @@
+import csv
+
+import pytest
+
+from dph_theory.intervals import Estimate
+from dph_theory.support.table import Table, escaped, latex, written
+
+TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
+
+
+def test_cells_in_words():
+    cells = ("a", 0.123456, 16, float("inf"), None)
+    assert [written(cell) for cell in cells] == ["a", "0.1235", "16", "inf", "–"]
+
+
+def test_a_number_has_as_many_digits_as_its_interval_warrants():
+    cells = Estimate(0.12345, 0.1, 0.15), Estimate(-0.001, -30.0, 7), Estimate(0.3, 0.01, float("inf"))
+    assert [written(cell) for cell in cells] == [
+        "0.123 [0.100, 0.150]",
+        "0.0 [-30.0, 7.0]",
+        "0.30 [0.01, inf]",
+    ]
+    assert written(Estimate(0.5, 0.5, 0.5)) == "0.5 [0.5, 0.5]"
+    assert latex(written(cells[2])) == r"0.30 [0.01, $\infty$]"
+
+
+def test_an_interval_is_three_columns_and_three_commands():
+    table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
+    assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
+    names = ("xEOneBeta", "xEOneBetaLow", "xEOneBetaHigh")
+    assert list(table.commands("x")) == list(zip(names, ("0.250", "0.200", "0.300"), strict=True))
+
+
+def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
+    read = list(csv.reader(TABLE.csv().splitlines()))
+    assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
+
+
+def test_latex_has_rules_and_numbers_to_the_right():
+    assert TABLE.latex() == (
+        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & k \\\\\n\\midrule\n"
+        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("50% of a_b", r"50\% of a\_b"),
+        ("KL(p || q)", r"KL(p $\|$ q)"),
+        ("1.5e-07", r"$1.5 \times 10^{-7}$"),
+        ("-inf", r"$-\infty$"),
+        ("a\\b^{2}", r"a\textbackslash{}b\textasciicircum{}\{2\}"),
+    ],
+)
+def test_text_that_latex_would_take_otherwise(text, expected):
+    assert latex(text) == expected
+
+
+def test_commands_are_letters_alone_and_tell_rows_apart():
+    assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
+    alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
+    assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
+    twice = Table.of(("a", "to", "b", "to"), [(1, 2, 3, 4)])
+    assert dict(twice.commands("x")) == {"xA": "1", "xToColumnTwo": "2", "xB": "3", "xToColumnFour": "4"}
+    signs = Table.of(("pair", "p"), [("a < b", 0.1), ("a, b", 0.2)])
+    assert dict(signs.commands("x")) == {"xABRowOneP": "0.1", "xABRowTwoP": "0.2"}
+
+
+def test_marks_are_shown_as_they_are_in_markdown():
+    assert escaped(r"a_b|c \d *e* `f` <g>") == r"a\_b\|c \\d \*e\* \`f\` \<g>"
+    assert Table.of(("x", "y"), [("a|b", "1")]).markdown() == "| x | y |\n| --- | --- |\n| a\\|b | 1 |"

@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+from support.drawing_checks import assert_figure_draws
+from support.law_record import law_record, run
+
+from figures.gallery.way_back import FIGURE
+from figures.records import Records
+
+
+def stored(forms=("sequence_kl", "k3_corrected", "rehearsal", "alpha_dpg")):
+    """Runs whose lost answers come back: on policy in ten units of flow time, rehearsed in one."""
+    slow = {"rehearsal": 1.0, "alpha_dpg": 0.2, "sequence_kl": 10.0, "k3_corrected": 10.0}
+    made = [(form, lost, f"{form} {lost}") for lost in (0.001, 0.01) for form in forms]
+    rows = [
+        run(form, experiment="way_back", digest=digest, learning_rate=0.06 if form == "alpha_dpg" else 0.3)
+        for form, _, digest in made
+    ]
+    courses = [
+        {"digest": digest, "step": [0, 10, 20], "validity": [1.0] * 3, "first_share": [0.99, 0.97, 0.95]}
+        for _, _, digest in made
+    ]
+    ways = [
+        {"digest": digest, "flow": place, "half_time": slow[form] / 5}
+        for place, (form, _, digest) in enumerate(made)
+    ]
+    flows = [
+        {
+            "form": form,
+            "lost": lost,
+            "collapsed": False,
+            "half_time": slow[form],
+            "times": [0.0, 10.0, 20.0],
+            "shares": [lost, 2 * lost, 3 * lost],
+        }
+        for form, lost, _ in made
+    ]
+    return law_record(rows, courses, ways, flows)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return FIGURE.compute(FIGURE.config, Records({"laws": stored()}))
+
+
+def test_a_panel_a_start_and_how_much_later(results):
+    assert [panel.lost for panel in results.panels] == [0.01, 0.001]
+    assert results.factor == pytest.approx(5.0)
+    (_, _, late, flow, *back) = FIGURE.table(results).rows[0]
+    assert (late, flow) == pytest.approx((10.0, 10.0))
+    assert back == ["2 of 2", "1 of 1", "1 of 1"]
+    first, *others = results.panels
+    missed = (replace(first.ways[0], run_half=None), *first.ways[1:])
+    changed = replace(results, panels=(replace(first, ways=missed), *others))
+    assert FIGURE.table(changed).rows[0][4] == "1 of 2"
+
+
+def test_a_record_without_them_names_the_command():
+    with pytest.raises(ValueError, match="dph laws --only way_back makes them"):
+        FIGURE.compute(FIGURE.config, Records({"laws": law_record([run("k3")])}))
+
+
+def test_it_draws(results):
+    assert_figure_draws("way_back", results)
+
+
+def test_more_than_four_starts_stand_in_two_rows(results):
+    first = results.panels[0]
+    many = replace(results, panels=tuple(replace(first, lost=10.0**-k) for k in range(1, 6)))
+    axes = FIGURE.draw(FIGURE.config, many).axes
+    assert len({round(ax.get_position().y0, 2) for ax in axes}) == 2
+    assert [ax.get_title() for ax in axes if ax.axison] == [f"{10.0**-k:g} at the start" for k in range(1, 6)]

@@ -1,0 +1,32 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.drawing_checks import assert_drawn
+from support.small_confrontation import runs, small_confrontation
+
+from figures.runs.figures import OWN_FIGURES, _looks
+from figures.runs.tables import OwnRun, Runs
+from figures.style import theme
+
+
+@pytest.mark.parametrize("figure", OWN_FIGURES, ids=lambda figure: figure.name)
+def test_every_figure_is_drawn_well(figure):
+    with theme.look():
+        assert_drawn(figure.draw(runs()))
+
+
+def test_labels_without_a_known_look_take_colours_that_are_free():
+    looks = _looks(runs())
+    assert looks["GRPO"]["color"] == theme.METHODS["GRPO"]["color"]
+    assert looks["mine"]["color"] == theme.BLUE
+    many = {f"run {i}": None for i in range(7)}
+    assert len({how["color"] for how in _looks(SimpleNamespace(by_label=many)).values()}) == 6
+
+
+def test_what_the_runs_do_not_hold_is_not_drawn():
+    bare = Runs(np.ones(50), (OwnRun("run", small_confrontation(), np.ones(50), ()),))
+    assert {figure.name for figure in OWN_FIGURES if figure.draw(bare) is None} == {
+        "runs_styles",
+        "runs_training_curves",
+    }

@@ -1,0 +1,65 @@
+import pytest
+
+from full_scale.laws.runs import DPH, EXPERIMENTS, Run, quick_runs, record_runs
+from full_scale.tasks.glass_box.box import BOXES
+
+
+def test_an_id_is_the_content_whatever_the_process():
+    run = Run("which_law", "selection-2", "k3", 0.2, learning_rate=2e-3)
+    assert run.id == "which_law-selection-2-k3-341b035939"
+    assert run.id == Run(**run.changed).id
+    assert run.id != Run("which_law", "selection-2", "k3", 0.2, learning_rate=2e-3, seed=1).id
+
+
+def test_the_centring_is_what_the_trainer_does():
+    assert Run("a", "b", "k3", 0.2).centring == "none"
+    assert Run("a", "b", "k3", 0.2, scale="group").centring == "std"
+    assert Run("a", "b", "sequence_kl", 0.2).centring == "leave_one_out"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"form": "k4"}, "form='k4' is not allowed: one of none, k3"),
+        ({"form": "k3"}, "beta=0.0 is not allowed: above 0 for k3"),
+        ({"form": "none", "rehearsed": "js"}, "rehearsed='js'"),
+        (
+            {"form": "k3", "beta": 0.2, "annealed_from": 1.0},
+            "annealed_from=1.0 is not allowed: for sequence_kl",
+        ),
+        ({"form": "sequence_kl", "beta": 0.2, "annealed_from": 0.1}, "annealed_from=0.1"),
+        ({"form": "sequence_kl", "beta": 0.2, "collapsed": True}, "collapsed=True is not allowed: .*`lost`"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Run("which_law", "selection-2", **fields)
+
+
+def test_runs_are_distinct_and_the_first_seed_of_all_comes_first():
+    runs = record_runs()
+    assert len({run.id for run in runs}) == len(runs)
+    assert {run.experiment for run in runs} == set(EXPERIMENTS)
+    assert {run.task for run in runs} <= set(BOXES)
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+
+
+def test_one_experiment_and_the_quick_one():
+    assert {run.experiment for run in record_runs("limits")} == {"limits"}
+    assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl"]
+    with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
+        record_runs("limit")
+
+
+def test_small_betas_have_as_many_steps_times_beta_as_a_half_had():
+    steps = {"selection-2": 250, "dial-0": 400, "brackets-4": 400}
+    runs = record_runs("long_enough", seeds=1)
+    assert {run.beta for run in runs} == {0.2, 0.1}
+    assert all(run.steps * run.beta == pytest.approx(0.5 * steps[run.task]) for run in runs)
+
+
+def test_methods_are_compared_at_equal_strength():
+    rehearsed = [run for run in record_runs("direction", seeds=1) if run.form == "rehearsal"]
+    strengths = [round(run.beta * DPH[run.rehearsed].curvature, 6) for run in rehearsed]
+    assert strengths == [0.05] * 3 + [0.3] * 3
+    assert len({(run.scale, run.group_size, run.dapo, run.steps) for run in rehearsed}) == 1

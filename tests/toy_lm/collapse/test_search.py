@@ -1,0 +1,212 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toy_lm.collapse.optimum import best_dirac, global_minimum, starting_points
+from toy_lm.collapse.problem import random_brackets, reference
+from toy_lm.collapse.search import descend, find_jump, follow, minimise
+
+
+def double_well(theta):
+    return (theta**4 / 4 - theta**2 / 2).sum(-1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(curvature=st.floats(1e-3, 1e3), start=st.floats(0.1, 10))
+def test_the_flow_of_a_parabola_is_followed(curvature, start):
+    path = descend(lambda t: curvature / 2 * t.square().sum(-1), torch.tensor([[start]]).double(), steps=40)
+    decay = -(path.theta[1:, 0, 0] / start).log()
+    moved = path.time[1:, 0] > 0
+    # A step of eta <= 0.2/L multiplies by 1 - eta L, the flow by e^(-eta L): within 12% in the exponent.
+    ratio = decay[moved] / (curvature * path.time[1:, 0][moved])
+    assert ((ratio >= 1 - 1e-9) & (ratio < 1.12)).all()
+
+
+def test_values_fall_and_end_at_the_minimum():
+    start = torch.tensor([[3.0, -2.0], [0.2, 5.0]], dtype=torch.float64)
+    path = descend(double_well, start, steps=300)
+    values = torch.stack([double_well(theta) for theta in path.theta])
+    assert (values.diff(dim=0) <= 0).all()
+    torch.testing.assert_close(path.theta[-1], start.sign(), atol=1e-6, rtol=0)
+    torch.testing.assert_close(path.theta[0], start)
+
+
+@settings(max_examples=25, deadline=None)
+@given(start=st.floats(0.01, 8))
+def test_a_basin_is_never_left(start):
+    path = descend(double_well, torch.tensor([[start], [-start]]).double(), steps=60)
+    assert (path.theta[:, 0] > 0).all()
+    assert (path.theta[:, 1] < 0).all()
+
+
+def test_what_is_recorded():
+    path = descend(double_well, torch.tensor([[0.5]]).double(), steps=21)
+    assert path.step.tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16, 21]
+    assert (path.time.diff(dim=0) >= 0).all()
+
+
+def test_it_ends_when_nothing_is_left_to_gain():
+    path = descend(double_well, torch.tensor([[1.0]]).double(), steps=1000)
+    assert path.step.tolist() == [0, 1]
+
+
+def test_rows_have_their_own_parameters():
+    centre = torch.tensor([[1.0], [-4.0]], dtype=torch.float64)
+    path = descend(lambda t, c: (t - c).square().sum(-1), torch.zeros_like(centre), centre, steps=300)
+    torch.testing.assert_close(path.theta[-1], centre, atol=1e-6, rtol=0)
+
+
+def flat(theta):
+    """The frame of the plain metric, all directions free."""
+    return torch.eye(theta.shape[1], dtype=theta.dtype).expand(len(theta), -1, -1)
+
+
+def rosenbrock(theta):
+    x, y = theta.unbind(-1)
+    return (1 - x) ** 2 + 100 * (y - x**2) ** 2
+
+
+def two_wells(theta):
+    return (theta**4 / 4 - theta**2 / 2).sum(-1)
+
+
+def points(*rows):
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def test_a_parabola_takes_one_step():
+    a, b = points([4.0, 1.0], [1.0, 3.0]), points([1.0, -2.0])[0]
+    found = minimise(
+        lambda t: (t @ a * t).sum(-1) / 2 - t @ b, flat, points([9.0, -7.0], [0.5, 0.5]), radius=99.0
+    )
+    assert found.converged.all()
+    assert found.steps.tolist() == [1, 1]
+    torch.testing.assert_close(found.theta, torch.linalg.solve(a, b).expand(2, -1))
+    torch.testing.assert_close(found.curvature, torch.linalg.eigvalsh(a)[:1].expand(2))
+    assert (found.decrement < 1e-20).all()
+    assert (found.gradient_norm < 1e-10).all()
+
+
+def test_a_curved_valley_is_followed_to_its_end_from_everywhere():
+    start = points([-1.2, 1.0], [3.0, -4.0], [0.0, 0.0], [-5.0, 5.0])
+    found = minimise(rosenbrock, flat, start)
+    torch.testing.assert_close(found.theta, torch.ones_like(start), atol=1e-6, rtol=0)
+    hessian = points([802.0, -400.0], [-400.0, 200.0])
+    torch.testing.assert_close(
+        found.curvature, torch.linalg.eigvalsh(hessian)[:1].expand(4), rtol=1e-4, atol=0
+    )
+
+
+def test_saddles_are_left_and_basins_kept():
+    found = minimise(two_wells, flat, points([1e-3, 1e-3], [-1e-3, 0.9], [0.4, -2.0]), radius=0.3)
+    torch.testing.assert_close(found.theta, points([1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]), atol=1e-6, rtol=0)
+    assert (found.curvature > 1.9).all()
+
+
+def test_a_stationary_saddle_is_told_by_its_curvature():
+    found = minimise(two_wells, flat, points([0.0, 1.0]))
+    assert found.converged.all()
+    assert found.curvature.item() == pytest.approx(-1.0)
+
+
+def test_directions_outside_the_frame_are_left_alone():
+    found = minimise(rosenbrock, lambda theta: flat(theta)[:, :, 1:], points([2.0, 0.0]))
+    torch.testing.assert_close(found.theta, points([2.0, 4.0]))
+    assert found.gradient_norm.item() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_metric_sets_the_unit_of_the_curvature_but_not_the_minimum():
+    fine = minimise(rosenbrock, lambda theta: 0.1 * flat(theta), points([2.0, 0.0]))
+    plain = minimise(rosenbrock, flat, points([2.0, 0.0]))
+    torch.testing.assert_close(fine.theta, plain.theta, atol=1e-5, rtol=0)
+    torch.testing.assert_close(fine.curvature, plain.curvature / 100, rtol=1e-3, atol=0)
+
+
+def test_each_row_has_its_own_parameters():
+    centre = points([1.0], [-2.0], [30.0])
+    found = minimise(lambda t, c: (t - c).square().sum(-1), flat, torch.zeros_like(centre), centre)
+    torch.testing.assert_close(found.theta, centre)
+    assert found.steps[2] > found.steps[0]  # the radius bounds each step
+
+
+def test_what_was_cut_short_is_not_called_converged():
+    found = minimise(rosenbrock, flat, points([-1.2, 1.0], [1.0, 1.0]), steps=2)
+    assert found.converged.tolist() == [False, True]
+
+
+def test_the_start_has_a_value():
+    with pytest.raises(ValueError, match="a finite objective there"):
+        minimise(lambda t: t.log().sum(-1), flat, points([0.0, 1.0]))
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return reference()
+
+
+def minima(problem, strengths, homogeneous=True):
+    family, rows = problem.family(homogeneous=homogeneous), np.zeros(len(strengths), dtype=int)
+    points = starting_points(problem, family, 2, np.random.default_rng(0))[rows]
+    parameters = (*problem.tables(rows), torch.tensor(strengths, dtype=torch.float64))
+    dirac = best_dirac(problem, family)[rows]
+    return family, global_minimum(problem.reverse_kl(family), family, points, dirac, *parameters)
+
+
+def value(problem, family, theta, strength):
+    tables = problem.tables(np.zeros(1, dtype=int))
+    return problem.reverse_kl(family)(
+        theta[None], *tables, torch.tensor([strength], dtype=torch.float64)
+    ).item()
+
+
+def validity(problem, family, theta):
+    return -problem.reward(family)(theta[None], *problem.tables(np.zeros(1, dtype=int))).item()
+
+
+@pytest.mark.slow
+def test_the_jump_of_the_reference(problem):
+    family, found = minima(problem, [4.0, 5.0])
+    jump = find_jump(problem, family, (4.0, found.theta[0]), (5.0, found.theta[1]), search=(0.0, 20.0))
+    assert jump.strength == pytest.approx(4.17548, abs=1e-5)
+    assert value(problem, family, jump.low, jump.strength) == pytest.approx(jump.value, abs=1e-9)
+    assert value(problem, family, jump.high, jump.strength) == pytest.approx(jump.value, abs=1e-9)
+    assert validity(problem, family, jump.low) < 0.1 < 0.8 < validity(problem, family, jump.high)
+    assert jump.high_from == pytest.approx(3.813, abs=2e-3)
+    assert jump.low_until == pytest.approx(4.943, abs=2e-3)
+    # From many starts on either side of it: the global minimum does change branch there.
+    _, near = minima(problem, [jump.strength - 1e-3, jump.strength + 1e-3])
+    assert [validity(problem, family, theta) > 0.5 for theta in near.theta] == [False, True]
+
+
+@pytest.mark.slow
+def test_a_steep_rise_on_one_branch_is_no_jump(problem):
+    family, found = minima(problem, [3.0, 4.0], homogeneous=False)
+    low, high = (3.0, found.theta[0]), (4.0, found.theta[1])
+    assert validity(problem, family, high[1]) - validity(problem, family, low[1]) > 0.5
+    assert find_jump(problem, family, low, high, search=(0.0, 20.0)) is None
+
+
+def test_where_annealing_leads_depends_on_where_it_comes_from(problem):
+    family, found = minima(problem, [5.0])
+    base = family.tables(problem.bases).flatten(-2)
+    rising = follow(problem, family, base, np.array([[4.0], [4.5]]))[-1, 0]
+    falling = follow(problem, family, found.theta, np.array([[4.8], [4.5]]))[-1, 0]
+    assert validity(problem, family, rising) < 0.15 < 0.8 < validity(problem, family, falling)
+    assert value(problem, family, rising, 4.5) > value(problem, family, falling, 4.5) + 0.1
+    beyond = follow(problem, family, base, np.array([[4.5], [5.2]]))[-1, 0]
+    assert validity(problem, family, beyond) > 0.9
+
+
+def test_bad_input(problem):
+    family, found = minima(problem, [4.0, 5.0])
+    low, high = ((x, theta) for x, theta in zip((4.0, 5.0), found.theta, strict=True))
+    with pytest.raises(ValueError, match="one base only"):
+        find_jump(random_brackets(2, 0), family, low, high, search=(0.0, 20.0))
+    with pytest.raises(ValueError, match=r"low=5\.0"):
+        find_jump(problem, family, high, low, search=(0.0, 20.0))
+    with pytest.raises(ValueError, match=r"low=4\.0"):
+        find_jump(problem, family, low, high, search=(4.5, 20.0))
+    with pytest.raises(ValueError, match="1 rows, one for each base"):
+        follow(problem, family, found.theta, np.ones((1, 2)))

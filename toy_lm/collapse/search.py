@@ -1,0 +1,319 @@
+"""Three ways to an optimum: gradient ascent, Newton's method, and following it as 1/beta changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from scipy.optimize import brentq
+from torch import Tensor
+
+from dph_theory.support.errors import argument_error
+
+from ..engine.exact import validity
+from .family import Bigrams
+from .problem import CollapseProblem, Objective
+
+Frame = Callable[[Tensor], Float[Tensor, "batch size free"]]
+"""Tangent vectors at theta, orthonormal in the metric; directions outside their span are left alone."""
+
+TOLERANCE = 1e-13
+"""A minimum is reached where the predicted decrease is at most this times 1 + |value|."""
+ARMIJO = 1e-4
+"""The share of the predicted decrease that a step must deliver."""
+HALVINGS = 40
+EIGENVALUE_FLOOR = 1e-3
+"""Smallest curvature a step divides by, in units of the metric: it bounds steps along flat directions."""
+
+
+class Minima(NamedTuple):
+    """Where a batch of minimisations ended.
+
+    `decrement` is half of g^T |H|^-1 g, the decrease a further step predicts; `curvature` the smallest
+    eigenvalue of the Hessian; both in the frame. `converged` says that the decrement met TOLERANCE.
+    """
+
+    theta: Float[Tensor, "batch size"]
+    value: Float[Tensor, " batch"]
+    gradient_norm: Float[Tensor, " batch"]
+    decrement: Float[Tensor, " batch"]
+    curvature: Float[Tensor, " batch"]
+    converged: Bool[Tensor, " batch"]
+    steps: Int[Tensor, " batch"]
+
+
+class _Local(NamedTuple):
+    """Value, gradient and Hessian's eigenvalues in the frame, and the Newton step."""
+
+    value: Tensor
+    gradient: Tensor
+    eigenvalues: Tensor
+    step: Tensor
+    decrement: Tensor
+
+    def summary(self) -> Float[Tensor, "4 batch"]:
+        return torch.stack([self.value, self.gradient.norm(dim=-1), self.decrement, self.eigenvalues[:, 0]])
+
+
+def minimise(
+    objective: Objective,
+    frame: Frame,
+    start: Float[Tensor, "batch size"],
+    *parameters: Tensor,
+    radius: float = 2.0,
+    steps: int = 200,
+) -> Minima:
+    """Minimise every row of a batch from its own start, until half the squared Newton decrement is rounding.
+
+    A row stops when decrement <= TOLERANCE (1 + |value|), or when no multiple of its step decreases the
+    value any more, or after `steps`. No entry of theta moves by more than `radius` in a step.
+    Raises ValueError where the objective starts not finite.
+    """
+    theta = start.detach().clone()
+    value = objective(theta, *parameters)
+    if not value.isfinite().all():
+        raise argument_error("start", start[~value.isfinite()][0].tolist(), "a finite objective there")
+    # What is known of each row where it is: value, gradient norm, decrement, curvature.
+    known = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
+    taken = torch.zeros(len(theta), dtype=torch.int64)
+    active = torch.arange(len(theta))
+    for step in range(steps + 1):
+        here = [p[active] for p in parameters]
+        local = _expand(objective, frame, theta[active], here)
+        known[:, active] = local.summary()
+        open_ = local.decrement > TOLERANCE * (1 + local.value.abs())
+        active, here = active[open_], [p[open_] for p in here]
+        if step == steps or not len(active):
+            break
+        direction, slope = local.step[open_], 2 * local.decrement[open_]
+        direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
+        moved, theta[active] = _backtrack(
+            objective, theta[active], direction, local.value[open_], slope, here
+        )
+        active = active[moved]
+        taken[active] += 1
+    value, gradient_norm, decrement, curvature = known
+    converged = decrement <= TOLERANCE * (1 + value.abs())
+    return Minima(theta, value, gradient_norm, decrement, curvature, converged, taken)
+
+
+def _expand(
+    objective: Objective, frame: Frame, theta: Tensor, parameters: tuple[Tensor, ...] | list[Tensor]
+) -> _Local:
+    """The quadratic model at theta; second derivatives by a second backward pass along the frame."""
+    basis = frame(theta)
+    theta = theta.clone().requires_grad_()
+    value = objective(theta, *parameters)
+    (slope,) = torch.autograd.grad(value.sum(), theta, create_graph=True)
+    (rows,) = torch.autograd.grad(slope, theta, grad_outputs=basis.movedim(-1, 0), is_grads_batched=True)
+    gradient = torch.einsum("bpk,bp->bk", basis, slope.detach())
+    hessian = torch.einsum("kbp,bpl->bkl", rows, basis)
+    eigenvalues, vectors = torch.linalg.eigh((hessian + hessian.mT) / 2)
+    along = torch.einsum("bkl,bk->bl", vectors, gradient)
+    scaled = along / eigenvalues.abs().clamp(min=EIGENVALUE_FLOOR)
+    step = -torch.einsum("bpk,bkl,bl->bp", basis, vectors, scaled)
+    return _Local(value.detach(), gradient, eigenvalues, step, (along * scaled).sum(-1) / 2)
+
+
+def _backtrack(
+    objective: Objective, theta: Tensor, step: Tensor, value: Tensor, slope: Tensor, parameters: list[Tensor]
+) -> tuple[Bool[Tensor, " batch"], Float[Tensor, "batch size"]]:
+    """Of step, step/2, step/4, ... the first that decreases enough, by row: which rows moved and where to."""
+    theta = theta.clone()
+    moved = torch.zeros(len(theta), dtype=torch.bool)
+    left, scale = torch.arange(len(theta)), 1.0
+    for _ in range(HALVINGS):
+        trial = theta[left] + scale * step[left]
+        wanted = value[left] - ARMIJO * scale * slope[left]
+        good = objective(trial, *(p[left] for p in parameters)) <= wanted
+        theta[left[good]] = trial[good]
+        moved[left[good]] = True
+        left, scale = left[~good], scale / 2
+        if not len(left):
+            break
+    return moved, theta
+
+
+FOLLOWS = 0.9
+"""A step must deliver this share of the decrease that the flow would give over the same time."""
+GROWTH = 1.5
+
+
+class DescentPath(NamedTuple):
+    """Where a batch of runs was after 0, 1, 2, 3, 4, 6, 8, 12, ... steps, and after the last.
+
+    `time` is the sum of the step sizes so far, hence the time of the gradient flow that is followed.
+    """
+
+    step: Int[Tensor, " records"]
+    time: Float[Tensor, "records batch"]
+    theta: Float[Tensor, "records batch size"]
+
+
+def descend(
+    objective: Objective, start: Float[Tensor, "batch size"], *parameters: Tensor, steps: int
+) -> DescentPath:
+    """Gradient descent theta <- theta - eta grad f(theta), eta chosen row by row, recorded on the way.
+
+    A trial is accepted where f falls by at least nine tenths of eta |grad f|^2, what the gradient flow would
+    give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. Then
+    eta grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
+    """
+    theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
+    time = torch.zeros_like(eta)
+    value, slope = _value_and_slope(objective, theta, parameters)
+    records = [(0, time, theta)]
+    for step in range(1, steps + 1):
+        gain = eta * slope.square().sum(-1)
+        still = bool((gain > torch.finfo(theta.dtype).eps * (1 + value.abs())).any())
+        trial = theta - eta[:, None] * slope
+        there, slope_there = _value_and_slope(objective, trial, parameters)
+        good = there <= value - FOLLOWS * gain
+        theta = torch.where(good[:, None], trial, theta)
+        slope = torch.where(good[:, None], slope_there, slope)
+        value, time = torch.where(good, there, value), torch.where(good, time + eta, time)
+        eta = torch.where(good, GROWTH * eta, eta / 2)
+        if _recorded(step) or step == steps or not still:
+            records.append((step, time, theta))
+        if not still:
+            break
+    at, times, thetas = zip(*records, strict=True)
+    return DescentPath(torch.tensor(at), torch.stack(times), torch.stack(thetas))
+
+
+def _recorded(step: int) -> bool:
+    """Whether it is a power of two, or three times one."""
+    return step // (step & -step) in (1, 3)
+
+
+def _value_and_slope(
+    objective: Objective, theta: Tensor, parameters: tuple[Tensor, ...]
+) -> tuple[Tensor, Tensor]:
+    theta = theta.detach().requires_grad_()
+    value = objective(theta, *parameters)
+    (slope,) = torch.autograd.grad(value.sum(), theta)
+    return value.detach(), slope
+
+
+RADIUS = 0.5
+"""Warm starts move no logit by more than this in a step, so as to stay in their basin."""
+RESOLUTION = 1e-3
+"""How closely the ends of a branch are bisected."""
+APART = 1e-2
+"""Branches that overlap by less than this in lambda are one, which the bisections met at two points."""
+
+
+class Jump(NamedTuple):
+    """A first-order jump of the global minimum: at `strength` two minima, low and high, have the same value.
+
+    They are named by their validities. Followed in lambda, the high branch exists from `high_from` on, the
+    low one until `low_until` (or further, if that is the end of the search), both to RESOLUTION: between
+    these, what an optimiser finds depends on where it comes from.
+    """
+
+    strength: float
+    value: float
+    low: Float[Tensor, " size"]
+    high: Float[Tensor, " size"]
+    high_from: float
+    low_until: float
+
+
+def follow(
+    problem: CollapseProblem,
+    family: Bigrams,
+    start: Float[Tensor, "rows size"],
+    strengths: Float[np.ndarray, "stages rows"],
+) -> Float[Tensor, "stages rows size"]:
+    """Annealing: minimise KL(pi||a) - lambda V(pi) at one lambda after another, from where the last ended.
+
+    Row i is about base i; ValueError unless there is a row for every base.
+    """
+    if not len(start) == problem.cases == strengths.shape[-1]:
+        raise argument_error("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
+    tables = problem.tables(np.arange(problem.cases))
+    stages, theta = [], start
+    for strength in torch.from_numpy(strengths):
+        found = minimise(problem.reverse_kl(family), family.frame, theta, *tables, strength, radius=RADIUS)
+        theta = found.theta
+        stages.append(theta)
+    return torch.stack(stages)
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A minimum at one lambda of a problem with one base, and what it becomes at others."""
+
+    problem: CollapseProblem
+    family: Bigrams
+    theta: Float[Tensor, " size"]
+    strength: float
+
+    def at(self, strength: float) -> Minima:
+        objective, tables = self.problem.reverse_kl(self.family), self.problem.tables(np.zeros(1, dtype=int))
+        goal = torch.tensor([strength], dtype=torch.float64)
+        return minimise(objective, self.family.frame, self.theta[None], *tables, goal, radius=RADIUS)
+
+    def moved(self, strength: float) -> "_Branch":
+        return _Branch(self.problem, self.family, self.at(strength).theta[0], strength)
+
+    def validity(self) -> float:
+        policy = self.family.policy(self.theta)
+        return float(validity(policy, self.problem.automaton, self.problem.length))
+
+    def end(self, outside: float, middle: float) -> "_Branch":
+        """The last minimum towards `outside` before its validity crosses `middle`, by bisection."""
+        here, low = self, self.validity() < middle
+        while abs(outside - here.strength) > RESOLUTION:
+            ahead = here.moved((here.strength + outside) / 2)
+            if (ahead.validity() < middle) == low:
+                here = ahead
+            else:
+                outside = ahead.strength
+        return here
+
+
+def find_jump(
+    problem: CollapseProblem,
+    family: Bigrams,
+    low: tuple[float, Float[Tensor, " size"]],
+    high: tuple[float, Float[Tensor, " size"]],
+    *,
+    search: tuple[float, float],
+) -> Jump | None:
+    """The lambda at which the global minimum passes from one of two, (lambda, theta), to the other; one base.
+
+    low has the smaller lambda and validity. Each is followed past the other, within `search` = (least,
+    greatest) lambda, until its validity crosses the mean of theirs. If both do so at one lambda there is a
+    single branch that moves steeply, nothing jumps, and the answer is None; else the root of the difference
+    of their values is found where both exist (Brent's method). Raises ValueError for several bases, or minima
+    not so ordered.
+    """
+    if problem.cases != 1:
+        raise argument_error("problem.cases", problem.cases, "one base only")
+    below, above = (_Branch(problem, family, theta, strength) for strength, theta in (low, high))
+    if not (search[0] <= low[0] < high[0] <= search[1] and below.validity() < above.validity()):
+        raise argument_error(
+            "low", low[0], f"in {search}, and of smaller lambda and validity than high, {high[0]}"
+        )
+    middle = (below.validity() + above.validity()) / 2
+    low_end, high_end = below.end(search[1], middle), above.end(search[0], middle)
+    if low_end.strength - high_end.strength < APART:
+        return None
+
+    def lead(strength: float) -> float:
+        return float(below.at(strength).value - above.at(strength).value)
+
+    # Within what both ends allow, and no further from where they are known than need be.
+    root = brentq(lead, max(high_end.strength, low[0]), min(low_end.strength, high[0]), xtol=1e-12)
+    low_there, high_there = below.at(root), above.at(root)
+    return Jump(
+        strength=root,
+        value=float(low_there.value),
+        low=low_there.theta[0],
+        high=high_there.theta[0],
+        high_from=high_end.strength,
+        low_until=low_end.strength,
+    )
