@@ -16,6 +16,7 @@ from figures.report import claims, guide
 DOCS = Path(__file__).parent
 PICTURES = (
     *("laws", "way_back", "budget_and_family", "filtering", "direction"),
+    *("lottery", "luck_or_time"),
     *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
 )
 """Figures that the README and the docs show."""

@@ -11,6 +11,8 @@ NAMES = (
     "laws",
     "way_back",
     "budget_and_family",
+    "lottery",
+    "luck_or_time",
     "direction",
     "filtering",
     "mu_beta",

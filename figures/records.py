@@ -148,6 +148,22 @@ class LawRun:
     law_validity: float | None = None
     law_first_share: float | None = None
     law_effective_answers: float | None = None
+    scale: str = "none"
+    group_size: int = 0
+    groups: int = 1
+    optimiser: str = "adam"
+    constant: bool = False
+    baseline: str = "mean"
+    updates: int = 1
+    lowered_under: float | None = None
+    favourite_share: float | None = None
+    kl_to_law: float | None = None
+    why_missed: str | None = None
+    twin_validity: float | None = None
+    twin_favourite_share: float | None = None
+    twin_kl_to_law: float | None = None
+    twin_validity_deviation: float | None = None
+    twin_favourite_odds_deviation: float | None = None
 
     @property
     def held(self) -> bool:
@@ -164,6 +180,7 @@ class Course:
     validity: tuple[float, ...] = ()
     first_share: tuple[float, ...] = ()
     excess_kl: tuple[float, ...] = ()
+    favourite_share: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,7 +131,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 
 
 @click.command(name="laws", short_help="Hold a real Llama under TRL to the laws of training.")
-@click.option("--quick", is_flag=True, help="Three forms of the penalty on the two-token task.")
+@click.option("--quick", is_flag=True, help="Three forms of the penalty, and a drift without one.")
 @click.option("--only", metavar="NAME", help="One experiment of the record.")
 @click.option("--list", "listed", is_flag=True, help="Run none: what is done, and its verdicts.")
 @click.option(
@@ -140,6 +140,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
 @click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
+@click.option("--twins", is_flag=True, help="Of finished runs too: what of each miss is time, what is luck.")
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
 @click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
 def laws_command(
@@ -150,6 +151,7 @@ def laws_command(
     seeds: int | None,
     folder: Path,
     json_path: Path | None,
+    twins: bool,
     pack: Path | None,
     packed: Path | None,
 ) -> None:
@@ -158,7 +160,7 @@ def laws_command(
         check_versions()
         from .laws.record import HEADERS, table_rows
         from .laws.runs import EXPERIMENTS, quick_runs, record_runs
-        from .laws.stage import RunJournal, findings, run_record, store
+        from .laws.stage import RunJournal, add_twins, findings, run_record, store
         from .laws.stage import pack as store_packed
 
         runs = quick_runs() if quick else record_runs(only, seeds)
@@ -174,12 +176,15 @@ def laws_command(
             outcomes = kept.done(runs)
         else:
             outcomes = run_record(runs, folder, workers=workers, progress=progress)
-        _print_tables(console, [Table.of(HEADERS, table_rows(outcomes))])
+        kept = RunJournal(folder)
+        if twins:
+            add_twins(kept, [outcome.run for outcome in outcomes], workers=workers, progress=progress)
+        _print_tables(console, [Table.of(HEADERS, table_rows(outcomes, kept.twins))])
         if json_path is not None:
-            store(outcomes, folder / "bases", json_path)
+            store(outcomes, kept, json_path)
         if pack is not None:
-            store_packed(outcomes, pack)
-        _say(console, findings(outcomes))
+            store_packed(outcomes, kept.twins.values(), pack)
+        _say(console, findings(outcomes, kept.twins))
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:

@@ -3,16 +3,19 @@
 The laws (`dph_theory.laws`) are where training ends after infinitely many noiseless steps. Here are the runs
 that people have: N answers a step, gradient steps of size eta *in logits*, and time tau = eta times steps.
 `drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is the noiseless
-training itself, with any penalty and any schedule of beta, and `noise_along` the noise that builds up along
-it. `training` (torch) carries the noise of each step of any differentiable training to its end.
+training itself, with any penalty, schedule of beta and baseline, `decision` its closed cases, and
+`noise_along` the noise that builds up along it. `training` (torch) carries the noise of each step of any
+differentiable training to its end.
 """
 
+from .answers import BASELINES as BASELINES
+from .answers import FORMS as FORMS
 from .drift import SmallNoiseWarning as SmallNoiseWarning
 from .drift import drift_deviation as drift_deviation
+from .drift import excess_by_luck as excess_by_luck
+from .drift import pass_rate_along as pass_rate_along
 from .drift import saturation as saturation
 from .drift import spread_at_law as spread_at_law
-from .flow import FORMS as FORMS
 from .flow import flow as flow
-from .noise import BASELINES as BASELINES
 from .noise import log_ratio_deviation as log_ratio_deviation
 from .noise import noise_along as noise_along

@@ -7,14 +7,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from ..binary_reward import kappa, mu_from_beta
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..fdivergence import FDivergence
 from ..laws import group_weight
 from ..laws.groups import success_weights
 from ..numeric.arrays import Scalars, first, positive, rate, real, together, whole
 from ..numeric.balls import Values, expit, logit, trailing
 from ..support.errors import argument_error, choice
-from .noise import BASELINES
+from .answers import BASELINES
+from .flow import rising_times
 
 SATURATED = 0.25
 """Where `saturation` is more, the first order in the noise has been seen to be a quarter off."""
@@ -73,6 +77,71 @@ def drift_deviation(
     power = np.exp(2 * trailing(share, 1) * (trailing(stop, 1) - z))
     variance = 2 * step * share / answers * (width * power * left).sum(axis=-1)
     return _trusted(np.sqrt(variance))
+
+
+def excess_by_luck(
+    base_rate: Scalars, reached: Scalars, *, valid: Scalars, invalid: Scalars, step: Scalars, answers: Scalars
+) -> Values:
+    """The excess KL that drift alone brings a run without a KL by the pass rate reached, mean over seeds.
+
+    Of the KL beyond what the pass rate costs (theory A8), V times that between the right answers' shares: to
+    second order V (1 - 1/K)/4 Var s. An objective that keeps the base's proportions is to blame only for
+    what exceeds it. Arguments, errors and warnings as in `drift_deviation`; 0 where the rate has not risen.
+    Source: ours, theory A8 and G3.
+
+    >>> float(excess_by_luck(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
+    0.00255
+    """
+    low, high = np.asarray(base_rate, dtype=float), np.asarray(reached, dtype=float)
+    risen = np.maximum(low, high)
+    drift = drift_deviation(low, risen, valid=valid, invalid=invalid, step=step, answers=answers)
+    return high * (1 - 1 / np.asarray(valid)) * drift**2 / 4
+
+
+def pass_rate_along(
+    base_rate: float,
+    times: Scalars,
+    *,
+    valid: int,
+    invalid: int,
+    beta: float = 0.0,
+    divergence: FDivergence = REVERSE_KL,
+    group_size: int | None = None,
+    scale: str = "none",
+) -> np.ndarray:
+    """The pass rate along the noiseless training, of a decision between equal right and equal wrong answers.
+
+    In log odds z of V: dz/dtau = V (1-V) (1/K + 1/n0) (alpha_G(V) - beta (h(u_right) - h(u_wrong))), h =
+    log u of the reverse KL and 1 - 1/u of the forward KL that plain k3 descends.
+
+    Parameters: base_rate in (0, 1); times, steps times the step in logits, rising from 0; valid K and invalid
+    n0 answers; beta >= 0 and the divergence whose law it has; with group_size, what advantages are divided by
+    (`laws.SCALES`), else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
+    Source: ours, theory E1, E4 and G3.
+
+    >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
+    array([0.3  , 0.849])
+    """
+    base = float(rate("base_rate", base_rate))
+    whole("valid", valid, at_least=1), whole("invalid", invalid, at_least=1)
+    real("beta", beta, at_least=0)
+    choice("divergence", divergence.name, (REVERSE_KL.name, FORWARD_KL.name))
+    moments = rising_times(times)
+    start, both = float(logit(np.asarray(base))), 1 / valid + 1 / invalid
+
+    def slope(time: float, state: np.ndarray) -> np.ndarray:
+        mass = expit(state)
+        gain = 1.0 if group_size is None else group_weight(group_size, mass, scale)
+        held = state - start
+        if divergence is FORWARD_KL:
+            held = (1 - base) * (1 + np.exp(state)) - base * (1 + np.exp(-state))
+        return mass * (1 - mass) * both * (gain - beta * held)
+
+    if moments[-1] == 0:
+        return np.full(moments.shape, base)
+    span = (0.0, float(moments[-1]))
+    found: Any = solve_ivp(slope, span, [start], t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11)
+    return expit(found.y[0])
 
 
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:

@@ -8,18 +8,14 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax, softmax
 
 from ..laws import answer_probabilities, filtered_law
-from ..laws.token import Tables, answer_lengths, next_token_tables, verifier
+from ..laws.token import Tables, next_token_tables, verifier
 from ..numeric.arrays import Array, Scalars, real
 from ..numeric.balls import Values
 from ..support.errors import argument_error, choice
+from .answers import BASELINES, FORMS, STORED, Advantage, answer_tokens, less, update
 
 Schedule: TypeAlias = float | Callable[[float], float]
 """beta, or beta as a function of the time."""
-FORMS = ("none", "k2", "k3_corrected", "k3", "future_kl", "sequence_kl", "rehearsal", "kl_dpg")
-"""The penalties by name: of each token in the loss (k2, k3_corrected, k3), of the tokens to come or of the
-whole answer in the reward (future_kl, sequence_kl: one expected update), -log u on stored right answers
-(rehearsal), the same alone (kl_dpg)."""
-_STORED = ("rehearsal", "kl_dpg")
 MOST = 1e6
 """Times and betas are below it: by then a flow has ended, and stiffness beyond it is no training."""
 
@@ -58,6 +54,7 @@ def flow(
     start: Tables | None = None,
     end: int | None = None,
     reward: bool = True,
+    baseline: str = "mean",
     per_answer_mean: bool = False,
 ) -> list[list[np.ndarray]]:
     """The policy's next-token tables at increasing times, each prefix with logits of its own.
@@ -69,8 +66,9 @@ def flow(
 
     Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
     tables begun from, by default the base; end, the symbol after which only itself follows; reward False
-    leaves the verdicts out; per_answer_mean weighs an answer's tokens by 1/length (theory G8), its verdict
-    then less the pass rate. A single decision is one table. Returns the tables at each time.
+    leaves the verdicts out; per_answer_mean weighs an answer's tokens by 1/length (theory G8): there alone
+    the baseline, a name of BASELINES, makes a difference (theory G4). A single decision is one table. Returns
+    the tables at each time.
     Raises ValueError for what is no such tree, form or schedule. Source: ours, theory E6, E7, G8 and G10.
 
     >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
@@ -78,17 +76,17 @@ def flow(
     array([0.6488, 0.1317, 0.2195])
     """
     choice("form", form, FORMS)
-    if per_answer_mean and form in _STORED:
+    choice("baseline", baseline, BASELINES)
+    if per_answer_mean and form in STORED:
         raise argument_error("per_answer_mean", True, f"False with {form}, whose answers are stored ones")
     checked = next_token_tables("base", base, end)
     begun = checked if start is None else next_token_tables("start", start, end)
     verdicts = verifier(valid, checked)
     if any(table.ndim != t + 1 for t, table in enumerate(checked)):
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
-    course = _Course(checked, verdicts.astype(float), form, beta, end, reward, per_answer_mean)
-    with np.errstate(divide="ignore"):
-        # A token of no mass keeps none: its update is zero, and a finite logit stands for -inf.
-        logits = course.packed([np.maximum(np.log(table), -1e3) for table in begun])
+    advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
+    course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, per_answer_mean)
+    logits = course.packed([_logits(table) for table in begun])
     moments = rising_times(times)
     if moments[-1] == 0:
         return [begun] * len(moments)
@@ -98,6 +96,11 @@ def flow(
     if not found.success:
         raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
     return [[softmax(part, axis=-1) for part in course.unpacked(flat)] for flat in found.y.T]
+
+
+def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
+    """The advantages of a training without verdicts."""
+    return 0 * verdicts
 
 
 class _Course:
@@ -110,21 +113,19 @@ class _Course:
         form: str,
         beta: Schedule,
         end: int | None,
-        reward: bool,
+        advantage: Advantage,
         per_answer_mean: bool,
     ) -> None:
-        self.base, self.verdicts, self.form, self.beta, self.end = base, verdicts, form, beta, end
-        self.length, self.reward, self.centred = len(base), reward, per_answer_mean
-        lengths = answer_lengths(base[0].shape[-1], self.length, end)
-        self.weight = 1 / lengths if per_answer_mean else np.ones(lengths.shape)
-        # Whether position t of an answer is one of its tokens, or padding after its end.
-        self.counts = [lengths > t for t in range(self.length)]
-        self.target = None
-        if form in _STORED:
-            self.target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
-        with np.errstate(divide="ignore"):
-            self.log_base = [np.maximum(np.log(table), -1e3) for table in base]
+        tokens = answer_tokens(base[0].shape[-1], len(base), end)
+        self.entries, self.counted = tokens.entries, tokens.counted
+        self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
+        self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
         self.shapes = [table.shape for table in base]
+        self.log_base = self._gathered(self.packed([_logits(table) for table in base]))
+        self.stored = np.zeros(len(self.verdicts))
+        if form in STORED:
+            target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
+            self.stored = tokens.of(target)
 
     def packed(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """The tables as one vector."""
@@ -135,42 +136,36 @@ class _Course:
         cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         return [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), self.shapes, strict=True)]
 
+    def _gathered(self, flat: np.ndarray) -> np.ndarray:
+        """An entry's value for each token of each answer, (answers, tokens); 0 after the end."""
+        return np.where(self.counted, flat[self.entries], 0.0)
+
     def slope(self, time: float, flat: np.ndarray) -> np.ndarray:
         """The update at the logits: at each prefix the weights of its tokens, less pi times their sum."""
         logits = self.unpacked(flat)
-        tables = [softmax(part, axis=-1) for part in logits]
-        answers = answer_probabilities(tables, self.end)
-        log_u = [
-            self._along(log_softmax(part, axis=-1) - base, t) * self.counts[t]
-            for t, (part, base) in enumerate(zip(logits, self.log_base, strict=True))
-        ]
-        parts = []
-        for t, table in enumerate(tables):
-            weights = self._weights(answers, log_u, t, at_time(self.beta, time)) * self.counts[t]
-            through = weights.sum(axis=tuple(range(t + 1, self.length)))
-            parts.append(through - table * through.sum(axis=-1, keepdims=True))
-        return self.packed(parts)
+        log_policy = self._gathered(self.packed([log_softmax(part, axis=-1) for part in logits]))
+        beta = at_time(self.beta, time)
+        p, c = update(
+            np,
+            log_policy,
+            self.log_base,
+            self.verdicts,
+            form=self.form,
+            beta=beta,
+            advantage=self.advantage,
+            weight=self.weight,
+        )
+        weights = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
+        through = np.bincount(self.entries.ravel(), (weights * self.counted).ravel(), minlength=len(flat))
+        return self.packed(
+            [
+                part - softmax(table, axis=-1) * part.sum(axis=-1, keepdims=True)
+                for part, table in zip(self.unpacked(through), logits, strict=True)
+            ]
+        )
 
-    def _weights(self, answers: np.ndarray, log_u: list[np.ndarray], t: int, beta: float) -> np.ndarray:
-        """For the logits of token t, the weight of each answer's log-probability."""
-        if self.form == "kl_dpg":
-            return np.asarray(self.target)
-        verdicts = self.verdicts - ((answers * self.verdicts).sum() if self.centred else 0.0)
-        rewarded = answers * (verdicts if self.reward else 0.0)
-        if self.form == "rehearsal":
-            return rewarded + beta * np.asarray(self.target)
-        if self.form == "none" or beta == 0:
-            return rewarded * self.weight
-        if self.form in ("k2", "k3_corrected"):
-            penalty = log_u[t]
-        elif self.form == "k3":
-            penalty = -np.expm1(-log_u[t])
-        else:
-            penalty = np.sum(log_u, axis=0)
-            if self.centred:
-                penalty = penalty - (answers * penalty).sum()
-        return (rewarded - beta * answers * penalty) * self.weight
 
-    def _along(self, part: np.ndarray, t: int) -> np.ndarray:
-        """A table's values at token t of every answer."""
-        return part.reshape(*part.shape, *[1] * (self.length - t - 1))
+def _logits(table: np.ndarray) -> np.ndarray:
+    """A token of no mass keeps none: its update is zero, and a finite logit stands for -inf."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(table), -1e3)

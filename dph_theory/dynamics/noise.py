@@ -1,7 +1,5 @@
 """The noise that builds up along a flow: the covariance of a single decision's logits, to first order."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,12 +8,9 @@ from scipy.integrate import solve_ivp
 from ..numeric.arrays import Distribution, Mask, Scalars, distribution, mask, positive, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error, choice
+from .answers import BASELINES, less, update
 from .flow import Schedule, at_time, rising_times, single
 
-BASELINES: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
-    {"none": lambda v: 0 * v, "mean": lambda v: v, "one": lambda v: 0 * v + 1}
-)
-"""What is subtracted from a verdict, at the pass rate V."""
 DECISION_FORMS = ("none", "k2", "k3_corrected", "k3", "sequence_kl")
 
 
@@ -48,16 +43,13 @@ def noise_along(
     drawn = single("answers", whole("answers", answers, at_least=1))
     scale = single("step", positive("step", step)) / drawn
     moments, n, log_base = rising_times(times), len(base), np.log(base)
+    advantage = less(baseline)
 
     def terms(theta: np.ndarray, b: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The policy, each answer's coefficient, and the expected update; for complex logits too."""
         p = np.exp(theta) / np.exp(theta).sum()
-        log_u = np.log(p) - log_base
-        penalty = {"none": 0 * log_u, "k3": 1 - np.exp(-log_u)}.get(form, log_u)
-        validity = (p * verdicts).sum()
-        pull = verdicts - BASELINES[baseline](validity) - b * penalty
-        if form == "sequence_kl":  # In the reward: the baseline has the mean of the penalty too.
-            pull = pull + b * (p * penalty).sum()
+        rows = np.log(p)[:, None], log_base[:, None]
+        pull = update(np, *rows, verdicts, form=form, beta=b, advantage=advantage)[1][:, 0]
         return p, pull, p * (pull - (p * pull).sum())
 
     def slope(time: float, state: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ driven by E g^2 = g^2 + diag C. No constant is free.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -20,13 +20,40 @@ from ..support.record import readable
 
 OPTIMISERS = ("sgd", "adam")
 State: TypeAlias = tuple[Tensor, ...]
-Answers: TypeAlias = Callable[[torch.nn.Module], Tensor]
-"""The log-probabilities of all answers, (answers,), differentiable in the parameters."""
-Coefficients: TypeAlias = Callable[[Tensor], Tensor]
-"""What multiplies the gradient of each answer's log-probability in the expected update, from all p."""
+LogProbs: TypeAlias = Callable[[torch.nn.Module], Tensor]
+"""The log-probabilities of all answers, or of all entries of next-token tables, (entries,)."""
 Measure: TypeAlias = Callable[[Tensor], Tensor]
-"""A scalar of the log-probabilities of all answers."""
+"""A scalar of the log-probabilities."""
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
+
+
+class Draws(NamedTuple):
+    """What one answer adds to the expected update, each a tensor differentiable in the log-probabilities.
+
+    A step draws from each of the rows independently. p: (rows, answers), each row sums to 1; entries: (rows,
+    answers, tokens), whole numbers, the entries that an answer's tokens are; c: (rows, answers, tokens), what
+    multiplies their gradients, 0 for padding; spread, shaped like c: what is added to it times one number of
+    mean 0 and deviation 1 for each answer drawn (a verdict's errors, the verdicts of the others of a group).
+    """
+
+    p: Tensor
+    entries: Tensor
+    c: Tensor
+    spread: Tensor | None = None
+
+
+Update: TypeAlias = Callable[[Tensor, int], Draws]
+"""Of the log-probabilities and the step."""
+
+
+def of_answers(coefficients: Callable[[Tensor], Tensor]) -> Update:
+    """The update of single decisions: what multiplies each answer's gradient, c(p), all (answers,)."""
+
+    def found(log_probs: Tensor, step: int) -> Draws:
+        p = log_probs.exp()
+        return Draws(p[None], torch.arange(len(p))[None, :, None], coefficients(p)[None, :, None])
+
+    return found
 
 
 class SeedSpread(NamedTuple):
@@ -43,8 +70,8 @@ class SeedSpread(NamedTuple):
 
 def spread_over_seeds(
     model: torch.nn.Module,
-    answers: Answers,
-    coefficients: Coefficients,
+    log_probs: LogProbs,
+    update: Update,
     measure: Measure,
     *,
     learning_rate: float | Callable[[int], float],
@@ -53,52 +80,80 @@ def spread_over_seeds(
     optimiser: str = "sgd",
     until: Measure | None = None,
     checkpoint: int = 32,
+    refresh: int = 1,
 ) -> SeedSpread:
     """How far a measure spreads over seeds that draw `batch` answers a step, to first order in the noise.
 
-    Parameters: model, whose parameters are trained and left as they are; answers, the log-probabilities of
-    all answers; coefficients c(p); measure, a scalar of the log-probabilities; learning_rate, a number or a
-    function of the step; steps at most, or fewer where `until`, a scalar of the log-probabilities, passes 0:
-    every seed stops there at a step of its own, and the measure is that at the passing. optimiser "sgd" or
-    "adam" (as torch's, without weight decay). Every `checkpoint`-th state is kept, the others are computed
-    again, which takes one more forward run. Returns the deviation, the measure, the steps and the
-    log-probabilities at the end.
+    Parameters: model, whose parameters are trained and left as they are; log_probs of all answers, or of all
+    entries of its tables; update, its `Draws` (`of_answers` of single decisions); batch, answers of each row
+    a step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of the step;
+    steps at most, or fewer where `until`, a scalar of the log-probabilities, passes 0: every seed stops there
+    at a step of its own, and the measure is that at the passing. optimiser "sgd" or "adam" (as torch's,
+    without weight decay). Every `checkpoint`-th state is kept, the others are computed again, which takes one
+    more forward run. refresh: Adam's second moment is driven by the gradient's variance, which is computed
+    anew every so many steps; above 1 its own slope is left out, and a step is some ten times as fast.
+    Returns the deviation, the measure, the steps and the log-probabilities at the end.
     Raises ValueError for arguments out of range. Source: ours, theory G5.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     whole("batch", batch, at_least=1)
     whole("steps", steps, at_least=1)
     whole("checkpoint", checkpoint, at_least=1)
+    whole("refresh", refresh, at_least=1)
     if not callable(learning_rate):
         learning_rate = _constant(float(positive("learning_rate", learning_rate)))
-    course = _Course(model, answers, coefficients, batch, optimiser, learning_rate)
+    course = Course(model, log_probs, update, batch, optimiser, learning_rate, refresh)
+    found = spread_along(course, steps, {"measure": measure}, until=until, checkpoint=checkpoint)
+    value = float(measure(found.log_probs))
+    return SeedSpread(found.deviations["measure"], value, found.steps, found.log_probs)
+
+
+class SpreadAlong(NamedTuple):
+    """The deviations of several measures over seeds, the steps taken and the log-probabilities at the end."""
+
+    deviations: Mapping[str, float]
+    steps: int
+    log_probs: Tensor
+
+
+def spread_along(
+    course: "Course",
+    steps: int,
+    measures: Mapping[str, Measure],
+    *,
+    until: Measure | None = None,
+    checkpoint: int = 32,
+) -> SpreadAlong:
+    """`spread_over_seeds` of several measures of one training, by name; of none, the noiseless end alone."""
     kept: dict[int, State] = {}
     last: list[State] = []
     state, taken = course.start(), 0
     while taken < steps and not (until is not None and float(until(course.log_probs(state[0]))) >= 0):
-        if taken % checkpoint == 0:
+        if taken % checkpoint == 0 and measures:
             kept[taken] = state
         last = [*last[-3:], state]
         state = course.step(state, taken)
         taken += 1
     if not taken:
         raise argument_error("until", until, "below 0 at the start")
-    at_passing = measure if until is None else _at_passing(measure, until, course, last[0], state)
-    value, pull = vjp(lambda theta: at_passing(course.log_probs(theta)), state[0])[:2]
-    adjoint = (pull(torch.ones_like(value))[0], *(torch.zeros_like(part) for part in state[1:]))
-    variance = 0.0
+    adjoints, variances = {}, dict.fromkeys(measures, 0.0)
+    for name, measure in measures.items():
+        passing = measure if until is None else _at_passing(measure, until, course, last[0], state)
+        value, pull = vjp(lambda theta, found=passing: found(course.log_probs(theta)), state[0])[:2]
+        adjoints[name] = (pull(torch.ones_like(value))[0], *(torch.zeros_like(part) for part in state[1:]))
     for begun in reversed(kept):
         states = [kept[begun]]
         for step in range(begun, min(begun + checkpoint, taken) - 1):
             states.append(course.step(states[-1], step))
         for step in reversed(range(begun, begun + len(states))):
-            adjoint, added = course.back(states[step - begun], adjoint, step)
-            variance += added
+            for name in measures:
+                adjoints[name], added = course.back(states[step - begun], adjoints[name], step)
+                variances[name] += added
     end = course.log_probs(state[0]).detach()
-    return SeedSpread(math.sqrt(max(variance, 0.0)), float(measure(end)), taken, end)
+    return SpreadAlong({name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}, taken, end)
 
 
-def _at_passing(measure: Measure, until: Measure, course: "_Course", before: State, after: State) -> Measure:
+def _at_passing(measure: Measure, until: Measure, course: "Course", before: State, after: State) -> Measure:
     """The measure less what it gains along the path: a seed that is ahead stops earlier."""
     begun, ended = course.log_probs(before[0]), course.log_probs(after[0])
     slope = float((measure(ended) - measure(begun)) / (until(ended) - until(begun)))
@@ -109,54 +164,97 @@ def _constant(rate: float) -> Callable[[int], float]:
     return lambda step: rate
 
 
-class _Course:
+class Course:
     """The noiseless training and its adjoint, on a flat vector of parameters."""
 
     def __init__(
         self,
         model: torch.nn.Module,
-        answers: Answers,
-        coefficients: Coefficients,
+        log_probs: LogProbs,
+        update: Update,
         batch: int,
         optimiser: str,
         rate: Callable[[int], float],
+        refresh: int = 1,
     ) -> None:
-        self.model, self.answers, self.coefficients = model, answers, coefficients
-        self.batch, self.adam, self.rate = batch, optimiser == "adam", rate
+        self.called, self.update = _Called(model, log_probs), update
+        self.batch, self.adam, self.rate, self.refresh = batch, optimiser == "adam", rate, refresh
         self.named = {name: part.detach() for name, part in model.named_parameters() if part.requires_grad}
         self.sizes = [part.numel() for part in self.named.values()]
+        self.variances: dict[int, Tensor] = {}
 
     def start(self) -> State:
         """The parameters, and Adam's moments."""
         theta = torch.cat([part.reshape(-1) for part in self.named.values()])
         return (theta, torch.zeros_like(theta), torch.zeros_like(theta)) if self.adam else (theta,)
 
-    def log_probs(self, theta: Tensor) -> Tensor:
-        """Of all answers under these parameters."""
+    def parameters(self, theta: Tensor) -> dict[str, Tensor]:
+        """The vector as the model's parameters by name."""
         parts = zip(self.named.items(), torch.split(theta, self.sizes), strict=True)
-        values = {name: part.view(like.shape) for (name, like), part in parts}
-        return functional_call(
-            _Called(self.model, self.answers), {f"model.{n}": v for n, v in values.items()}, ()
-        )
+        return {name: part.view(like.shape) for (name, like), part in parts}
 
-    def _noise(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The expected gradient, its batch's variance by parameter, the slopes, each answer's p and c."""
+    def log_probs(self, theta: Tensor) -> Tensor:
+        """The log-probabilities under these parameters."""
+        values = {f"model.{name}": value for name, value in self.parameters(theta).items()}
+        return functional_call(self.called, values, ())
+
+    def gradient(self, theta: Tensor, at: int) -> Tensor:
+        """The expected gradient, differentiable once more."""
+        log_p, pull = vjp(self.log_probs, theta)[:2]
+        draws = self.update(log_p, at)
+        return pull(_weights(log_p, draws, draws.p))[0]
+
+    def drawn(self, state: State, at: int, generator: torch.Generator) -> State:
+        """One step on sampled answers, the exact mean as baseline: the noise itself, not its first order.
+
+        A verdict's errors and a group's other verdicts (`Draws.spread`) are left out.
+        """
+        with torch.no_grad():
+            log_p, pull = vjp(self.log_probs, state[0])[:2]
+            draws = self.update(log_p, at)
+            drawn = torch.multinomial(draws.p, self.batch, replacement=True, generator=generator)
+            counts = torch.zeros_like(draws.p).scatter_add(1, drawn, torch.ones_like(drawn).to(draws.p))
+            gradient = pull(_weights(log_p, draws, counts / self.batch))[0]
+            return tuple(part.detach() for part in self._by(state, gradient, gradient * gradient, at))
+
+    def variance(self, theta: Tensor, at: int) -> Tensor:
+        """The variance of each parameter's gradient over the draws of a step."""
         slopes = jacrev(self.log_probs)(theta)
-        p = self.log_probs(theta).exp()
-        c = self.coefficients(p)
-        mean = (p * c) @ slopes
-        return mean, ((p * c * c) @ (slopes * slopes) - mean * mean) / self.batch, slopes, torch.stack([p, c])
+        return self._over_draws(self.update(self.log_probs(theta), at), slopes)
+
+    def _over_draws(self, draws: Draws, slopes: Tensor) -> Tensor:
+        """The variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
+        found = torch.zeros_like(slopes[0])
+        for row, (p, entries, c) in enumerate(zip(draws.p, draws.entries, draws.c, strict=True)):
+            none = torch.zeros(*p.shape, len(slopes), dtype=p.dtype)
+            moved = none.scatter_add(1, entries, c).to(slopes) @ slopes
+            found = found + p.to(slopes) @ moved.square() - (p.to(slopes) @ moved).square()
+            if draws.spread is not None:
+                apart = none.scatter_add(1, entries, draws.spread[row]).to(slopes) @ slopes
+                found = found + p.to(slopes) @ apart.square()
+        return found / (self.batch * len(draws.p) ** 2)
+
+    def _variance_at(self, theta: Tensor, at: int) -> Tensor:
+        if self.refresh == 1:
+            return self.variance(theta, at)
+        begun = at - at % self.refresh
+        if begun not in self.variances:
+            self.variances[begun] = self.variance(theta, at).detach()
+        return self.variances[begun]
 
     def _moved(self, state: State, noise: Tensor, at: int) -> State:
+        gradient = self.gradient(state[0], at) + noise
+        square = gradient * gradient + self._variance_at(state[0], at) if self.adam else gradient
+        return self._by(state, gradient, square, at)
+
+    def _by(self, state: State, gradient: Tensor, square: Tensor, at: int) -> State:
+        """The optimiser's step by a gradient, and by what Adam's second moment is driven with."""
         if not self.adam:
-            log_p, pull = vjp(self.log_probs, state[0])[:2]
-            p = log_p.exp()
-            return (state[0] + self.rate(at) * (pull(p * self.coefficients(p))[0] + noise),)
+            return (state[0] + self.rate(at) * gradient,)
         theta, m, v = state
-        gradient, variance, _, _ = self._noise(theta)
         first, second = _BETAS
-        m = first * m + (1 - first) * (gradient + noise)
-        v = second * v + (1 - second) * (gradient * gradient + 2 * gradient * noise + variance)
+        m = first * m + (1 - first) * gradient
+        v = second * v + (1 - second) * square
         size = torch.sqrt(v / (1 - second ** (at + 1)) + 1e-16) + _EPSILON
         return theta + self.rate(at) * (m / (1 - first ** (at + 1))) / size, m, v
 
@@ -170,20 +268,27 @@ class _Course:
         still = torch.zeros_like(state[0])
         pull = vjp(lambda *parts: self._moved(parts[:-1], parts[-1], at), *state, still)[1]
         *earlier, noise = pull(adjoint)
+        # The slopes along the noise, by a product with the transposed Jacobian's own transpose.
+        log_p, back = vjp(self.log_probs, state[0])[:2]
+        along = vjp(lambda weights: back(weights)[0], torch.zeros_like(log_p))[1](noise)[0]
         with torch.no_grad():
-            _, _, slopes, (p, c) = self._noise(state[0])
-            moved = c * (slopes @ noise)
-            added = float((p * moved**2).sum() - (p * moved).sum() ** 2) / self.batch
+            added = float(self._over_draws(self.update(log_p, at), along[:, None])[0])
         return tuple(part.detach() for part in earlier), added
 
 
-class _Called(torch.nn.Module):
-    """The model with the answers' log-probabilities as its output."""
+def _weights(log_p: Tensor, draws: Draws, shares: Tensor) -> Tensor:
+    """What each entry's gradient is multiplied by, of answers in these shares of each row."""
+    parts = (shares[..., None] * draws.c).reshape(-1) / len(draws.p)
+    return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), parts)
 
-    def __init__(self, model: torch.nn.Module, answers: Answers) -> None:
+
+class _Called(torch.nn.Module):
+    """The model with the log-probabilities as its output."""
+
+    def __init__(self, model: torch.nn.Module, log_probs: LogProbs) -> None:
         super().__init__()
-        self.model, self.answers = model, answers
+        self.model, self.log_probs = model, log_probs
 
     def forward(self) -> Tensor:
-        """The log-probabilities of all answers."""
-        return self.answers(self.model)
+        """The log-probabilities."""
+        return self.log_probs(self.model)

@@ -6,6 +6,7 @@ is and float32 otherwise; gradients have the input's dtype. What stands under a 
 
 from .alpha_dpg import alpha_dpg_rewards as alpha_dpg_rewards
 from .alpha_dpg import clipped_ratio_count as clipped_ratio_count
+from .exploration import ADVANTAGE_BASELINES as ADVANTAGE_BASELINES
 from .exploration import group_advantages as group_advantages
 from .exploration import informative_groups as informative_groups
 from .exploration import ppo_clip_loss as ppo_clip_loss

@@ -71,15 +71,26 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
     return shaped.expand(mask.shape) if level == "token" else shaped
 
 
-def group_advantages(rewards: Tensor, *, normalise: bool = True, leave_one_out: bool = False) -> Tensor:
-    """The reward minus its group's mean, shape (groups, size), optionally over the group's deviation.
+ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
 
-    leave_one_out takes the mean of the others, which is size/(size-1) times as far away; normalise divides
-    by the group's population standard deviation, with no constant added. A group of equal rewards gets 0.
-    float64 for float64 rewards, float32 otherwise.
-    Raises ValueError for integers, another shape, groups of one, rewards not finite. Source: shao2024grpo.
+
+def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str = "mean") -> Tensor:
+    """The reward minus a baseline, shape (groups, size), optionally over the group's deviation.
+
+    baseline "mean" of the group; "leave_one_out", the mean of the others, which is size/(size-1) times as far
+    away; "one", so that only wrong answers are pushed; "none", only right ones. All have one expected
+    gradient, up to that factor; what they differ in is how far luck drives right answers apart, least with
+    "one" (theory G4). normalise divides by the group's population standard deviation, with no constant added,
+    and goes with the two means. With these a group of equal rewards gets 0. float64 for float64 rewards,
+    float32 otherwise. Raises ValueError for integers, another shape, groups of one, rewards not finite, or
+    another baseline. Source: shao2024grpo; theory G4.
     """
+    choice("baseline", baseline, ADVANTAGE_BASELINES)
     _groups(rewards)
+    if baseline in ("one", "none"):
+        if normalise:
+            raise argument_error("normalise", normalise, f"False with baseline={baseline!r}")
+        return rewards.to(working_dtype(rewards)) - (1.0 if baseline == "one" else 0.0)
     size = rewards.shape[1]
     # Told by the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
     equal = ~informative_groups(rewards)[:, None]
@@ -91,7 +102,7 @@ def group_advantages(rewards: Tensor, *, normalise: bool = True, leave_one_out: 
         advantages = advantages / torch.where(equal, 1.0, largest)
         deviation = advantages.square().mean(dim=1, keepdim=True).sqrt()
         advantages = advantages / torch.where(equal, 1.0, deviation)
-    if leave_one_out:
+    if baseline == "leave_one_out":
         advantages = advantages * size / (size - 1)
     return torch.where(equal, 0.0, advantages)
 

@@ -24,7 +24,7 @@ class Exploration:
     level: str = "token"
     dual_clip: float | None = None
     normalise: bool = True
-    leave_one_out: bool = False
+    baseline: str = "mean"
     dynamic_sampling: bool = False
 
 
@@ -119,8 +119,8 @@ TARGETED: Mapping[str, Method] = MappingProxyType(
             Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
             # The KL of the whole completion, in the reward.
             Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
-            Method("alpha-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG, 0.5),
-            Method("KL-DPG", replace(_UNSCALED, leave_one_out=True), None, None, _DPG, 1.0),
+            Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
+            Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
         )
     }
 )
@@ -132,5 +132,5 @@ def in_the_toy(method: Method, name: str) -> Method:
 
     TRL subtracts the mean of the whole group instead, which multiplies the expected gradient by (G-1)/G.
     """
-    exploration = replace(method.exploration, clip_high=_GRPO.clip_high, leave_one_out=True)
+    exploration = replace(method.exploration, clip_high=_GRPO.clip_high, baseline="leave_one_out")
     return replace(method, name=name, exploration=exploration)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..divergences import FORWARD_KL, REVERSE_KL
+from ..dynamics import pass_rate_along
 from ..fdivergence import FDivergence
 from ..laws import effective_beta, normalised_validities, normalised_validity_at
 from ..numeric.arrays import Scalars, positive, probability
@@ -39,6 +40,18 @@ class PromptPrediction:
     base_rate: float
     validity: float
     others: tuple[float, ...]
+    on_the_way: float | None = None
+    """After the steps asked for; None where none were."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """So many steps, each so large in logits, of a decision between equal right and equal wrong answers."""
+
+    steps: int
+    step: float
+    valid: int
+    invalid: int
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,7 @@ def predict(
     scale: str | None = None,
     false_positive: float = 0.0,
     false_negative: float = 0.0,
+    budget: Budget | None = None,
 ) -> Prediction:
     """The pass rates of prompts that one decision answers, from theory E1 and E4.
 
@@ -79,8 +93,9 @@ def predict(
     than the form's clamp holds, nothing holds it, and the pass rate is 1. Answers of many tokens under a
     token penalty end less valid than this (theory E2; `laws.token_law` has them exactly). A verifier that
     errs, whatever the answer, makes beta act as `laws.effective_beta`; only where advantages are not divided
-    by what its errors move ("none", "leave_one_out"). Returns a
-    Prediction. Raises ValueError for what these do not allow, and for no base rates.
+    by what its errors move ("none", "leave_one_out"). `budget`: steps after which the pass rates are told
+    too, without noise. Returns a Prediction. Raises ValueError for what these do not allow, and for no base
+    rates.
 
     >>> round(predict(kl_form("trl"), 0.5, 8, [0.25]).mean_validity, 4)
     0.9755
@@ -95,19 +110,36 @@ def predict(
     acts_as = float(effective_beta(beta, false_positive, false_negative))
     if acts_as != beta and scale not in _UNDIVIDED:
         raise argument_error("scale", scale, f"one of {', '.join(_UNDIVIDED)}, with a verifier that errs")
-    found = {rate: _prompt(form, acts_as, group_size, rate, scale) for rate in np.unique(rates).tolist()}
+    found = {
+        rate: _prompt(form, acts_as, group_size, rate, scale, budget) for rate in np.unique(rates).tolist()
+    }
     prompts = tuple(found[rate] for rate in rates.tolist())
     mean = float(np.mean([prompt.validity for prompt in prompts]))
     equivalent = _equivalent(group_size, rates, mean)
     return Prediction(form, beta, group_size, scale, prompts, float(rates.mean()), mean, equivalent)
 
 
-def _prompt(form: KLTerm, beta: float, group_size: int, rate: float, scale: str) -> PromptPrediction:
+def _prompt(
+    form: KLTerm, beta: float, group_size: int, rate: float, scale: str, budget: Budget | None
+) -> PromptPrediction:
     if rate in (0.0, 1.0):
-        return PromptPrediction(rate, rate, ())
+        return PromptPrediction(rate, rate, (), None if budget is None else rate)
     roots = normalised_validities(rate, beta, group_size, scale, form.divergence or REVERSE_KL)
     reached, *others = (_released(form, rate, root.validity) for root in roots if root.stable)
-    return PromptPrediction(rate, reached, tuple(other for other in others if other != reached))
+    on_the_way = None
+    if budget is not None:
+        along = pass_rate_along(
+            rate,
+            [budget.steps * budget.step],
+            valid=budget.valid,
+            invalid=budget.invalid,
+            beta=beta,
+            divergence=form.divergence or REVERSE_KL,
+            group_size=group_size,
+            scale=scale,
+        )
+        on_the_way = float(along[0])
+    return PromptPrediction(rate, reached, tuple(other for other in others if other != reached), on_the_way)
 
 
 def _released(form: KLTerm, rate: float, validity: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from ..binary_reward import filtered
-from ..flows import integrate, orbit, plain_gradient, softmax, uniform_on_likeliest
+from ..dynamics.decision import integrate, orbit, plain_gradient, softmax, uniform_on_likeliest
 from ..numeric.balls import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, masks, simplex

@@ -10,8 +10,8 @@ import sympy
 
 from ..binary_reward import filtered, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
+from ..dynamics.decision import integrate, natural_gradient, plain_gradient, softmax
 from ..estimators import reward_gradient
-from ..flows import integrate, natural_gradient, plain_gradient, softmax
 from ..numeric.balls import Values, is_ball, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform

@@ -11,10 +11,11 @@ import sympy
 
 from ..binary_reward import tilted, valid_mass
 from ..divergences import REVERSE_KL
+from ..dynamics.drift import spread_at_law
 from ..numeric.balls import Values, trailing
 from ..references import Source
-from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
+from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
 
 
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
@@ -54,6 +55,39 @@ def coefficient_steps() -> Steps:
     yield "What every answer has is its own mean: less that, nothing is left."
 
 
+def balanced_spread(base: Values, beta: Values) -> Values:
+    """The variance of s at which relaxation and the noise of one answer a step of size one balance.
+
+    Over outcomes of which the first two are right and equally likely: s relaxes at its slope, and each
+    answer drawn adds its coefficient times its score.
+    """
+    base = np.stack([base, base, 1 - 2 * base], axis=-1)
+    valid = np.array([1.0, 1.0, 0.0]) + 0 * base
+    law = tilted(base, valid, beta)
+    apart = np.array([1.0, -1.0, 0.0])
+    spread = law[..., :, None] * np.eye(3) - law[..., :, None] * law[..., None, :]
+    along = spread @ apart
+    # The covariance of one answer's update: its coefficient is the same number for every answer.
+    noise = coefficients(base, valid, beta)[..., 0, 1] ** 2 * (along @ apart)
+    return noise / (2 * beta * along[..., 0])
+
+
+def spread_by_the_formula(base: Values, beta: Values) -> Values:
+    return spread_at_law(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
+
+
+def spread_steps() -> Steps:
+    yield (
+        "s, the log ratio of two right answers of mass p each, relaxes at b p (E6) and gains, with each"
+        " answer drawn, c^2 2p of variance: the first is drawn, or the second."
+    )
+    v, V, L = sympy.symbols("v V L", real=True)
+    b, p = sympy.symbols("b p", positive=True)
+    coefficient = v - V - b * (v / b - L)
+    yield Claim("at rest", 2 * p * coefficient**2 / (2 * b * p), equals=b * (V / b - L) ** 2)
+    yield FalseStep("relaxing at b alone", 2 * p * coefficient**2 / (2 * b), equals=b * (V / b - L) ** 2)
+
+
 COEFFICIENT = derived(
     "G1.coefficient",
     "At p_beta an answer's coefficient is 0 with the KL in the reward, and -beta KL with k2 in the loss",
@@ -71,4 +105,20 @@ COEFFICIENT = derived(
         neighbour("the KL from the base to the law", rhs=none_and_other_cost),
         neighbour("in the reward with a baseline of the verdicts alone", lhs=not_centred),
     ),
+)
+
+SPREAD = derived(
+    "G1.spread",
+    "With k2 or the corrected k3 in the loss a log ratio keeps the variance eta beta KL^2/N for ever",
+    statement=r"\mathrm{Var}\, s = \tfrac{\eta}{N}\,\beta\,\mathrm{KL}(p_\beta\|a)^2,"
+    r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
+    source=Source("ours", "finite training"),
+    on=chart(base=uniform(0.05, 0.45), beta=log_uniform(0.1, 5)),
+    equal=(balanced_spread, spread_by_the_formula),
+    examples=(example(base=".35", beta=".5"),),
+    derivation=spread_steps,
+    given=("G1.coefficient", "E6.rate"),
+    certified=False,
+    note="First order in the noise; .1348 sqrt(eta/N) for A1 = .7 at beta = .5.",
+    false=(neighbour("half of it", rhs=scaled(spread_by_the_formula, 0.5)),),
 )

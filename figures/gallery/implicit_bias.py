@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from dph_theory import filtered, tilted, valid_mass
-from dph_theory.flows import integrate, orbit, plain_gradient, softmax
+from dph_theory.dynamics.decision import integrate, orbit, plain_gradient, softmax
 from dph_theory.support.table import Table
 
 from ..figure import Figure, FigureConfig

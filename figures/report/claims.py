@@ -164,6 +164,13 @@ DIFFERENCES = (
         ("F4.entropy",),
     ),
     Difference(
+        "The upper clip under random rewards",
+        "arXiv 2509.26114, as summarised (not read): clip-low raises and clip-high lowers entropy.",
+        "Clip-high does where the policy is peaked. Where it is flat, noise lowers entropy and each clip "
+        "lessens the noise.",
+        ("G6.upper",),
+    ),
+    Difference(
         "Pass rate against entropy",
         "R = -c exp(H) + d along training (cui2025entropy, as an empirical fit).",
         "It is no law of the objective: along the tilted models entropy and pass rate can rise together.",

@@ -1,5 +1,6 @@
 """Markdown with numbers of the stored results: the guide to divergences, the table of findings."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from toy_lm.strategies.results import directions
 from toy_lm.styles.results import scores
 
 from .. import records
-from ..gallery import budget_and_family, direction, way_back
+from ..gallery import budget_and_family, direction, lottery, way_back
 from ..records import FORMS, FULL_SCALE, Demo, LawRun, Records, stored_name
 from .page import templates
 
@@ -67,6 +68,7 @@ def _filled(name: str, stored: Records) -> str:
         "demo": _demo(stored.demo) if "demo" in stored else None,
         "alike": ALIKE,
         "laws": _laws(stored) if "laws" in stored else None,
+        "luck": _luck(stored) if "laws" in stored else None,
         "llama": _llama(stored) if "laws" in stored else None,
         "lost": _lost(stored) if "laws" in stored else None,
         "budget": _budget(stored) if "laws" in stored else None,
@@ -103,6 +105,34 @@ def _laws(stored: Records) -> dict[str, Any]:
         "long": _held(judged, "long_enough"),
         "long_k3": _held([run for run in judged if run.form == "k3"], "long_enough"),
     }
+
+
+def _luck(stored: Records) -> dict[str, Any] | None:
+    """The drift without a KL by baseline, the planned runs that held, and what misses come from."""
+    experiments = {run.experiment for run in stored.laws.runs}
+    if not {lottery.EXPERIMENT, PLANNED} <= experiments:
+        return None
+    settings = lottery.compute(lottery.FIGURE.config, stored).settings
+    of_mean = next(s for s in settings if s.baseline == "mean" and "SGD" in s.words)
+    alike = {s.baseline: s for s in settings if s.words == of_mean.words}
+    judged = stored.laws.judged()
+    planned = [run for run in judged if run.experiment == PLANNED]
+    missed = [run for run in judged if not run.held and run.experiment != PLANNED]
+    causes = Counter(run.why_missed for run in missed if run.why_missed != "no twin")
+    return {
+        "drift": alike,
+        "seeds": len(of_mean.shares),
+        "within": sum(s.interval[0] <= s.predicted <= s.interval[1] for s in settings),
+        "settings": len(settings),
+        "planned": [run.held for run in planned],
+        "least": min(run.beta for run in planned),
+        "causes": causes,
+        "missed": sum(causes.values()),
+    }
+
+
+PLANNED = "planned"
+"""The experiment whose runs' steps and answers were chosen by their twins."""
 
 
 def _held(judged: Sequence[LawRun], experiment: str) -> list[bool]:

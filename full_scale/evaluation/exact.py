@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dph_theory.coverage import entropy, exact_pass_at_k
 from dph_theory.divergences import REVERSE_KL
-from dph_theory.laws import law_divergence, law_excess_kl, valid_answer_shares
+from dph_theory.laws import answer_probabilities, law_divergence, law_excess_kl, valid_answer_shares
 
 from ..tasks.glass_box.box import GlassBox, check_size
 
@@ -22,7 +22,7 @@ def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[T
     `prompts` (texts, prompt tokens). ValueError where there are too many answers to enumerate.
     """
     check_size(len(prompts), vocabulary, length)
-    prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, -1).T
+    prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, vocabulary ** (length - 1)).T
     rows = [np.broadcast_to(text, (len(prefixes), len(text))) for text in prompts]
     pairs = [np.concatenate([row, prefixes], axis=1) for row in rows]
     return torch.from_numpy(np.concatenate(pairs)).long()
@@ -71,6 +71,8 @@ class Exact:
     """KL(p_* || pi), p_* the base's law of valid answers."""
     pass_at_k: tuple[float, ...]
     """At k in PASS_AT."""
+    entropy: float | None = None
+    """Of the whole answer, in nats; records from before it was measured have none."""
 
 
 PASS_AT = (1, 4, 16)
@@ -92,6 +94,7 @@ def exact(box: GlassBox, tables: Sequence[np.ndarray], base: Sequence[np.ndarray
         favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
         # -log V is what the policy's mass on invalid answers costs.
         kl_from_filtered=float((REVERSE_KL(base_shares, shares) - np.log(rates)).mean()),
+        entropy=float(entropy(answer_probabilities(rows, box.end).reshape(len(rates), -1)).mean()),
         pass_at_k=tuple(float(exact_pass_at_k(rates, np.asarray(k)).mean()) for k in PASS_AT),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from dph_theory.laws import (
 from ..evaluation.exact import exact
 from ..tasks.glass_box.box import GlassBox
 from .record import PredictedLaw
-from .runs import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from .runs import BASE, FILTERED, MEANS, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 
 Law = Callable[..., list[np.ndarray]]
 LAWS: dict[str, tuple[Law, FDivergence]] = {
@@ -28,9 +29,13 @@ LAWS: dict[str, tuple[Law, FDivergence]] = {
     TOKEN_REVERSE: (token_law, REVERSE_KL),
     TOKEN_FORWARD: (token_law, FORWARD_KL),
 }
+ANSWER_MEANS: dict[str, tuple[Law, FDivergence]] = {
+    TOKEN_REVERSE + MEANS: (partial(token_law, per_answer_mean=True), REVERSE_KL),
+    TOKEN_FORWARD + MEANS: (partial(token_law, per_answer_mean=True), FORWARD_KL),
+}
 LOCAL, FORWARD_LIMIT = "locally filtered model", "token forward limit"
 LIMITS = {FILTERED: filtered_law, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
-UNSCALED, KEPT = "without normalisation", "reference kept"
+UNSCALED, KEPT, UNERRING = "without normalisation", "reference kept", "verdicts taken as true"
 
 
 def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
@@ -42,10 +47,14 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
     """
     if run.law is None or not _texts_are_rows(box):
         return {}
-    ordered = [run.law, *(name for name in LAWS if name != run.law)]
+    known = {**LAWS, **ANSWER_MEANS} if run.per_answer_mean else LAWS
+    ordered = [run.law, *(name for name in known if name != run.law)]
     found = {name: _law(name, run.centring, run, box, base) for name in ordered}
     if run.rounds > 1:
         found[f"{run.law}, {KEPT}"] = _law(run.law, run.centring, replace(run, rounds=1), box, base)
+    if run.informative != 1:
+        unerring = replace(run, false_positive=0.0, false_negative=0.0)
+        found[f"{run.law}, {UNERRING}"] = _law(run.law, run.centring, unerring, box, base)
     if run.scale == "group":
         found[f"{run.law}, {UNSCALED}"] = _law(run.law, "none", run, box, base)
     return found
@@ -79,11 +88,11 @@ def _law(name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.nd
 def _one_round(
     name: str, centring: str, run: Run, box: GlassBox, base: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    law, divergence = LAWS[name]
+    law, divergence = {**LAWS, **ANSWER_MEANS}[name]
     rows = box.of_rows(base)
     if centring != "std":
         # The weight is the same at every validity.
-        beta = run.beta / group_weight(run.group_size, 0.5, centring)
+        beta = run.beta / group_weight(run.group_size, 0.5, centring) / run.informative
         return law(rows, box.valid, beta, divergence, end=box.end)
     solved = [
         normalised_law(

@@ -1,7 +1,11 @@
 """What is kept of a run, and of runs taken together: how many held, what figures read, what is printed."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 from dph_theory.support.record import as_json
@@ -27,6 +31,11 @@ class Bounds:
 
 
 BARS, SELECTION_BARS = Bounds(0.02, 0.02), Bounds(0.01, 0.01)
+
+
+def bars_of(task: str) -> Bounds:
+    """Those of a task."""
+    return SELECTION_BARS if task.startswith("selection") else BARS
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class FinishedRun:
     @property
     def bars(self) -> Bounds:
         """Those of the run's task."""
-        return SELECTION_BARS if self.run.task.startswith("selection") else BARS
+        return bars_of(self.run.task)
 
     @property
     def verdict(self) -> str:
@@ -118,6 +127,99 @@ class FinishedRun:
         return f"missed: {' and '.join(missed)}" if missed else "held"
 
 
+TWINNED = ("none", "k2", "k3", "k3_corrected", "sequence_kl", "future_kl")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """Where the noiseless twin of a run ends, and how far seeds are to lie from it.
+
+    `kl`: KL(twin || law) of each law predicted. `deviations` over seeds, of first order in the noise, none
+    for long trainings: of the validity and of the log odds of the base's favourite among valid answers.
+    """
+
+    run: Run
+    exact: Exact
+    kl: Mapping[str, float]
+    deviations: Mapping[str, float]
+    law_validity: tuple[float, ...] | None = None
+    """Of each row at the run's own law."""
+
+
+def expected_kl(found: Twin) -> float:
+    """The KL to the twin that luck is to bring, as far as the two deviations tell, to first order."""
+    rate, share = fmean(found.exact.validity), found.exact.favourite_share
+    of_rate = found.deviations["validity"] ** 2 / (rate * (1 - rate))
+    return (of_rate + rate * share * (1 - share) * found.deviations["favourite_odds"] ** 2) / 2
+
+
+def twin_of(run: Run) -> Run | None:
+    """The run that stands for all that have its twin; None for those that have none here.
+
+    They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
+    penalised rewards over their deviation, whose update is no function of the policy alone (theory G2).
+    """
+    sampled = run.lowered_under is not None or (run.form == "sequence_kl" and run.scale == "group")
+    if run.form not in TWINNED or run.rounds > 1 or run.updates > 1 or not run.reward or sampled:
+        return None
+    seed = run.seed if run.rank is not None or run.collapsed else 0
+    return replace(run, experiment="twin", seed=seed, every=0)
+
+
+def twin_in(twins: Mapping[str, Twin], run: Run) -> Twin | None:
+    """The run's twin among those of a journal, if it is there."""
+    stands_for = twin_of(run)
+    return None if stands_for is None else twins.get(stands_for.id)
+
+
+DEVIATIONS = 3
+"""A run this many predicted deviations from its twin is not where luck alone puts it."""
+CAUSES = TIME, LUCK, UNEXPLAINED, NOT_PREDICTED, NO_TWIN = (
+    "time",
+    "luck",
+    "unexplained",
+    "luck not predicted",
+    "no twin",
+)
+
+
+def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
+    """What a miss comes from; None for a run that holds, or has no law.
+
+    "time": the noiseless twin misses the law too, by the same bars. "luck": it does not, and the run lies
+    within DEVIATIONS of it. "luck not predicted": it does not, and no deviations were carried along it.
+    "unexplained": the run lies further off than luck, to first order, puts it. "no twin": none was trained.
+    """
+    if outcome.full_verdict in ("held", "no law") or outcome.law is None:
+        return None
+    if twin is None:
+        return NO_TWIN
+    nearest = min(twin.kl, key=twin.kl.__getitem__)
+    pairs = list(zip(twin.exact.validity, outcome.law.exact.validity, strict=True))
+    gap = sum(abs(found - predicted) for found, predicted in pairs) / len(pairs)
+    arrived = nearest == outcome.law.law and gap <= outcome.bars.validity
+    if not arrived or twin.kl[nearest] > outcome.bars.kl:
+        return TIME
+    departures = luck(outcome, twin)
+    if not departures:
+        return NOT_PREDICTED
+    return LUCK if all(abs(value) <= DEVIATIONS for value in departures.values()) else UNEXPLAINED
+
+
+def luck(outcome: FinishedRun, twin: Twin) -> dict[str, float]:
+    """How far the run is from its twin, in predicted deviations, by measure."""
+    moved = {"validity": _mean(outcome.last.exact.validity) - _mean(twin.exact.validity)}
+    if twin.exact.favourite_share < 1 - 1e-9:  # Else a row has one right answer, and there are no odds.
+        moved["favourite_odds"] = _odds(outcome.last.exact) - _odds(twin.exact)
+    return {name: gap / twin.deviations[name] for name, gap in moved.items() if twin.deviations.get(name)}
+
+
+def _odds(exact: Exact) -> float:
+    """The log odds of the base's favourite among valid answers."""
+    share = min(max(exact.favourite_share, 1e-15), 1 - 1e-15)
+    return math.log(share / (1 - share))
+
+
 @dataclass(frozen=True)
 class Tally:
     """How many runs of an experiment held to their law."""
@@ -134,6 +236,8 @@ class Tally:
     """By all bars."""
     held_but_for_answers: int
     """By the nearest law and the validity alone."""
+    missed_by: Mapping[str, int]
+    """The misses by `why_missed`."""
 
 
 def is_judged(outcome: FinishedRun) -> bool:
@@ -142,15 +246,15 @@ def is_judged(outcome: FinishedRun) -> bool:
     return outcome.law is not None and (name not in EXPERIMENTS or EXPERIMENTS[name].to_the_end)
 
 
-def tallies(outcomes: Sequence[FinishedRun]) -> list[Tally]:
+def tallies(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})) -> list[Tally]:
     """A `Tally` for each experiment, in the order of the runs."""
     return [
-        _tally(name, [outcome for outcome in outcomes if outcome.run.experiment == name])
+        _tally(name, [outcome for outcome in outcomes if outcome.run.experiment == name], twins)
         for name in {outcome.run.experiment: None for outcome in outcomes}
     ]
 
 
-def _tally(name: str, outcomes: Sequence[FinishedRun]) -> Tally:
+def _tally(name: str, outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]) -> Tally:
     known = EXPERIMENTS.get(name)
     judged = [outcome for outcome in outcomes if is_judged(outcome)]
     return Tally(
@@ -162,22 +266,26 @@ def _tally(name: str, outcomes: Sequence[FinishedRun]) -> Tally:
         judged=len(judged),
         held=sum(outcome.full_verdict == "held" for outcome in judged),
         held_but_for_answers=sum(outcome.verdict == "held" for outcome in judged),
+        missed_by=dict(Counter(w for o in judged if (w := why_missed(o, twin_in(twins, o.run))))),
     )
 
 
-def summary(outcomes: Sequence[FinishedRun]) -> dict[str, Any]:
+def summary(
+    outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})
+) -> dict[str, Any]:
     """The record's results, compact: `runs`, a column a fact, and `courses`, along training.
 
     runs: every field of `Run`; digest, judged (its experiment runs to the end, and has a law), law
     (predicted), nearest, verdict, full_verdict, gap, kl_to_law; MEASURES at the end, and the first three at
     its law as law_validity and so on, means over rows; "kl <law>": KL(run || law); "limit <law>":
-    KL(limit || run); null where there is none. experiments: a `Tally` each. courses, of the experiments in
+    KL(limit || run); twin_validity and so on, of its noiseless twin, with the deviations predicted, and
+    why_missed; null where there is none. experiments: a `Tally` each. courses, of the experiments in
     ALONG: digest, step and what stands there. Five digits, more than a run can tell, few enough to read.
     """
-    facts = [_facts(outcome) for outcome in outcomes]
+    facts = [_facts(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
     columns = {name: None for fact in facts for name in fact}
     results = {
-        "experiments": tallies(outcomes),
+        "experiments": tallies(outcomes, twins),
         "runs": {name: [fact.get(name) for fact in facts] for name in columns},
         "courses": [_course(outcome) for outcome in outcomes if outcome.run.experiment in ALONG],
     }
@@ -185,13 +293,23 @@ def summary(outcomes: Sequence[FinishedRun]) -> dict[str, Any]:
 
 
 MEASURES = ("validity", "first_share", "effective_answers", "excess_kl", "favourite_share", "pass_at_16")
-ALONG = {"way_back": ("first_share",), "budget_and_family": ("validity", "excess_kl")}
+OF_TWIN = ("validity", "favourite_share")
+ALONG = {
+    "way_back": ("first_share",),
+    "budget_and_family": ("validity", "excess_kl"),
+    "annealing": ("validity", "excess_kl"),
+    "noise_floor": ("favourite_share",),
+}
 """Experiments whose courses are drawn, and what of them."""
 
 
-def _facts(outcome: FinishedRun) -> dict[str, Any]:
+def _facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
     """A run's line of the table."""
     law = outcome.law
+    of_twin = {} if twin is None else {f"twin_{name}": _measure(twin.exact, name) for name in OF_TWIN}
+    if twin is not None:
+        of_twin |= {f"twin_{name}_deviation": value for name, value in twin.deviations.items()}
+        of_twin["twin_kl_to_law"] = twin.kl.get(law.law) if law else None
     at_law = {f"law_{name}": _measure(law.exact, name) for name in MEASURES[:3]} if law else {}
     return {
         **asdict(outcome.run),
@@ -205,6 +323,8 @@ def _facts(outcome: FinishedRun) -> dict[str, Any]:
         "kl_to_law": outcome.kl_to_law,
         **{name: _measure(outcome.last.exact, name) for name in MEASURES},
         **at_law,
+        **of_twin,
+        "why_missed": why_missed(outcome, twin),
         **{f"kl {name}": value for name, value in outcome.last.kl.items()},
         **{f"limit {name}": value for name, value in outcome.limits.items()},
         "seconds": round(outcome.seconds, 1),
@@ -239,15 +359,18 @@ HEADERS = (
     "nearest",
     "KL to it",
     "",
+    "why",
 )
 
 
-def table_rows(outcomes: Sequence[FinishedRun]) -> list[tuple[str, ...]]:
+def table_rows(
+    outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})
+) -> list[tuple[str, ...]]:
     """A row for each run, under HEADERS."""
-    return [_row(outcome) for outcome in outcomes]
+    return [_row(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
 
 
-def _row(outcome: FinishedRun) -> tuple[str, ...]:
+def _row(outcome: FinishedRun, twin: Twin | None) -> tuple[str, ...]:
     run, law = outcome.run, outcome.law
     return (
         run.task,
@@ -261,4 +384,5 @@ def _row(outcome: FinishedRun) -> tuple[str, ...]:
         outcome.nearest or "",
         f"{outcome.distances[outcome.nearest]:.4f}" if outcome.nearest else "",
         outcome.full_verdict,
+        (why_missed(outcome, twin) or "") if twin else "",
     )

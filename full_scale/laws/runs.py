@@ -6,14 +6,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.support.errors import argument_error, choice
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
+MEANS = ", per-answer means"
+"""After the name of a token law: that of penalties averaged over each answer's tokens."""
 FORMS: MappingProxyType[str, str | None] = MappingProxyType(
     {
         "none": None,
@@ -32,6 +35,9 @@ k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (lo
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
+
+
+Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,19 @@ class Run:
     """Off: nothing but the rehearsal or alpha-DPG trains."""
     dapo: bool = False
     """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
+    baseline: Baseline = "mean"
+    """What is subtracted from verdicts: of the group, or a constant."""
+    updates: int = 1
+    """On each batch."""
+    clip: tuple[float, float] | None = None
+    """Below and above a ratio of 1; None: TRL's own, 0.2 and 0.2."""
+    per_answer_mean: bool = False
+    """Whether an answer's tokens are averaged (TRL's loss type grpo), not added up."""
+    false_positive: float = 0.0
+    """Chance that a wrong answer is taken for right; both at 0.5 make verdicts a coin."""
+    false_negative: float = 0.0
+    lowered_under: float | None = None
+    """beta falls from `annealed_from` only while the excess KL, in nats, is under it."""
     rounds: int = 1
     """Trainings one after the other, each from and against the policy before."""
     every: int = 0
@@ -78,6 +97,9 @@ class Run:
         choice("form", self.form, FORMS)
         if FORMS[self.form] is not None and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
+        choice("baseline", self.baseline, get_args(Baseline))
+        if self.lowered_under is not None and self.annealed_from is None:
+            raise argument_error("lowered_under", self.lowered_under, "with annealed_from")
         if self.annealed_from is not None and (self.form != "sequence_kl" or self.annealed_from < self.beta):
             raise argument_error(
                 "annealed_from", self.annealed_from, "for sequence_kl alone, and at least its beta"
@@ -99,8 +121,17 @@ class Run:
 
     @property
     def law(self) -> str | None:
-        """The law it obeys by theory E."""
-        return FORMS[self.form]
+        """The law it obeys by theory E; with per-answer means, by theory G8."""
+        law = FORMS[self.form]
+        if self.form == "sequence_kl" and self.scale == "group":
+            # Divided by a deviation that vanishes at the law (theory G2).
+            return None
+        return law + MEANS if law and law != SEQUENCE and self.per_answer_mean else law
+
+    @property
+    def informative(self) -> float:
+        """By how much a right answer's verdict is higher than a wrong one's, 1 - errors (theory G9)."""
+        return 1 - self.false_positive - self.false_negative
 
     @property
     def target(self) -> str | None:
@@ -336,6 +367,122 @@ def _iteration(seed: int) -> list[Run]:
     return [run("k3_corrected", 2.0, scale="group", group_size=16, groups=8, rounds=3)]
 
 
+def _noise_floor(seed: int) -> list[Run]:
+    """At a constant rate, from the base to the law and on: the spread is that of the second half."""
+    run = partial(Run, "noise_floor", "lottery-law", beta=0.5, seed=seed, optimiser="sgd", constant=True)
+    run = partial(run, learning_rate=0.02, steps=600, every=3, group_size=8)
+    return [
+        run(form, groups=groups, scale=scale)
+        for groups in (1, 8, 64)
+        for form, scale in (*((form, "none") for form in (*THREE, "k2")), ("sequence_kl", "group"))
+    ]
+
+
+DRIFTED = 64
+"""Seeds of the settings whose whole distribution is held against the predicted one."""
+
+
+def _drift(seed: int) -> list[Run]:
+    """Without KL, up to a pass rate of about .9: how far apart two equal right answers drift."""
+    sgd = partial(Run, "drift", form="none", seed=seed, group_size=64, optimiser="sgd", constant=True)
+    sgd = partial(sgd, learning_rate=0.003)
+    adam = partial(Run, "drift", form="none", seed=seed, group_size=64, learning_rate=3e-4, constant=True)
+    settings = [
+        sgd(task="lottery-30", steps=120),
+        sgd(task="lottery-30", steps=60, scale="group", group_size=8, groups=8),
+        adam(task="lottery-10", steps=95),
+    ]
+    if seed < 16:
+        settings += [
+            *(sgd(task="lottery-30", steps=120, baseline=baseline) for baseline in CONSTANTS),
+            sgd(task="lottery-30", steps=120, group_size=8, groups=8),
+            sgd(task="lottery-10", steps=500, learning_rate=0.001),
+            sgd(task="lottery-four", steps=150),
+            *(adam(task="lottery-10", steps=95, baseline=baseline) for baseline in CONSTANTS),
+            adam(task="lottery-10", steps=190, constant=False),
+            adam(task="lottery-30", steps=90),
+        ]
+    return settings
+
+
+CONSTANTS: tuple[Baseline, ...] = ("none", "leave_one_out", "one")
+
+
+def _baselines(seed: int) -> list[Run]:
+    run = partial(Run, "baselines", "strategies", seed=seed, group_size=12, steps=150, every=25)
+    return [
+        run("none"),
+        *(run("none", baseline=baseline) for baseline in CONSTANTS),
+        run("sequence_kl", 0.1),
+        run("sequence_kl", 0.1, baseline="one"),
+    ]
+
+
+CLIPS = {"none": (10.0, 10.0), "lower": (0.2, 10.0), "upper": (10.0, 0.2)}
+"""Of the ratio, by how much below and above 1."""
+
+
+def _coin(seed: int) -> list[Run]:
+    """Random rewards on a flat and on a peaked policy, with one and four updates, by clip."""
+    run = partial(Run, "coin", form="none", seed=seed, group_size=32, optimiser="sgd", constant=True)
+    run = partial(run, false_positive=0.5, false_negative=0.5, learning_rate=0.013)
+    return [
+        setting
+        for task in ("lottery-flat", "lottery-peaked")
+        for setting in (
+            run(task=task, steps=20),
+            *(run(task=task, steps=80, updates=4, clip=clip) for clip in CLIPS.values()),
+        )
+    ]
+
+
+def _updates(seed: int) -> list[Run]:
+    run = partial(Run, "updates", "selection-2", beta=0.5, seed=seed, learning_rate=2e-3, steps=500)
+    return [run(form, updates=updates) for updates in (2, 4, 8) for form in ("k3", "k3_corrected")]
+
+
+def _answer_means(seed: int) -> list[Run]:
+    run = partial(Run, "answer_means", "lengths", seed=seed, learning_rate=2e-3, steps=600)
+    return [
+        run(form, beta, per_answer_mean=mean)
+        for form in THREE
+        for beta in (0.5, 0.3)
+        for mean in (True, False)
+    ]
+
+
+def _erring(seed: int) -> list[Run]:
+    run = partial(Run, "erring", "selection-2", beta=0.5, seed=seed, learning_rate=2e-3, steps=500)
+    return [
+        run(form, false_positive=error, false_negative=error)
+        for error in (0.05, 0.2)
+        for form in ("k3_corrected", "sequence_kl")
+    ]
+
+
+def _annealing(seed: int) -> list[Run]:
+    """beta from 1 to .05 in three budgets: constant, falling, and falling only under a bound."""
+    run = partial(Run, "annealing", "wide", "sequence_kl", 0.05, seed=seed, learning_rate=2e-3)
+    return [
+        run(steps=steps, every=steps // 10, annealed_from=begun, lowered_under=bound)
+        for steps in (100, 250, 600)
+        for begun, bound in ((None, None), (1.0, None), (1.0, 0.05))
+    ]
+
+
+PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
+"""Steps and answers that `plan` chose before any of the runs, by task, form and beta."""
+
+
+def _planned(seed: int) -> list[Run]:
+    rows = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
+    return [
+        Run(PLANNED, row["task"], row["form"], row["beta"], seed=seed, **row["plan"])
+        for row in rows
+        if row["plan"]
+    ]
+
+
 EXPERIMENTS: Mapping[str, LawExperiment] = MappingProxyType(
     {
         experiment.name: experiment
@@ -360,6 +507,17 @@ EXPERIMENTS: Mapping[str, LawExperiment] = MappingProxyType(
             LawExperiment(
                 "warning", "How loose is the guarantee, how early the meter?", _warning, to_the_end=False
             ),
+            LawExperiment(
+                "noise_floor", "How much noise does a law keep at a constant rate?", _noise_floor, 1, False
+            ),
+            LawExperiment("drift", "How far apart does luck drive equal answers?", _drift, DRIFTED, False),
+            LawExperiment("baselines", "What does the baseline change?", _baselines, 8, False),
+            LawExperiment("coin", "What do random rewards do to entropy?", _coin, 16, False),
+            LawExperiment(PLANNED, "Do runs planned by their twins reach their laws?", _planned, 3),
+            LawExperiment("updates", "Does a batch used several times change the law?", _updates, 2),
+            LawExperiment("answer_means", "Which law do per-answer means obey?", _answer_means, 2),
+            LawExperiment("erring", "What does a verifier that errs change?", _erring, 2),
+            LawExperiment("annealing", "What does a falling beta keep on the way?", _annealing, 3, False),
             LawExperiment("iteration", "Where does a reference re-set each round lead?", _iteration),
         )
     }
@@ -379,5 +537,9 @@ def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
 
 
 def quick_runs() -> list[Run]:
-    """Three forms of the penalty at one beta on the two-token task: under three minutes on two cores."""
-    return [Run("quick", "selection-2", form, 0.2, learning_rate=2e-3) for form in THREE]
+    """Three forms of the penalty at one beta, and one drift without: under three minutes on two cores."""
+    run = partial(Run, "quick", learning_rate=2e-3)
+    drift = run(
+        "lottery-30", "none", learning_rate=3e-3, group_size=64, steps=120, optimiser="sgd", constant=True
+    )
+    return [*(run("selection-2", form, 0.2) for form in THREE), drift]

@@ -3,10 +3,11 @@
 import json
 import lzma
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import transformers
@@ -25,9 +26,22 @@ from ..tasks.glass_box.box import box
 from .flow import ways_back
 from .predictions import LIMITS, laws_of, predictions, targets_of
 from .promises import promises
-from .record import FinishedRun, PredictedLaw, RunPoint, summary, tallies
+from .record import (
+    CAUSES,
+    FinishedRun,
+    PredictedLaw,
+    RunPoint,
+    Tally,
+    Twin,
+    luck,
+    summary,
+    tallies,
+    twin_in,
+    twin_of,
+)
 from .runs import Run
 from .training import Tables, train
+from .twin import LONGEST, twin
 
 KIND = "laws"
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
@@ -41,10 +55,13 @@ class RunJournal:
         self.journal = Journal(folder / "journal.jsonl", {"kind": KIND})
         self.predicted: dict[str, tuple[PredictedLaw, ...]] = {}
         self.outcomes: dict[str, FinishedRun] = {}
+        self.twins: dict[str, Twin] = {}
         for entry in self.journal.entries:
             if "outcome" in entry:
                 outcome = from_json(FinishedRun, entry["outcome"])
                 self.outcomes[outcome.run.id] = outcome
+            elif "twin" in entry:
+                self._keep(from_json(Twin, entry["twin"]))
             else:
                 found = tuple(from_json(PredictedLaw, value) for value in entry["predictions"])
                 self.predicted[entry["id"]] = found
@@ -64,9 +81,26 @@ class RunJournal:
             self.journal.append({"id": run.id, **run.changed, "predictions": as_json(found)})
             self.predicted[run.id] = found
 
+    def without_twin(self, runs: Iterable[Run]) -> list[Run]:
+        """The twins that the runs have and the journal lacks, each once."""
+        found = {twin.id: twin for run in runs if (twin := twin_of(run)) is not None}
+        return [twin for name, twin in found.items() if name not in self.twins]
+
+    def add_twin(self, found: Twin) -> None:
+        """Write down where a twin ended."""
+        self.journal.append({"twin": as_json(found)})
+        self._keep(found)
+
+    def _keep(self, found: Twin) -> None:
+        self.twins[found.run.id] = found
+
     def adopt(self, packed: Path) -> None:
         """Add the finished runs of a file that `pack` wrote, but for those that are here already."""
         for line in _unpacked(packed):
+            if "twin" in line:
+                if (found := from_json(Twin, line["twin"])).run.id not in self.twins:
+                    self.add_twin(found)
+                continue
             outcome = from_json(FinishedRun, line)
             if outcome.run.id not in self.outcomes:
                 self.finish(outcome)
@@ -91,6 +125,7 @@ def run_record(
     quiet()
     for run in missing:
         kept.predict(run)
+    add_twins(kept, missing, workers=workers, progress=progress)
     jobs = [(run, kept.predicted[run.id], kept.bases) for run in missing]
     done = len(runs) - len(missing)
     for _, outcome in run_jobs(conduct, jobs, workers=workers, one_torch_thread=True):
@@ -99,6 +134,24 @@ def run_record(
         if progress is not None:
             progress("laws", done, len(runs))
     return kept.done(runs)
+
+
+def add_twins(
+    kept: RunJournal, runs: Iterable[Run], *, workers: int = 1, progress: Progress | None = None
+) -> None:
+    """Train the twins that the runs have and the journal lacks; `progress` with ("twins", done, twins)."""
+    missing = kept.without_twin(runs)
+    jobs = [(run, kept.bases) for run in missing]
+    for done, (_, found) in enumerate(run_jobs(_twin, jobs, workers=workers, one_torch_thread=True), 1):
+        kept.add_twin(found)
+        if progress is not None:
+            progress("twins", done, len(missing))
+
+
+def _twin(job: tuple[Run, Path]) -> Twin:
+    quiet()
+    run, bases = job
+    return twin(run, bases, spreads=run.steps <= LONGEST[run.optimiser])
 
 
 def conduct(job: tuple[Run, tuple[PredictedLaw, ...], Path]) -> FinishedRun:
@@ -127,25 +180,31 @@ def conduct(job: tuple[Run, tuple[PredictedLaw, ...], Path]) -> FinishedRun:
     return FinishedRun(run, predicted, tuple(points), limits, time.monotonic() - begun)
 
 
-def store(outcomes: Sequence[FinishedRun], bases: Path, path: Path) -> dict[str, Any]:
+def store(outcomes: Sequence[FinishedRun], kept: RunJournal, path: Path) -> dict[str, Any]:
     """Write the compact record that figures read: what `summary`, `ways_back`, `promises` say it holds."""
     quiet()
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
     results = {
-        **summary(outcomes),
-        **ways_back(outcomes, bases),
+        **summary(outcomes, kept.twins),
+        **ways_back(outcomes, kept.bases),
         "promises": [asdict(promise) for promise in promises(outcomes)],
     }
     found = record(
-        KIND, seed=0, config=config, results=results, findings=findings(outcomes), packages=PACKAGES
+        KIND,
+        seed=0,
+        config=config,
+        results=results,
+        findings=findings(outcomes, kept.twins),
+        packages=PACKAGES,
     )
     write_json(path, found)
     return found
 
 
-def pack(outcomes: Sequence[FinishedRun], path: Path) -> None:
-    """Write the finished runs with all that was measured, compressed, a line each; six digits."""
-    lines = [json.dumps(as_json(outcome, digits=6), separators=(",", ":")) for outcome in outcomes]
+def pack(outcomes: Sequence[FinishedRun], twins: Iterable[Twin], path: Path) -> None:
+    """Write the finished runs with all that was measured, and twins, compressed, a line each; six digits."""
+    values = [*(as_json(o, digits=6) for o in outcomes), *({"twin": as_json(t, digits=6)} for t in twins)]
+    lines = [json.dumps(value, separators=(",", ":")) for value in values]
     write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
 
 
@@ -156,14 +215,39 @@ def _unpacked(path: Path) -> list[Any]:
         raise argument_error("from", str(path), f"a file that `dph laws --pack` wrote ({error})") from error
 
 
-def findings(outcomes: Sequence[FinishedRun]) -> list[str]:
-    """How many runs held to their law, of each experiment whose runs are meant to reach it."""
+def findings(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})) -> list[str]:
+    """How many runs of each experiment that is meant to reach its laws held, and why the others did not."""
     return [
-        f"{tally.experiment}: {tally.held} of {tally.judged} runs held to their law; by the nearest law and "
-        f"the validity alone {tally.held_but_for_answers}."
-        for tally in tallies(outcomes)
+        f"{tally.experiment}: {tally.held} of {tally.judged} runs held to their law{_causes(tally)}; by the "
+        f"nearest law and the validity alone {tally.held_but_for_answers}."
+        for tally in tallies(outcomes, twins)
         if tally.judged
-    ]
+    ] + _near_their_twins(outcomes, twins)
+
+
+def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]) -> list[str]:
+    """Of experiments without a law: how many runs lie where luck is predicted to put them."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for outcome in outcomes:
+        twin = twin_in(twins, outcome.run)
+        if outcome.law is None and twin is not None and (departures := luck(outcome, twin)):
+            found.setdefault(outcome.run.experiment, []).append(departures)
+    near = "{} of {} in the {}".format
+    words = {"validity": "pass rate", "favourite_odds": "log odds of right answers"}
+    sentences = []
+    for name, runs in found.items():
+        counts = [
+            near(sum(abs(run[measure]) <= 2 for run in told), len(told), said)
+            for measure, said in words.items()
+            if (told := [run for run in runs if measure in run])
+        ]
+        sentences.append(f"{name}: within two predicted deviations of the twin {', '.join(counts)}.")
+    return sentences
+
+
+def _causes(tally: Tally) -> str:
+    causes = [f"{tally.missed_by[cause]} {cause}" for cause in CAUSES if tally.missed_by.get(cause)]
+    return f" (missed: {', '.join(causes)})" if causes else ""
 
 
 def base_tables(run: Run, bases: Path) -> Tables:

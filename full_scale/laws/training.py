@@ -15,6 +15,7 @@ from transformers import LlamaForCausalLM, PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.laws import answer_probabilities, filtered_law
+from dph_theory.losses import group_advantages
 
 from ..evaluation.exact import exact, next_token_tables
 from ..presampling.buffer import RehearsalBuffer, RehearsalRow
@@ -57,6 +58,14 @@ class FutureKLTrainer(GRPOTrainer):
         return {**samples, "advantages": samples["advantages"][:, None] - self.beta * later}
 
 
+class _ScaledTrainer(OnlineTrainer):
+    """The KL in the reward, and the difference to the group's mean over its deviation (theory G2)."""
+
+    def _centred(self, rewards: Any) -> Any:
+        groups = rewards.unflatten(0, (-1, self.num_generations))
+        return group_advantages(groups, normalise=True).flatten()
+
+
 class StoredReferenceTrainer(DPHTrainer):
     """DPHTrainer that rehearses against the stored log-probabilities, those of the base.
 
@@ -83,8 +92,10 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         optim="sgd" if run.optimiser == "sgd" else "adamw_torch",
         weight_decay=0.0,
         max_grad_norm=0.0,
-        loss_type="dapo" if run.dapo else "dr_grpo",
-        epsilon_high=0.28 if run.dapo else None,
+        loss_type="dapo" if run.dapo else "grpo" if run.per_answer_mean else "dr_grpo",
+        epsilon=0.2 if run.clip is None else run.clip[0],
+        epsilon_high=0.28 if run.dapo else None if run.clip is None else run.clip[1],
+        num_iterations=run.updates,
         scale_rewards=run.scale,
         shuffle_dataset=False,
         temperature=1.0,
@@ -104,7 +115,7 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         args=args,
         train_dataset=_prompts(run, box),
         processing_class=box.tokenizer(),
-        peft_config=None if run.rank is None else _adapter(run.rank),
+        peft_config=None if run.rank is None else adapter(run.rank),
         **_extras(run, box, model),
     )
     trainer.remove_callback(PrinterCallback)
@@ -125,6 +136,8 @@ def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
     """The trainer, its configuration, and the settings of the form."""
     coefficient = {"online_coefficient": run.beta}
     match run.form:
+        case "none" if run.baseline != "mean":
+            return DPHTrainer, DPHConfig, {"baseline": run.baseline}
         case "none":
             return GRPOTrainer, GRPOConfig, {"beta": 0.0}
         case "k3" | "k3_corrected":
@@ -139,7 +152,9 @@ def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
                 {"online": "definition", "divergence": "reverse_kl", **coefficient},
             )
         case "sequence_kl":
-            return OnlineTrainer, DPHConfig, {"online": "sequence_kl", **coefficient}
+            fall = {"online_from": run.annealed_from, "excess_bound": run.lowered_under}
+            kind = _ScaledTrainer if run.scale == "group" else OnlineTrainer
+            return kind, DPHConfig, {"online": "sequence_kl", "baseline": run.baseline, **coefficient, **fall}
         case "alpha_dpg":
             return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
         case _:
@@ -154,7 +169,7 @@ def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
 def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
     base = LlamaForCausalLM.from_pretrained(model.config._name_or_path)
     tables = next_token_tables(base, box)
-    if run.form == "alpha_dpg":
+    if run.form == "alpha_dpg" or run.lowered_under is not None:
         rates = box.pass_rates(tables)
         return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
     return {"rehearsal": stored_answers(box, tables)} if run.form == "rehearsal" else {}
@@ -184,15 +199,23 @@ def _systematic(law: Tables, places: np.ndarray, box: GlassBox) -> list[list[int
 
 
 def _reward(run: Run, box: GlassBox) -> Callable[..., list[float]]:
+    rng = np.random.default_rng([run.seed, 26])
+    errors = run.false_positive, run.false_negative
+
     def verdict(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
         if not run.reward:
             return [0.0] * len(completion_ids)
-        return box.verdicts([int(row) for row in example_id], completion_ids)
+        found = box.verdicts([int(row) for row in example_id], completion_ids)
+        if not any(errors):
+            return found
+        chances = [1 - errors[1] if right else errors[0] for right in found]
+        return (rng.random(len(found)) < chances).astype(float).tolist()
 
     return verdict
 
 
-def _adapter(rank: int) -> LoraConfig:
+def adapter(rank: int) -> LoraConfig:
+    """The LoRA adapter of that rank."""
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
@@ -260,8 +283,6 @@ def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
                 model = _next_round(course[-1], model, box, Path(output) / str(turn))
             trainer = trainer_of(run, box, model, output)
             trainer.add_callback(_ExactTrainer(box, run, course))
-            if run.annealed_from is not None:
-                trainer.add_callback(_Annealed(run, trainer.args))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)
     return course
@@ -285,17 +306,8 @@ class _ExactTrainer(TrainerCallback):
             self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.box)))
 
 
-class _Annealed(TrainerCallback):
-    """Lowers the coefficient of the KL in the reward from `annealed_from` to `beta`, then keeps it there."""
-
-    def __init__(self, run: Run, settings: Any) -> None:
-        self.run, self.settings = run, settings
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        self.settings.online_coefficient = annealed(self.run, state.global_step)
-
-
 def annealed(run: Run, step: int) -> float:
     """The coefficient at a step: beta (annealed_from / beta)^(1 - 2 step / steps), and beta after half."""
-    left = max(1 - 2 * step / run.steps, 0.0)
-    return run.beta * ((run.annealed_from or run.beta) / run.beta) ** left
+    if run.annealed_from is None:
+        return run.beta
+    return run.beta * (run.annealed_from / run.beta) ** max(1 - 2 * step / run.steps, 0.0)

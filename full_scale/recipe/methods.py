@@ -22,6 +22,10 @@ _DEVIATION = (
     "smaller by sqrt((G-1)/G) at group size G."
 )
 
+_BASELINE = (
+    "A constant or leave-one-out baseline: advantages are not divided by the group's deviation, whose scale "
+    "is then the learning rate's matter (theory G4)."
+)
 _RELEASED = (
     "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit "
     "tells what it descends."
@@ -66,6 +70,9 @@ def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
     _no_place_for(config, method)
     arguments, notes = exploration_arguments(method.exploration)
     arguments["two_backward"] = config.two_backward
+    if config.baseline is not None:
+        arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
+        notes = [note for note in notes if note != _DEVIATION] + [_BASELINE]
     if method.alpha is not None:
         # The sum over the tokens of each completion, averaged over completions, is what theory B7 is about.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
@@ -111,6 +118,9 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "beta": (penalty is not None, "GRPO-KL, RKL and KL control"),
         "mu": (penalty is not None and method.name in TARGETED, "KL control"),
         "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
+        "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
+        "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
+        "baseline": (method.alpha is None, "methods whose rewards are verdicts"),
     }
     for name, (place, who) in places.items():
         if getattr(config, name) is not None and not place:
@@ -133,7 +143,8 @@ def _penalised(
     if config.mu is not None:
         beta, notes = _beta_for(config.mu, base_rates)
     if penalty.form == "reward":
-        arguments |= {"online": "sequence_kl", "online_coefficient": beta}
+        fall = {"online_from": config.beta_from, "excess_bound": config.excess_bound}
+        arguments |= {"online": "sequence_kl", "online_coefficient": beta, **fall}
     else:
         # GRPO's and the RKL baseline's authors differentiate the plain k3, which descends the forward KL.
         arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}

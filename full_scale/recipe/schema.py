@@ -87,6 +87,14 @@ class MethodConfig:
     """Coefficient of the rehearsal (DPH)."""
     beta: float | None = None
     """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
+    beta_from: Annotated[float, Field(gt=0)] | None = None
+    """Of KL control by sequences: beta at the first step, from which it falls to beta by the middle of the
+    training (theory G10)."""
+    excess_bound: Annotated[float, Field(gt=0)] | None = None
+    """It falls on only while the excess KL is under that, in nats."""
+    baseline: Literal["mean", "leave_one_out", "one", "none"] | None = None
+    """What is subtracted from rewards; `one` drifts least (theory G4). Advantages are then not divided by the
+    group's deviation."""
     mu: float | None = None
     """Target mean validity of KL control, in place of beta (theory A9)."""
     alpha: float | None = None

@@ -6,19 +6,26 @@
 Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from trl import GRPOTrainer
 
+from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from .judging import Recorded, record_rewards
+from .logit_step import LogitStep
 from .reference import OnlineReference, sequence_log_probs
+
+RIGHT, WRONG = 2, 8
+"""Answers of the prompt whose drift stands for that of all: few are enough to see one lost."""
 
 
 class CollapseMeter:
@@ -27,16 +34,27 @@ class CollapseMeter:
     `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
     holds the keys, or "prompt" for the prompts themselves. Groups whose prompt is not among them are left
     out and counted. Every `every`-th generated batch is measured, at one forward pass under the policy and
-    one under the reference. Neither weights nor random numbers are touched. Source: ours, theory A8.
+    one under the reference. Neither weights nor random numbers are touched.
+
+    With `step`, a `LogitStep` attached to the same trainer, `collapse/by_luck` stands beside it: the excess
+    that sampling alone brings a run without a KL, of a prompt with RIGHT equal right answers and WRONG wrong
+    ones (`dynamics.excess_by_luck`). What exceeds that is the objective's. Source: ours, theory A8, G3.
     """
 
-    def __init__(self, base_rates: Mapping[Any, float], *, key: str = "prompt", every: int = 1) -> None:
+    def __init__(
+        self,
+        base_rates: Mapping[Any, float],
+        *,
+        key: str = "prompt",
+        every: int = 1,
+        step: LogitStep | None = None,
+    ) -> None:
         for name, rate in base_rates.items():
             if not 0 < rate < 1:
                 raise argument_error(f"base_rates[{name!r}]", rate, "a base pass rate in (0, 1)")
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
-        self.base_rates, self.key, self.every = dict(base_rates), key, every
+        self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
@@ -80,8 +98,24 @@ class CollapseMeter:
         metrics = trainer._metrics["train"]
         metrics["collapse/groups_left_out"].append((~known).sum().item())
         if known.any():
-            for name, value in _meter(groups[known]).items():
+            found = _meter(groups[known])
+            if self.step is not None and self.step.last is not None and self.step.last > 0:
+                found["by_luck"] = _by_luck(groups[known], self.step.last, groups[..., 0].numel())
+            for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
+
+
+def _by_luck(groups: Tensor, step: float, answers: int) -> float:
+    """The mean excess KL that drift alone brings these prompts by their pass rates now."""
+    rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
+    reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
+    with warnings.catch_warnings():
+        # Too large, then: what luck may explain is at most that.
+        warnings.simplefilter("ignore", SmallNoiseWarning)
+        found = excess_by_luck(
+            np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
+        )
+    return float(found.mean())
 
 
 def _meter(groups: Tensor) -> dict[str, float]:

@@ -10,7 +10,14 @@ from trl import GRPOConfig
 
 from dph_theory import DIVERGENCES, alpha_divergence
 from dph_theory.fdivergence import FDivergence
-from dph_theory.losses import LEVELS, REDUCTIONS, released_alpha, released_forward, released_js
+from dph_theory.losses import (
+    ADVANTAGE_BASELINES,
+    LEVELS,
+    REDUCTIONS,
+    released_alpha,
+    released_forward,
+    released_js,
+)
 from dph_theory.support.errors import argument_error, choice
 
 RELEASED = {
@@ -47,6 +54,15 @@ class DPHConfig(GRPOConfig):
     """What `full_scale.training.trainer` puts in place of the advantages, from the reference at hand."""
     online_coefficient: float = 0.0
     """Of the penalty: eta of the definition form, beta of the sequence KL."""
+    online_from: float | None = None
+    """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_coefficient`
+    by the middle of the training. Each beta's law holds the base's proportions (theory G10)."""
+    excess_bound: float | None = None
+    """It falls on only while the excess KL (theory A8) of the last batches is under that, in nats."""
+    baseline: str = "mean"
+    """What is subtracted from rewards: "mean", the group's by TRL; "leave_one_out", that of the others;
+    "one", so that only wrong answers are pushed, or "none", only right ones. One expected gradient, up to a
+    factor; luck drives right answers apart least with "one" (theory G4)."""
     ratio_clip: float | None = None
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
@@ -64,10 +80,25 @@ class DPHConfig(GRPOConfig):
             ("rehearsal_level", LEVELS),
             ("rehearsal_reduction", REDUCTIONS),
             ("online", ONLINE),
+            ("baseline", ADVANTAGE_BASELINES),
             ("rehearsal_form", ("generator", *RELEASED)),
             ("divergence", (*DIVERGENCES, "alpha")),
         ):
             choice(name, getattr(self, name), allowed)
+        if self.online_from is not None and (
+            self.online != "sequence_kl" or not self.online_from >= self.online_coefficient > 0
+        ):
+            raise argument_error(
+                "online_from", self.online_from, "at least online_coefficient, with online=sequence_kl alone"
+            )
+        if self.excess_bound is not None and (self.online_from is None or not self.excess_bound > 0):
+            raise argument_error("excess_bound", self.excess_bound, "above 0, with online_from")
+        if self.baseline != "mean" and self.scale_rewards not in ("none", False):
+            raise argument_error("baseline", self.baseline, "'mean' where scale_rewards divides the rewards")
+        if self.baseline != "mean" and self.online == "alpha_dpg":
+            raise argument_error(
+                "baseline", self.baseline, "'mean' with alpha_dpg, whose rewards are no verdicts"
+            )
         if (self.alpha is None) == (self.divergence == "alpha" or self.online == "alpha_dpg"):
             raise argument_error(
                 "alpha", self.alpha, "a number for divergence='alpha' and alpha-DPG, none otherwise"

@@ -14,7 +14,12 @@ from dph_theory.support.progress import NotedProgress
 
 from ..storage.tensors import storing
 
-_SAID = {"reward": "reward", "loss": "loss", "collapse/excess_kl": "excess KL"}
+_SAID = {
+    "reward": "reward",
+    "loss": "loss",
+    "collapse/excess_kl": "excess KL",
+    "collapse/by_luck": "of it by luck",
+}
 
 
 class Metrics(TrainerCallback):
@@ -66,6 +71,7 @@ CURVES = (
     "reward",
     "loss",
     "collapse/excess_kl",
+    "collapse/by_luck",
     "collapse/validity",
     "collapse/kl",
     "rehearsal/loss",

@@ -60,6 +60,8 @@ class ExactResume(GRPOTrainer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._seconds, self._begun = 0.0, time.monotonic()
+        self.carried: dict[str, float] = {}
+        """Numbers that a trainer carries from step to step, kept with its checkpoints."""
 
     @property
     def seconds(self) -> float:
@@ -124,6 +126,7 @@ class ExactResume(GRPOTrainer):
             "tokens": self._total_train_tokens,
             "metrics": dict(self._metrics["train"]),
             "seconds": self.seconds,
+            "carried": self.carried,
             "outcomes": [sorted(getattr(reward, "outcomes", ())) for reward in self.reward_funcs],
         }
         write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
@@ -139,6 +142,7 @@ class ExactResume(GRPOTrainer):
         self._total_train_tokens = place["tokens"]
         self._metrics["train"].update(place["metrics"])
         self._seconds, self._begun = place["seconds"], time.monotonic()
+        self.carried = place["carried"]
         for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
             if seen:
                 reward.outcomes.update(seen)

@@ -22,6 +22,7 @@ from ..tasks.protocol import Prompt, Task
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
 from .judging import GreedyEvaluation, VerifierReward
+from .logit_step import LogitStep
 from .metrics import Metrics
 from .record import TrainingRecord
 from .resume import export, last_checkpoint
@@ -146,7 +147,9 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every)
+        step = LogitStep(every=args.collapse_every)
+        step.attach(trainer)
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=step)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
 

@@ -17,6 +17,7 @@ from dph_theory.losses import (
     alpha_dpg_rewards,
     clipped_ratio_count,
     dph_loss,
+    excess_kl_estimate,
     generator_loss,
     group_advantages,
 )
@@ -107,6 +108,7 @@ class DPHTrainer(ExactResume):
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
+        self._verdicts = None if self.args.baseline == "mean" else record_rewards(self, "prompt")
         if self.args.eta == 0:
             return
         if rehearsal is None or not len(rehearsal):
@@ -115,6 +117,20 @@ class DPHTrainer(ExactResume):
             )
         if self.args.two_backward and self.accelerator.distributed_type == DistributedType.DEEPSPEED:
             raise argument_error("two_backward", True, "not with DeepSpeed, whose backward also steps")
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples = super()._generate_and_score_completions(inputs)
+        if self._verdicts is None or not self.model.training:
+            return samples
+        rewards = torch.tensor(self._verdicts.last[1]).to(samples["advantages"])
+        return {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
+
+    def _less_baseline(self, rewards: Tensor, baseline: str) -> Tensor:
+        """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
+        everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
+        found = group_advantages(everyone, normalise=False, baseline=baseline).flatten()
+        start = self.accelerator.process_index * len(rewards)
+        return found[start : start + len(rewards)]
 
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: settings, prompts, the rehearsal buffer."""
@@ -219,10 +235,12 @@ class OnlineTrainer(DPHTrainer):
 
     args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions (theory B7); "sequence_kl",
     v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref) (theory A4,
-    B6); both less the mean of the group's others, which leaves the expected gradient as it is. "definition":
+    B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
+    "one" or "none" the verdicts less that constant, the penalty less its mean). "definition":
     TRL's advantage less eta f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens'
     distributions at the prefixes visited (theory B8). `base_rates` maps example ids to base pass rates in
-    (0, 1], which alpha-DPG needs. Gradients are exact where one step is taken on each sampled batch.
+    (0, 1], which alpha-DPG and `excess_bound` need. Gradients are exact where one step is taken on each
+    sampled batch.
     """
 
     def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
@@ -265,7 +283,38 @@ class OnlineTrainer(DPHTrainer):
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
         log_pi, log_ref = sequence_log_probs(samples)
         rewards = torch.tensor(self.recorded.last[1]).to(log_pi)
-        return self._centred(rewards - self.args.online_coefficient * (log_pi - log_ref))
+        penalty = self._coefficient(rewards, log_pi, log_ref) * (log_pi - log_ref)
+        if self.args.baseline in ("one", "none"):
+            return self._less_baseline(rewards, self.args.baseline) - self._centred(penalty)
+        return self._centred(rewards - penalty)
+
+    def _coefficient(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+        """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
+        last, first, bound = self.args.online_coefficient, self.args.online_from, self.args.excess_bound
+        if first is None:
+            return last
+        fallen = self.carried.get("fallen", 0.0)
+        beta = last * (first / last) ** max(1 - 2 * fallen / self.state.max_steps, 0.0)
+        if bound is None or self._excess(rewards, log_pi, log_ref) < bound:
+            # In optimiser steps: of a batch there may be several.
+            passes = self.args.steps_per_generation * self.num_iterations
+            self.carried["fallen"] = fallen + passes / self.args.gradient_accumulation_steps
+        self._metrics["train"]["online/beta"].append(beta)
+        return beta
+
+    def _excess(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+        """The mean excess KL of the last ten batches or so, whose own estimates are noisy (theory A8)."""
+        rates = torch.tensor([self.base_rates.get(key, 0.0) for key in self.recorded.last[0]]).to(log_pi)
+        columns = torch.stack([rewards, log_pi, log_ref, rates], dim=1).contiguous()
+        groups = self.accelerator.gather(columns).unflatten(0, (-1, self.num_generations))
+        # A prompt whose rate is not known to lie between 0 and 1 has no such measure.
+        groups = groups[(groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)]
+        if not len(groups):
+            return self.carried.get("excess", 0.0)
+        rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
+        found = excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0]).mean.item()
+        self.carried["excess"] = 0.9 * self.carried.get("excess", 0.0) + 0.1 * found
+        return self.carried["excess"]
 
     def _definition(self, samples: dict[str, Any]) -> Tensor:
         mask = samples["completion_mask"].bool()
@@ -278,10 +327,7 @@ class OnlineTrainer(DPHTrainer):
 
     def _centred(self, rewards: Tensor) -> Tensor:
         """The rewards of this process less the mean of the others of their group, (batch,)."""
-        everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
-        centred = group_advantages(everyone, normalise=False, leave_one_out=True).flatten()
-        start = self.accelerator.process_index * len(rewards)
-        return centred[start : start + len(rewards)]
+        return self._less_baseline(rewards, "leave_one_out")
 
     def _base_rate(self, key: str) -> float:
         rate = self.base_rates.get(key)

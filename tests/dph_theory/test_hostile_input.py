@@ -13,7 +13,7 @@ from dph_theory import FORWARD_KL, dynamics, laws
 from dph_theory.binary_reward import mu_by_forward_kl
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import alpha_divergence
-from dph_theory.flows import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
+from dph_theory.dynamics.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
 from dph_theory.grpo import grpo_round, next_log_odds
 from dph_theory.restricted import critical_beta, projection
 from dph_theory.strategies import shared_pass_at_k, trained_pass_at_k

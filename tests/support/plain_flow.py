@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dph_theory import flows
+from dph_theory.dynamics import decision
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
 VALID = np.array([[True, True, True, False]])
@@ -13,7 +13,7 @@ AT_TEN = [0.550324414695, 0.264193832982, 0.103209092539, 0.082272659784]
 def exact_flow(time):
     """Logits from a solver of high order, to about 13 digits."""
     solution = solve_ivp(
-        lambda _, theta: flows.plain_gradient(theta[None], VALID)[0],
+        lambda _, theta: decision.plain_gradient(theta[None], VALID)[0],
         (0, time),
         np.log(BASE[0]),
         method="DOP853",

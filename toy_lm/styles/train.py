@@ -272,9 +272,7 @@ def judge(
     if penalty is not None and penalty.form == "reward":
         costs = kl_penalty(penalty.estimator, log_pi, log_ref, _every(log_pi), form="reward")
         rewards = rewards - penalty.coefficient * costs
-    advantages = group_advantages(
-        rewards, normalise=exploration.normalise, leave_one_out=exploration.leave_one_out
-    )
+    advantages = group_advantages(rewards, normalise=exploration.normalise, baseline=exploration.baseline)
     kept = informative_groups(rewards) | (not exploration.dynamic_sampling)
     return advantages.flatten(), kept.repeat_interleave(group)
 

@@ -200,6 +200,38 @@ def wide() -> GlassBox:
     return GlassBox("wide", tuple("abcdef"), tuple(base), valid, (0,))
 
 
+def lottery(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> GlassBox:
+    """One text and answers of one word, of these masses; the first ones are right."""
+    masses = np.array([*right, *wrong])
+    valid = np.arange(len(masses) + 1) < len(right)
+    words = tuple("abcdefghij"[: len(masses)])
+    return GlassBox(f"lottery-{name}", words, (_with_end(masses[None]),), valid[None], (0,))
+
+
+def lengths() -> GlassBox:
+    """Right answers of one token (the end symbol, .3) and of two (.4, then right with .5): theory G8."""
+    first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
+    ends = np.full((1, 1, 3), RARE)
+    ends[..., 2] = 1 - 2 * RARE
+    valid = np.zeros((1, 3, 3), dtype=bool)
+    valid[0, 2, 2] = valid[0, 0, 0] = True
+    return GlassBox(
+        "lengths", ("a", "b"), (first, np.concatenate([second[:, :2], ends], axis=1)), valid, (0,)
+    )
+
+
+def _lotteries() -> dict[str, Callable[[], GlassBox]]:
+    masses: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+        "30": ((0.15,) * 2, (0.14,) * 5),
+        "10": ((0.05,) * 2, (0.18,) * 5),
+        "four": ((0.075,) * 4, (0.14,) * 5),
+        "law": ((0.35,) * 2, (0.3,)),
+        "flat": ((0.4,), (0.3, 0.2, 0.1)),
+        "peaked": ((0.9,), (0.05, 0.03, 0.02)),
+    }
+    return {f"lottery-{name}": partial(lottery, *both, name) for name, both in masses.items()}
+
+
 BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
     {
         "selection-2": selection,
@@ -211,6 +243,8 @@ BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
         "sums-2": partial(sums, 2),
         "sums": sums,
         "wide": wide,
+        "lengths": lengths,
+        **_lotteries(),
     }
 )
 

@@ -3,14 +3,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import (
     SmallNoiseWarning,
     drift_deviation,
+    excess_by_luck,
+    flow,
     log_ratio_deviation,
     noise_along,
+    pass_rate_along,
     saturation,
     spread_at_law,
 )
+from dph_theory.laws import normalised_validities
 
 DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
 
@@ -116,3 +121,35 @@ def test_what_is_not_allowed_is_named(changes, named):
         drift_deviation(**{"base_rate": 0.3, "reached": 0.9, **DRIFT, **changes})
     with pytest.raises(ValueError, match="form='rehearsal'"):
         spread_at_law(0.7, 0.5, form="rehearsal", step=0.1, answers=8)
+
+
+def test_what_luck_costs_is_the_kl_of_the_shares_it_sets_apart():
+    rng = np.random.default_rng(0)
+    for right, step in ((2, 0.02), (5, 0.005)):
+        setting = {"valid": right, "invalid": 8, "step": step, "answers": 64}
+        deviation = float(drift_deviation(0.3, 0.9, **setting))
+        logits = rng.normal(0, deviation / np.sqrt(2), (100_000, right))
+        shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        wanted = 0.9 * (shares * np.log(shares * right)).sum(axis=1).mean()
+        assert float(excess_by_luck(0.3, 0.9, **setting)) == pytest.approx(wanted, rel=0.03)
+    assert excess_by_luck(0.3, 0.2, **setting) == 0
+
+
+def test_the_pass_rate_rises_as_the_flow_of_its_logits():
+    base = np.array([0.15, 0.15, *[0.7 / 5] * 5])
+    valid, times = [1, 1, 0, 0, 0, 0, 0], np.array([0.0, 3.0, 30.0, 300.0])
+    setting = {"valid": 2, "invalid": 5}
+    for form, divergence in (("sequence_kl", REVERSE_KL), ("k3", FORWARD_KL)):
+        wanted = [law[:2].sum() for (law,) in flow([base], valid, times, form=form, beta=0.3)]
+        found = pass_rate_along(0.3, times, **setting, beta=0.3, divergence=divergence)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    free = pass_rate_along(0.3, times, **setting)
+    np.testing.assert_allclose(
+        free, [law[:2].sum() for (law,) in flow([base], valid, times, form="none")], rtol=1e-6
+    )
+
+
+def test_the_pass_rate_ends_at_the_law_of_normalised_advantages():
+    found = pass_rate_along(0.3, [1e5], valid=2, invalid=5, beta=0.5, group_size=8, scale="std")
+    wanted = normalised_validities(0.3, 0.5, 8, "std", REVERSE_KL)[0].validity
+    assert found[0] == pytest.approx(wanted, rel=1e-6)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from dph_theory.dynamics import drift_deviation
-from dph_theory.dynamics.training import spread_over_seeds
+from dph_theory.dynamics.training import Course, of_answers, spread_over_seeds
 
 VALID = torch.tensor([1.0, 1.0, *[0.0] * 8], dtype=torch.float64)
 BASE = torch.tensor([0.15, 0.15, *[0.7 / 8] * 8], dtype=torch.float64)
@@ -52,7 +52,7 @@ def test_on_logits_of_their_own_it_is_the_drift_of_the_theory(baseline):
     found = spread_over_seeds(
         Tabular(),
         of_tabular,
-        COEFFICIENTS[baseline],
+        of_answers(COEFFICIENTS[baseline]),
         log_ratio,
         learning_rate=0.1,
         batch=64,
@@ -90,7 +90,7 @@ def test_it_is_the_spread_of_sampled_trainings(optimiser, rate):
     found = spread_over_seeds(
         TwoLayers(),
         of_two_layers,
-        COEFFICIENTS["mean"],
+        of_answers(COEFFICIENTS["mean"]),
         log_ratio,
         learning_rate=rate,
         batch=batch,
@@ -110,7 +110,12 @@ def test_checkpoints_change_nothing_and_the_model_stays():
     setting = {"learning_rate": lambda step: 0.1 / (1 + step / 10), "batch": 16, "steps": 25}
     found = [
         spread_over_seeds(
-            model, of_two_layers, COEFFICIENTS["mean"], log_ratio, **setting, checkpoint=checkpoint
+            model,
+            of_two_layers,
+            of_answers(COEFFICIENTS["mean"]),
+            log_ratio,
+            **setting,
+            checkpoint=checkpoint,
         ).deviation
         for checkpoint in (1, 7, 100)
     ]
@@ -130,4 +135,22 @@ def test_checkpoints_change_nothing_and_the_model_stays():
 def test_what_is_not_allowed_is_named(changes, named):
     setting = {"learning_rate": 0.1, "batch": 8, "steps": 2, **changes}
     with pytest.raises(ValueError, match=named):
-        spread_over_seeds(Tabular(), of_tabular, COEFFICIENTS["mean"], log_ratio, **setting)
+        spread_over_seeds(Tabular(), of_tabular, of_answers(COEFFICIENTS["mean"]), log_ratio, **setting)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_steps_on_sampled_answers_scatter_about_the_noiseless_one(optimiser):
+    course = Course(
+        TwoLayers(), of_two_layers, of_answers(COEFFICIENTS["mean"]), 64, optimiser, lambda step: 0.01
+    )
+    start, generator = course.start(), torch.Generator().manual_seed(0)
+    still = course.step(start, 0)
+    drawn = torch.stack(
+        [course.drawn(start, 0, generator)[-1 if optimiser == "adam" else 0] for _ in range(400)]
+    )
+    expected = still[-1 if optimiser == "adam" else 0]
+    spread = drawn.std(dim=0) / 20
+    assert ((drawn.mean(dim=0) - expected).abs() <= 5 * spread + 1e-12).all()
+    if optimiser == "sgd":
+        variance = course.variance(start[0], 0) * 0.01**2
+        assert drawn.var(dim=0) == pytest.approx(variance.numpy(), rel=0.4)

@@ -111,7 +111,7 @@ def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
     plain, unit = (group_advantages(rewards, normalise=normalise) for normalise in (False, True))
     np.testing.assert_allclose(plain.mean(dim=1), 0, atol=1e-10)
     others = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
-    left_out = group_advantages(rewards, normalise=False, leave_one_out=True)
+    left_out = group_advantages(rewards, normalise=False, baseline="leave_one_out")
     np.testing.assert_allclose(left_out, rewards - others, atol=1e-10)
     deviation = unit.square().mean(dim=1).sqrt()
     np.testing.assert_allclose(deviation, informative_groups(rewards).double(), rtol=1e-9)

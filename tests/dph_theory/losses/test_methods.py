@@ -44,7 +44,7 @@ def test_those_with_a_known_optimum_leave_the_scale_of_the_reward():
     assert all(name == method.name for name, method in TARGETED.items())
     for name in ("KL-control", "KL-control-sequence", "alpha-DPG", "KL-DPG"):
         assert not TARGETED[name].exploration.normalise
-        assert TARGETED[name].exploration.leave_one_out == ("DPG" in name)
+        assert TARGETED[name].exploration.baseline == ("leave_one_out" if "DPG" in name else "mean")
 
 
 @pytest.mark.parametrize("method", [*METHODS.values(), *TARGETED.values()], ids=lambda method: method.name)
@@ -54,7 +54,7 @@ def test_every_value_is_an_argument_of_a_loss(method):
     rewards = torch.tensor([[1.0, 0.0, 1.0, 1.0]])
     arguments = asdict(method.exploration)
     filtered = arguments.pop("dynamic_sampling")
-    advantages = group_advantages(rewards, **{k: arguments.pop(k) for k in ("normalise", "leave_one_out")})
+    advantages = group_advantages(rewards, **{k: arguments.pop(k) for k in ("normalise", "baseline")})
     assert not filtered or informative_groups(rewards).all()
     loss = ppo_clip_loss(log_pi, log_pi.detach(), advantages[0], mask, **arguments)
     if method.penalty:

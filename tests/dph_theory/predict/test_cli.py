@@ -79,3 +79,44 @@ def test_without_a_kl_there_is_a_drift_and_no_end(tmp_path):
     assert deviation["prompt 2"] == pytest.approx({"none": 0.28207, "mean": 0.150699, "one": 0.0}, abs=1e-5)
     assert "prompt 3" not in deviation
     assert "Give --step" in run(tmp_path, "[0.3]", "--beta", "0").output
+
+
+def test_a_length_of_training_tells_the_rate_on_the_way(tmp_path):
+    options = ["--scale", "none", "--step", "0.2", "--answers", "64"]
+    short = run(tmp_path, "[0.3]", *options, "--steps", "10", "--json", str(tmp_path / "short.json"))
+    long = run(tmp_path, "[0.3]", *options, "--steps", "100000", "--json", str(tmp_path / "long.json"))
+    assert "after the steps" in short.output
+    ways = [json.loads((tmp_path / f"{name}.json").read_text())["prompts"][0] for name in ("short", "long")]
+    assert 0.3 < ways[0]["on_the_way"] < ways[1]["on_the_way"]
+    assert ways[1]["on_the_way"] == pytest.approx(ways[1]["validity"], abs=1e-6)
+    assert long.exit_code == 0
+
+
+def test_another_learning_rate_scales_the_step(tmp_path):
+    found = [
+        run(tmp_path, "[0.3]", "--steps", "20", "--step", step, *rate, "--json", "-")
+        for step, rate in (("0.2", ()), ("0.4", ("--learning-rate", "1e-6", "2e-6")))
+    ]
+    assert json.loads(found[0].stdout)["prompts"] == json.loads(found[1].stdout)["prompts"]
+
+
+def test_without_a_kl_the_path_and_one_baseline_are_told(tmp_path):
+    options = ["--beta", "0", "--step", "0.02", "--steps", "1000", "--baseline", "one"]
+    done = run(tmp_path, "[0.3]", *options, "--per-answer-mean", "--updates", "4")
+    for words in ("no law to end at", "baseline one", "theory G7", "theory G8"):
+        assert words in done.output
+    assert "baseline mean" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--steps", "10"], "need --step"),
+        (["--learning-rate", "1", "2"], "need --step"),
+        (["--baseline", "one"], "--baseline"),
+    ],
+)
+def test_options_that_lack_others_are_named(tmp_path, options, named):
+    done = run(tmp_path, "[0.3]", *options)
+    assert done.exit_code == 2
+    assert named in done.output

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dph_theory import flows
+from dph_theory.dynamics import decision
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import _laws, a03
 
@@ -13,7 +13,7 @@ VALID = np.array([[True, True, True, False]])
 @pytest.mark.parametrize("time", [0.5, 2.0, 10.0])
 def test_the_flow_is_the_tilted_model(time):
     solution = solve_ivp(
-        lambda _, theta: flows.natural_gradient(theta[None], VALID)[0],
+        lambda _, theta: decision.natural_gradient(theta[None], VALID)[0],
         (0, time),
         np.log(BASE[0]),
         method="DOP853",

@@ -9,12 +9,21 @@ from full_scale.laws.predictions import predictions
 from full_scale.laws.record import (
     BARS,
     HEADERS,
+    LUCK,
+    NO_TWIN,
+    NOT_PREDICTED,
     SELECTION_BARS,
+    TIME,
+    UNEXPLAINED,
     FinishedRun,
     Tally,
+    Twin,
+    luck,
     summary,
     table_rows,
     tallies,
+    twin_of,
+    why_missed,
 )
 from full_scale.laws.runs import BASE, EXPERIMENTS, FILTERED, TOKEN_FORWARD, TOKEN_REVERSE, Run, record_runs
 
@@ -80,6 +89,7 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
         judged=3,
         held=1,
         held_but_for_answers=2,
+        missed_by={NO_TWIN: 2},
     )
     assert (budget.to_the_end, budget.runs, budget.judged) == (False, 1, 0)
 
@@ -100,6 +110,43 @@ def test_the_summary_is_what_figures_read():
     (course,) = found["courses"]
     assert course["digest"] == free.run.digest == runs["digest"][1]
     assert course["step"] == [0, 250]
+
+
+def twin_at(ended_at, kl, deviations):
+    """A twin that ends at one of the laws predicted."""
+    distances = {p.law: value for p, value in zip(FOUND, kl, strict=True)}
+    return Twin(twin_of(outcome().run), FOUND[ended_at].exact, distances, deviations)
+
+
+WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("twin", "why"),
+    [
+        (twin_at(0, (0.001, 0.2, 0.1), WIDE), LUCK),
+        (twin_at(0, (0.001, 0.2, 0.1), NARROW), UNEXPLAINED),
+        (twin_at(0, (0.001, 0.2, 0.1), {}), NOT_PREDICTED),
+        (twin_at(1, (0.3, 0.001, 0.1), WIDE), TIME),
+        (twin_at(0, (0.3, 0.5, 0.4), WIDE), TIME),
+        (None, NO_TWIN),
+    ],
+    ids=["luck", "too far for luck", "no deviations", "another law", "not there yet", "no twin"],
+)
+def test_a_miss_is_time_where_its_twin_misses_and_luck_where_it_is_near_its_twin(twin, why):
+    missed = outcome(ended_at=1)
+    assert why_missed(missed, twin) == why
+    assert why_missed(outcome(), twin) is None
+    twins = {} if twin is None else {twin.run.id: twin}
+    assert tallies([missed, outcome()], twins)[0].missed_by == {why: 1}
+    assert summary([missed], twins)["runs"]["why_missed"] == [why]
+
+
+def test_luck_is_counted_in_predicted_deviations():
+    twin = twin_at(0, (0.001, 0.2, 0.1), {"validity": 0.01, "favourite_odds": 0.0})
+    missed = outcome(ended_at=1)
+    gap = missed.last.exact.validity[0] - FOUND[0].exact.validity[0]
+    assert luck(missed, twin) == {"validity": pytest.approx(gap / 0.01)}
 
 
 def test_rows_fit_the_headers():

@@ -46,7 +46,7 @@ def test_runs_are_distinct_and_the_first_seed_of_all_comes_first():
 
 def test_one_experiment_and_the_quick_one():
     assert {run.experiment for run in record_runs("limits")} == {"limits"}
-    assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl"]
+    assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl", "none"]
     with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
         record_runs("limit")
 

@@ -6,7 +6,7 @@ from dph_theory.support.record import checked
 from full_scale.evaluation.exact import exact
 from full_scale.laws import stage
 from full_scale.laws.predictions import predictions
-from full_scale.laws.record import FinishedRun, RunPoint
+from full_scale.laws.record import FinishedRun, RunPoint, Twin
 from full_scale.laws.runs import Run
 from full_scale.laws.stage import KIND, RunJournal, pack, run_record, store
 from full_scale.tasks.glass_box.box import box
@@ -16,7 +16,10 @@ RUNS = [Run("which_law", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")
 
 
 def trained(job):
-    """A run that ends at its law, without a training."""
+    """A run that ends at its law, without a training; a twin that does."""
+    if len(job) == 2:
+        law = predictions(job[0], TASK, TASK.base)[0]
+        return Twin(job[0], law.exact, {law.law: 0.0}, {"validity": 0.01, "favourite_odds": 0.1})
     run, predicted, _ = job
     if run.form == "sequence_kl":
         raise RuntimeError("the machine went away")
@@ -38,7 +41,7 @@ def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_fail
     with pytest.raises(RuntimeError, match="went away"):
         run_record(RUNS, tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
-    assert [sorted(line)[0] for line in lines[1:]] == ["beta", "beta", "outcome"]
+    assert [sorted(line)[0] for line in lines[1:]] == ["beta", "beta", "twin", "twin", "outcome"]
     kept = RunJournal(tmp_path)
     assert [outcome.run for outcome in kept.done(RUNS)] == RUNS[:1]
     assert kept.to_do(RUNS) == RUNS[1:]
@@ -50,7 +53,7 @@ def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
     size = (tmp_path / "journal.jsonl").stat().st_size
     outcomes = run_record(RUNS[:1], tmp_path)
     assert (tmp_path / "journal.jsonl").stat().st_size == size
-    store(outcomes, tmp_path / "bases", tmp_path / "laws.json")
+    store(outcomes, RunJournal(tmp_path), tmp_path / "laws.json")
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
     assert stored["findings"] == [
         "which_law: 1 of 1 runs held to their law; by the nearest law and the validity alone 1."
@@ -61,17 +64,18 @@ def test_a_finished_record_runs_nothing_and_is_stored(tmp_path, monkeypatch):
 def test_progress_counts_runs(tmp_path):
     seen = []
     run_record(RUNS[:1], tmp_path, progress=lambda *step: seen.append(step))
-    assert seen == [("laws", 1, 1)]
+    assert seen == [("twins", 1, 1), ("laws", 1, 1)]
     assert exact(TASK, TASK.base, TASK.base).excess_kl == pytest.approx(0, abs=1e-12)
 
 
 def test_packed_runs_are_finished_runs_elsewhere(tmp_path):
     outcomes = run_record(RUNS[:1], tmp_path / "here")
-    pack(outcomes, tmp_path / "packed.xz")
+    pack(outcomes, RunJournal(tmp_path / "here").twins.values(), tmp_path / "packed.xz")
     there = RunJournal(tmp_path / "there")
     there.adopt(tmp_path / "packed.xz")
     assert RunJournal(tmp_path / "there").to_do(RUNS) == RUNS[1:]
     assert there.done(RUNS)[0].kl_to_law == outcomes[0].kl_to_law
+    assert there.without_twin(RUNS) == RunJournal(tmp_path / "nowhere").without_twin(RUNS[1:])
     size = there.journal.path.stat().st_size
     there.adopt(tmp_path / "packed.xz")
     assert there.journal.path.stat().st_size == size

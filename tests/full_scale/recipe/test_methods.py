@@ -90,6 +90,24 @@ def test_what_a_method_has_no_place_for_is_refused(change, named):
         setup(MethodConfig(**change), RATES)
 
 
+def test_a_baseline_leaves_advantages_undivided_and_says_so():
+    found = setup(MethodConfig(name="GRPO", baseline="one"))
+    assert (found.arguments["baseline"], found.arguments["scale_rewards"]) == ("one", "none")
+    assert any("not divided" in note for note in found.notes)
+    assert not any("sample deviation" in note for note in found.notes)
+
+
+def test_a_falling_beta_is_that_of_the_kl_in_the_reward():
+    falling = MethodConfig(name="KL-control-sequence", beta=0.1, beta_from=1.0, excess_bound=0.2)
+    found = setup(falling).arguments
+    assert [found[name] for name in ("online_coefficient", "online_from", "excess_bound")] == [0.1, 1.0, 0.2]
+    for name in ("GRPO-KL", "KL-control"):
+        with pytest.raises(ValueError, match=r"method.beta_from=1.0 is not allowed"):
+            setup(MethodConfig(name=name, beta_from=1.0))
+    with pytest.raises(ValueError, match=r"method.baseline='one' is not allowed"):
+        setup(MethodConfig(name="alpha-DPG", baseline="one"))
+
+
 def test_a_gauge_that_is_none_is_refused_with_the_recipe():
     with pytest.raises(ValueError, match="gauge"):
         MethodConfig(name="DPH-F", gauge="printedd")

@@ -7,9 +7,11 @@ from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, same, trainer
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from dph_theory.dynamics import excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from full_scale.models import versions
-from full_scale.training.collapse_meter import CollapseMeter
+from full_scale.training.collapse_meter import CollapseMeter, _by_luck
+from full_scale.training.logit_step import LogitStep
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
@@ -135,3 +137,24 @@ def test_what_cannot_be_measured_is_named(model, tmp_path):
         CollapseMeter(RATES, every=0)
     with pytest.raises(ValueError, match="mask_truncated_completions"):
         CollapseMeter(RATES).attach(trainer(model, tmp_path, mask_truncated_completions=True, **PLAIN))
+
+
+def test_with_a_measured_step_luck_stands_beside_what_was_lost(model, tmp_path):
+    run = trainer(model, tmp_path, **PLAIN)
+    step = LogitStep(every=1)
+    step.attach(run)
+    CollapseMeter(RATES, step=step).attach(run)
+    run.train()
+    logs = measured(run)
+    # The first batch is measured before any step has been.
+    assert "by_luck" not in logs[0]
+    assert any(log.get("by_luck", -1) >= 0 for log in logs[1:])
+
+
+def test_luck_is_that_of_prompts_whose_rate_rose():
+    rewards = torch.tensor([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    rates = torch.tensor([0.3, 0.5])
+    groups = torch.stack([rewards, *torch.zeros(2, 2, 4), rates[:, None].expand(2, 4)], dim=2).double()
+    setting = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 8}
+    wanted = float(excess_by_luck(0.3, 0.75, **setting)) / 2
+    assert _by_luck(groups, 0.02, 8) == pytest.approx(wanted, rel=1e-6)

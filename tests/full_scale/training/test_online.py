@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support.tiny_llama import plain_log_probs, tiny_llama
-from support.tiny_training import TRL_WARNS, trainer
+from support.tiny_training import TRL_WARNS, StopAfter, checkpoint, trainer
 from transformers import AutoModelForCausalLM
 
 from dph_theory import alpha_divergence
@@ -206,3 +206,88 @@ def test_what_is_missing_is_named(folders, tmp_path, enumerated):
         run, samples, *_ = enumerated(online="alpha_dpg", alpha=0.5, base_rates=rates)
         with pytest.raises(ValueError, match=r"base_rates\['p0'\]"):
             run._alpha_dpg(samples)
+
+
+def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
+    run, samples, _, _ = enumerated(
+        online="sequence_kl", online_coefficient=0.3, baseline="one", scale_rewards="none"
+    )
+    run.recorded.last = (["p0"] * 28, VALID[:28].astype(float).tolist())
+    some = {name: value[:28] for name, value in samples.items() if value.ndim}
+    found = run._sequence_kl(some)
+    run.args.baseline = "mean"
+    mean = run._sequence_kl(some)
+    verdicts = torch.tensor(VALID[:28].astype(float)).unflatten(0, (-1, 4))
+    others = (verdicts.sum(dim=1, keepdim=True) - verdicts) / 3
+    torch.testing.assert_close(found - mean, (others - 1).flatten(), check_dtype=False)
+
+
+@pytest.mark.parametrize(("baseline", "taken"), [("one", 1.0), ("none", 0.0)])
+def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
+    seen = []
+    run = trainer(
+        folders[0], tmp_path, prompts=["p0", "x"], baseline=baseline, scale_rewards="none", max_steps=1
+    )
+    compute = run.compute_loss
+    run.compute_loss = lambda model, inputs, **rest: (
+        seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
+    )
+    run.train()
+    rewards = run._verdicts.last[1]
+    assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
+
+
+def coefficients(folder, tmp_path, bound, base_rate=0.5, resume=None, **settings):
+    run = trainer(
+        folder,
+        tmp_path,
+        kind=partial(OnlineTrainer, base_rates={"p0": base_rate, "x": base_rate}),
+        prompts=["p0", "x"],
+        online="sequence_kl",
+        online_coefficient=0.1,
+        online_from=1.0,
+        excess_bound=bound,
+        learning_rate=1e-3,
+        **settings,
+    )
+    run.train(resume_from_checkpoint=resume)
+    return [log["online/beta"] for log in run.state.log_history if "online/beta" in log], run
+
+
+@pytest.mark.slow
+def test_a_resumed_training_lets_beta_fall_on_from_where_it_was(folders, tmp_path):
+    settings = {"save_strategy": "steps", "save_steps": 2}
+    whole, unbroken = coefficients(folders[0], tmp_path / "whole", 1e6, **settings)
+    coefficients(folders[0], tmp_path / "cut", 1e6, callbacks=[StopAfter(2)], **settings)
+    found, resumed = coefficients(
+        folders[0], tmp_path / "cut", 1e6, resume=checkpoint(tmp_path / "cut", 2), **settings
+    )
+    assert found == whole
+    assert resumed.carried == pytest.approx(unbroken.carried)
+
+
+def test_beta_falls_geometrically_and_only_under_its_bound(folders, tmp_path):
+    falling, _ = coefficients(folders[0], tmp_path / "free", None)
+    assert falling == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+    wide, _ = coefficients(folders[0], tmp_path / "wide", 1e6)
+    assert wide == pytest.approx(falling)
+    # A base rate that the policy is far below: the excess KL of not knowing it is above any small bound.
+    held, run = coefficients(folders[0], tmp_path / "held", 1e-9, base_rate=0.999)
+    assert held[1] == 1.0 or run.carried["excess"] < 0
+    assert len(set(held)) < len(set(falling)) or run.carried["excess"] < 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"baseline": "two"}, "baseline='two'"),
+        ({"baseline": "one", "scale_rewards": "group"}, "baseline='one'"),
+        ({"online_from": 0.5}, "online_from=0.5"),
+        ({"online": "sequence_kl", "online_coefficient": 0.1, "online_from": 0.01}, "online_from=0.01"),
+        ({"excess_bound": 0.1}, "excess_bound=0.1"),
+    ],
+    ids=str,
+)
+def test_settings_that_do_not_go_together_are_named(folders, tmp_path, settings, named):
+    with pytest.raises(ValueError, match=named):
+        trainer(folders[0], tmp_path, **settings)

@@ -1,9 +1,10 @@
-"""Where policy gradients lead: the flow of the plain gradient, its orbit and limit, and the natural one.
+"""Where policy gradients lead a single decision: the plain flow, its orbit and limit, and the natural one.
 
-A tabular softmax policy q ~ e^theta climbs E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0.
-The plain gradient runs on a curve (`orbit`) to the uniform law on the likeliest valid outcomes; the natural
-gradient passes through the tilted models p_b at beta = 1/time to the filtered model. Source: ours, theory
-A2 and A3. Policies, logits and masks are (batch, outcomes), times (batch,).
+The closed cases of `flow` without a penalty, on arrays and on balls. A tabular softmax policy q ~ e^theta
+climbs E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
+(`orbit`) to the uniform law on the likeliest valid outcomes; the natural gradient passes through the tilted
+models p_b at beta = 1/time to the filtered model. Source: ours, theory A2 and A3. Policies, logits and masks
+are (batch, outcomes), times (batch,).
 """
 
 from collections.abc import Callable
@@ -11,10 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
-from .numeric.balls import Values, highest, minimisers, normalised, trailing
-from .numeric.roots import newton_root
-from .support.errors import argument_error
+from ..numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
+from ..numeric.balls import Values, highest, minimisers, normalised, trailing
+from ..numeric.roots import newton_root
+from ..support.errors import argument_error
 
 RUNGE_KUTTA_STEPS = 24
 """At time 10 a logit is off by about 1e-6."""

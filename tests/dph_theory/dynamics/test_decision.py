@@ -2,42 +2,42 @@ import numpy as np
 import pytest
 from support.plain_flow import AT_TEN, BASE, VALID, exact_flow
 
-from dph_theory import flows
 from dph_theory.binary_reward import valid_mass
+from dph_theory.dynamics import decision
 from dph_theory.estimators import reward_gradient
 
 
 def test_the_policy_at_time_ten():
-    assert flows.softmax(exact_flow(10.0))[0] == pytest.approx(AT_TEN, abs=1e-12)
-    theta = flows.integrate(flows.plain_gradient, BASE, VALID, np.array([10.0]), steps=800)
-    assert flows.softmax(theta)[0] == pytest.approx(AT_TEN, abs=1e-12)
+    assert decision.softmax(exact_flow(10.0))[0] == pytest.approx(AT_TEN, abs=1e-12)
+    theta = decision.integrate(decision.plain_gradient, BASE, VALID, np.array([10.0]), steps=800)
+    assert decision.softmax(theta)[0] == pytest.approx(AT_TEN, abs=1e-12)
 
 
 def test_the_closed_orbit_passes_through_the_policy_at_time_ten():
     left = np.exp(-(exact_flow(10.0) - np.log(BASE))[:, 0])
-    assert flows.orbit(BASE, VALID, left)[0] == pytest.approx(AT_TEN, abs=1e-12)
+    assert decision.orbit(BASE, VALID, left)[0] == pytest.approx(AT_TEN, abs=1e-12)
 
 
 def test_the_orbit_starts_at_the_base():
-    assert flows.orbit(BASE, VALID, np.array([1.0]))[0] == pytest.approx(BASE[0], rel=1e-14)
+    assert decision.orbit(BASE, VALID, np.array([1.0]))[0] == pytest.approx(BASE[0], rel=1e-14)
 
 
 def test_an_orbit_needs_outcomes_of_both_kinds():
     with pytest.raises(ValueError, match="at least one outcome must be invalid"):
-        flows.orbit(BASE, np.ones_like(VALID), np.array([0.5]))
+        decision.orbit(BASE, np.ones_like(VALID), np.array([0.5]))
 
 
 def test_the_coarse_steps_of_the_checks_are_accurate_enough():
-    theta = flows.integrate(flows.plain_gradient, BASE, VALID, np.array([10.0]))
+    theta = decision.integrate(decision.plain_gradient, BASE, VALID, np.array([10.0]))
     assert theta[0] == pytest.approx(exact_flow(10.0)[0], abs=1e-6)
 
 
 def test_the_field_is_the_policy_gradient():
     theta = np.log(BASE)
-    field = flows.plain_gradient(theta, VALID)[0]
+    field = decision.plain_gradient(theta, VALID)[0]
     assert field == pytest.approx(reward_gradient(BASE, VALID)[0], rel=1e-13)
     for outcome, step in enumerate(1e-6 * np.eye(4)):
-        up, down = (valid_mass(flows.softmax(theta + s), VALID)[0] for s in (step, -step))
+        up, down = (valid_mass(decision.softmax(theta + s), VALID)[0] for s in (step, -step))
         assert field[outcome] == pytest.approx((up - down) / 2e-6, rel=1e-7)
 
 
@@ -49,7 +49,7 @@ def test_the_conserved_quantities_to_twelve_digits():
 
 
 def test_the_flow_itself_comes_near_the_limit():
-    policy = flows.softmax(exact_flow(1e6))[0]
+    policy = decision.softmax(exact_flow(1e6))[0]
     # The rest falls only like t^(-1/2): .0032 of it is left.
     assert policy[0] > 0.996
     assert policy[3] < 1e-6
@@ -60,7 +60,7 @@ def test_the_orbit_conserves_the_sum_of_the_logits(left):
     rng = np.random.default_rng(0)
     base = rng.dirichlet(np.full(6, 0.3), size=50)
     valid = np.arange(6) < 3
-    moved = np.log(flows.orbit(base, valid, np.full(50, left)) / base)
+    moved = np.log(decision.orbit(base, valid, np.full(50, left)) / base)
     # Up to a shift of all logits, which the likeliest valid outcome gives: its own moved by -log(left).
     top = np.argmax(base * valid, axis=-1)[:, None]
     shift = np.take_along_axis(moved, top, axis=-1) + np.log(left)
@@ -68,9 +68,9 @@ def test_the_orbit_conserves_the_sum_of_the_logits(left):
 
 
 def test_a_gradient_where_a_logit_overflows_an_exponential_is_its_limit():
-    assert flows.natural_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, -1.0], abs=1e-300)
-    assert flows.plain_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, 0.0], abs=1e-300)
+    assert decision.natural_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, -1.0], abs=1e-300)
+    assert decision.plain_gradient([1000.0, 0.0], [1, 0]) == pytest.approx([0.0, 0.0], abs=1e-300)
 
 
 def test_the_limit_has_no_mass_on_wrong_answers():
-    assert flows.uniform_on_likeliest([0.0, 0.0], [1, 0]).tolist() == [1.0, 0.0]
+    assert decision.uniform_on_likeliest([0.0, 0.0], [1, 0]).tolist() == [1.0, 0.0]

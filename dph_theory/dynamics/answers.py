@@ -1,0 +1,95 @@
+"""Every answer of a tree, and what its update is: the coefficient of each token's log-probability.
+
+Written once for arrays and for tensors: `xp` is numpy or torch.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FORMS = ("none", "k2", "k3_corrected", "k3", "future_kl", "sequence_kl", "rehearsal", "kl_dpg")
+"""The penalties by name: of each token in the loss (k2, k3_corrected, k3), of the tokens to come or of the
+whole answer in the reward (future_kl, sequence_kl: one expected update), -log u on stored right answers
+(rehearsal), the same alone (kl_dpg)."""
+STORED = ("rehearsal", "kl_dpg")
+"""Those that train on stored answers."""
+Advantage = Callable[[Any, Any], Any]
+"""What is made of the verdicts (..., answers) at the pass rate V (..., 1)."""
+BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"none": lambda v: 0 * v, "mean": lambda v: v, "one": lambda v: 0 * v + 1}
+)
+"""What is subtracted from a verdict, at the pass rate V."""
+
+
+class AnswerTokens(NamedTuple):
+    """The answers of up to T tokens out of V, each once: an ended one is padded with the end symbol."""
+
+    answers: np.ndarray
+    """(answers, T), whole numbers: the place of each in a table (V, ..., V)."""
+    entries: np.ndarray
+    """(answers, T): where each token's log-probability stands in the tables joined to one vector."""
+    counted: np.ndarray
+    """(answers, T): whether the answer has that token, its end symbol counted."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each answer."""
+        return self.counted.sum(axis=1)
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """A table's values, (..., V, ..., V) to (..., answers)."""
+        return table[(..., *self.answers.T)]
+
+
+def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
+    """All answers of that tree."""
+    answers = np.indices((tokens,) * length).reshape(length, -1).T
+    ended = np.zeros(answers.shape, dtype=bool)
+    if end is not None:
+        ended[:, 1:] = np.logical_or.accumulate(answers == end, axis=1)[:, :-1]
+        answers, ended = (part[~(ended & (answers != end)).any(axis=1)] for part in (answers, ended))
+    places = np.zeros(answers.shape[0], dtype=int)
+    entries, start = [], 0
+    for t in range(length):
+        places = places * tokens + answers[:, t]
+        entries.append(start + places)
+        start += tokens ** (t + 1)
+    return AnswerTokens(answers, np.stack(entries, axis=1), ~ended)
+
+
+def update(
+    xp: Any,
+    log_policy: Any,
+    log_base: Any,
+    verdicts: Any,
+    *,
+    form: str,
+    beta: float,
+    advantage: Advantage,
+    weight: Any = 1.0,
+) -> tuple[Any, Any]:
+    """The probability of each answer, and the coefficients of its tokens' log-probabilities.
+
+    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. verdicts (..., answers).
+    weight: of each answer, (..., answers). The whole answer's penalty is less its mean. Returns p
+    (..., answers) and c (..., answers, tokens); with stored answers, those of the verdicts alone.
+    """
+    p = xp.exp(log_policy.sum(-1))
+    log_u = log_policy - log_base
+    found = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
+    if form in ("k2", "k3_corrected"):
+        found = found - beta * log_u
+    elif form == "k3":
+        found = found + beta * xp.expm1(-log_u)
+    elif form in ("sequence_kl", "future_kl"):
+        whole = log_u.sum(-1)
+        taken = (p * whole).sum(-1)[..., None, None] if form == "sequence_kl" else log_u.cumsum(-1) - log_u
+        found = found - beta * (whole[..., None] - taken)
+    return p, found * (weight[..., None] if hasattr(weight, "shape") else weight) + 0 * log_u
+
+
+def less(baseline: str) -> Advantage:
+    """The verdict less a baseline, by its name in BASELINES."""
+    return lambda verdicts, validity: verdicts - BASELINES[baseline](validity)

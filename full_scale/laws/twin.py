@@ -1,0 +1,207 @@
+"""The noiseless twin of a run: the same Llama, optimiser, schedule and steps, the exact expected gradient.
+
+What lies between the twin's end and the law is time; between a run's end and its twin's, luck. How much luck
+there should be is carried along the twin by its adjoint (theory G5).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from peft import get_peft_model
+from torch import Tensor
+from transformers import LlamaForCausalLM
+
+from dph_theory.dynamics.answers import answer_tokens, less, update
+from dph_theory.dynamics.training import Course, Draws, spread_along
+from dph_theory.laws import law_divergence
+
+from ..evaluation.exact import exact, longest_prefixes, next_token_log_probs
+from ..tasks.glass_box.base import build_base
+from ..tasks.glass_box.box import GlassBox, box
+from .predictions import laws_of
+from .record import Twin
+from .runs import Run
+from .training import Tables, adapter, annealed, start_of
+
+LONGEST = {"adam": 250, "sgd": 1000}
+"""Steps up to which the noise is carried along: that takes five times as long as the twin itself."""
+REFRESH = 10
+"""Steps between computations of the gradient's variance, by which Adam's second moment is driven."""
+
+
+def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
+    """Train the twin of `twin_of(run)`, and carry the noise along it."""
+    torch.set_num_threads(1)
+    task = box(run.task)
+    base, course, draws = _course(run, task, bases)
+    measures = {"validity": draws.validity, "favourite_odds": draws.favourite_odds} if spreads else {}
+    found = spread_along(course, run.steps, measures)
+    return _at_end(run, task, base, found.log_probs, found.deviations)
+
+
+def sampled_twin(run: Run, bases: Path) -> Twin:
+    """The same training on answers sampled by the run's seed: what the first order leaves out."""
+    torch.set_num_threads(1)
+    task = box(run.task)
+    base, course, _ = _course(run, task, bases)
+    generator, state = torch.Generator().manual_seed(run.seed), course.start()
+    for step in range(run.steps):
+        state = course.drawn(state, step, generator)
+    with torch.no_grad():
+        return _at_end(run, task, base, course.log_probs(state[0]), {})
+
+
+def _at_end(
+    run: Run, task: GlassBox, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
+) -> Twin:
+    tables = _tables(task, log_probs)
+    laws = laws_of(run, task, base)
+    kl = {
+        name: float(law_divergence(task.of_rows(tables), law, end=task.end).mean())
+        for name, law in laws.items()
+    }
+    own = next(iter(laws.values()), None)
+    at_law = None if own is None else exact(task, own, base).validity
+    return Twin(run, exact(task, tables, base), kl, deviations, at_law)
+
+
+def _course(run: Run, task: GlassBox, bases: Path) -> tuple[Tables, Course, "_Draws"]:
+    """The base's tables, and the training from the run's start."""
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
+
+    def log_probs(model: Any) -> Tensor:
+        tables = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
+        return torch.cat([table.reshape(-1) for table in tables]).double()
+
+    model: Any = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
+    model.eval()
+    with torch.no_grad():
+        log_base = log_probs(model)
+    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
+    if run.rank is not None:
+        torch.manual_seed(run.seed)
+        model = get_peft_model(model, adapter(run.rank)).eval()
+
+    def rate(step: int) -> float:
+        return run.learning_rate * (1.0 if run.constant else 1 - step / run.steps)
+
+    draws = _Draws(run, task, log_base)
+    batch = run.group_size * run.groups
+    return (
+        _tables(task, log_base),
+        Course(model, log_probs, draws, batch, run.optimiser, rate, REFRESH),
+        draws,
+    )
+
+
+class _Draws:
+    """The update of a run's rows, as `Course` asks for it; beta is that of the step."""
+
+    def __init__(self, run: Run, task: GlassBox, log_base: Tensor) -> None:
+        tokens = answer_tokens(task.vocabulary, task.length, task.end)
+        sizes = task.vocabulary ** np.arange(1, task.length + 1)
+        starts = np.concatenate([[0], sizes.cumsum()[:-1]])
+        texts = np.array(task.texts)[:, None, None]
+        # Table t of all texts stands before table t+1 of any.
+        entries = tokens.entries + (len(task.prompt_ids) - 1) * starts + texts * sizes
+        self.run, self.log_base = run, log_base
+        self.counted = torch.from_numpy(tokens.counted)
+        self.entries = torch.from_numpy(np.where(tokens.counted, entries, 0))
+        self.verdicts = torch.from_numpy(tokens.of(task.valid).astype(float))
+        self.lengths = torch.from_numpy(tokens.lengths.astype(float))
+        likeliest = (self._masses(log_base) * self.verdicts).argmax(-1, keepdim=True)
+        self.favourite = torch.zeros_like(self.verdicts).scatter(1, likeliest, 1.0)
+        self.length = task.length
+
+    def __call__(self, log_probs: Tensor, step: int) -> Draws:
+        run = self.run
+        log_policy, log_base = (
+            torch.where(self.counted, values[self.entries], 0.0) for values in (log_probs, self.log_base)
+        )
+        correct = 1 - run.false_positive - run.false_negative
+        verdicts = run.false_positive + correct * self.verdicts
+        p = log_policy.sum(-1).exp()
+        validity = (p * verdicts).sum(-1, keepdim=True)
+        advantage, spread = _advantage(run)(verdicts, validity)
+        weight = self._weight(p)
+        _, c = update(
+            torch,
+            log_policy,
+            log_base,
+            verdicts,
+            form=run.form,
+            beta=annealed(run, step),
+            advantage=lambda v, rate: advantage,
+        )
+        return Draws(
+            p,
+            self.entries,
+            torch.where(self.counted, c * weight, 0.0),
+            torch.where(self.counted, spread[..., None] * weight, 0.0),
+        )
+
+    def _masses(self, log_probs: Tensor) -> Tensor:
+        """The probability of each row's answers, (rows, answers)."""
+        return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
+
+    def validity(self, log_probs: Tensor) -> Tensor:
+        """The mean over rows of the mass of valid answers."""
+        return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
+
+    def favourite_odds(self, log_probs: Tensor) -> Tensor:
+        """The log odds of the mean share of the base's likeliest valid answer among the valid ones."""
+        valid = self._masses(log_probs) * self.verdicts
+        return ((valid * self.favourite).sum(-1) / valid.sum(-1)).mean().logit()
+
+    def _weight(self, p: Tensor) -> Tensor:
+        """What each answer's tokens are divided by, as in TRL's loss types."""
+        if self.run.per_answer_mean:
+            return (1 / self.lengths)[:, None]
+        if self.run.dapo:
+            return 1 / (p * self.lengths).sum(-1).mean()
+        return torch.tensor(1 / self.length, dtype=p.dtype)
+
+
+def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """The mean of an answer's advantage and its deviation, given the mean of its verdict and V."""
+
+    def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
+        share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0
+        name = "mean" if run.baseline == "leave_one_out" else run.baseline
+        return share * less(name)(v, rate), share * (v * (1 - v)).sqrt()
+
+    def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
+        others = torch.arange(run.group_size, dtype=v.dtype)
+        size, rate = run.group_size, rate.clamp(1e-12, 1 - 1e-12)
+        ways = [math.lgamma(size) - math.lgamma(k + 1) - math.lgamma(size - k) for k in range(size)]
+        chance = (
+            torch.tensor(ways, dtype=v.dtype) + others * rate.log() + (size - 1 - others) * (1 - rate).log()
+        ).exp()
+        means, squares = [], []
+        for own in (0, 1):
+            right = others + own
+            deviation = (right * (size - right) / (size * (size - 1))).sqrt()
+            value = torch.where(deviation > 0, (own - right / size) / deviation.clamp(min=1e-9), 0.0)
+            means.append((chance * value).sum(-1, keepdim=True))
+            squares.append((chance * value**2).sum(-1, keepdim=True))
+        mean = v * means[1] + (1 - v) * means[0]
+        second = v * squares[1] + (1 - v) * squares[0]
+        return mean, (second - mean**2).clamp(min=0).sqrt()
+
+    return scaled if run.scale == "group" else plain
+
+
+def _tables(task: GlassBox, log_probs: Tensor) -> Tables:
+    """The tables of each text from the joined vector."""
+    found, start = [], 0
+    for t in range(task.length):
+        shape = (len(task.prompt_ids), *[task.vocabulary] * (t + 1))
+        size = math.prod(shape)
+        table = log_probs[start : start + size].detach().exp().numpy().reshape(shape)
+        found.append(table / table.sum(axis=-1, keepdims=True))
+        start += size
+    return found

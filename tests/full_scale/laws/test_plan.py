@@ -1,0 +1,77 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from full_scale.evaluation.exact import exact
+from full_scale.laws import plan
+from full_scale.laws.record import SELECTION_BARS, Twin
+from full_scale.laws.runs import PLANS, TOKEN_FORWARD, Run, record_runs
+from full_scale.tasks.glass_box.box import box
+
+TASK = box("selection-2")
+BASE = exact(TASK, TASK.base, TASK.base)
+RUN = Run(plan.PLANNED, "selection-2", "k3", 0.5)
+
+
+def twins(monkeypatch, *, arrives, deviation=lambda run: 1e-6, held=lambda run: True):
+    """Twins that arrive after so many steps, with deviations; and samples of which each holds or not."""
+    asked = []
+
+    def end(run, kl, deviations):
+        return Twin(run, BASE, {TOKEN_FORWARD: kl}, deviations, BASE.validity)
+
+    def twin(run, bases, *, spreads=True):
+        asked.append((run.steps, run.learning_rate, run.groups, spreads))
+        kl = 0.0 if run.steps >= arrives else 1.0
+        deviations = {"validity": deviation(run), "favourite_odds": 0.0}
+        return end(run, kl, deviations if spreads else {})
+
+    monkeypatch.setattr(plan, "twin", twin)
+    monkeypatch.setattr(plan, "sampled_twin", lambda run, bases: end(run, 0.0 if held(run) else 1.0, {}))
+    return asked
+
+
+def test_the_shortest_training_that_arrives_is_planned(monkeypatch, tmp_path):
+    asked = twins(monkeypatch, arrives=500)
+    found = plan.plan(RUN, tmp_path)
+    assert (found.steps, found.learning_rate, found.groups) == (500, plan.RATES[0], 1)
+    # Of trainings that do not arrive no noise is asked.
+    assert not any(spreads for steps, _, _, spreads in asked if steps < 500)
+
+
+def test_luck_is_paid_for_with_answers(monkeypatch, tmp_path):
+    bar = SELECTION_BARS.validity / 3
+    twins(monkeypatch, arrives=0, deviation=lambda run: 1.9 * bar / run.groups**0.5)
+    assert plan.plan(RUN, tmp_path).groups == 4
+    twins(monkeypatch, arrives=0, deviation=lambda run: 3.1 * bar / run.groups**0.5)
+    assert plan.plan(RUN, tmp_path) is None
+
+
+def test_a_plan_of_which_one_sample_misses_is_none(monkeypatch, tmp_path):
+    twins(monkeypatch, arrives=0, held=lambda run: run.steps > 250 or run.seed != 7)
+    assert plan.plan(RUN, tmp_path).steps == 500
+    twins(monkeypatch, arrives=0, held=lambda run: run.seed != 7)
+    assert plan.plan(RUN, tmp_path) is None
+
+
+def test_the_planned_runs_are_those_that_have_a_plan():
+    rows = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
+    asked = list(plan.planned_runs())
+    assert [(row["task"], row["form"], row["beta"]) for row in rows] == [
+        (run.task, run.form, run.beta) for run in asked
+    ]
+    wanted = {
+        replace(run, **row["plan"]).id
+        for run, row in zip(asked, rows, strict=True)
+        if row["plan"] is not None
+    }
+    assert {run.id for run in record_runs(plan.PLANNED, seeds=1)} == wanted
+    assert len(wanted) > 6
+
+
+def test_what_luck_costs_is_the_kl_of_two_independent_moves():
+    twin = Twin(RUN, BASE, {}, {"validity": 0.01, "favourite_odds": 0.1})
+    rate, share = BASE.validity[0], BASE.favourite_share
+    wanted = 1e-4 / (2 * rate * (1 - rate)) + rate * share * (1 - share) * 0.01 / 2
+    assert plan.expected_kl(twin) == pytest.approx(wanted)

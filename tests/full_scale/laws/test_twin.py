@@ -1,0 +1,138 @@
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaForCausalLM
+
+from dph_theory.laws import filtered_law
+from full_scale.evaluation.exact import longest_prefixes, next_token_log_probs
+from full_scale.laws import training, twin
+from full_scale.laws.record import twin_of
+from full_scale.laws.runs import Run
+from full_scale.tasks.glass_box.base import LlamaFit, build_base
+from full_scale.tasks.glass_box.box import box
+
+FIT = LlamaFit(hidden=16, steps=60)
+SGD = {"learning_rate": 0.01, "optimiser": "sgd", "constant": True}
+
+
+@pytest.fixture(autouse=True)
+def small_bases(monkeypatch):
+    for module in (training, twin):
+        monkeypatch.setattr(module, "build_base", partial(build_base, fit=FIT))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bases")
+
+
+def by_hand(run, folder):
+    """SGD along the exact gradient of E v - beta KL of whole answers, by autograd alone."""
+    task = box(run.task)
+    model = LlamaForCausalLM.from_pretrained(build_base(task, folder, FIT), attn_implementation="eager")
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
+
+    def answers():
+        first, second = next_token_log_probs(model, rows, 1, task.vocabulary, task.length)
+        whole = (first[0][:, None] + second[0]).double()
+        # The end symbol first: one answer, whatever the model says of what follows.
+        short = first[0][task.end].double()
+        return torch.cat([whole[: task.end].reshape(-1), short[None]])
+
+    valid = torch.tensor([*task.valid[0][: task.end].ravel(), task.valid[0][task.end, task.end]]).double()
+    base = answers().detach()
+    descent = torch.optim.SGD(model.parameters(), run.learning_rate)
+    for _ in range(run.steps):
+        log_p = answers()
+        objective = (log_p.exp() * (valid - run.beta * (log_p - base))).sum()
+        descent.zero_grad()
+        (-objective / task.length).backward()
+        descent.step()
+    return answers().exp().detach()
+
+
+def test_a_twin_is_gradient_descent_on_the_exact_objective(folder):
+    run = Run("x", "selection-2", "sequence_kl", 0.3, steps=5, **SGD)
+    found = twin.twin(run, folder, spreads=False)
+    p = by_hand(run, folder)
+    task = box(run.task)
+    answers = np.array([*task.valid[0][: task.end].ravel(), False])
+    assert found.exact.validity[0] == pytest.approx(float(p[answers].sum()), rel=1e-5)
+    assert found.exact.validity[0] > 0.501
+    assert found.deviations == {}
+
+
+def test_only_wrong_answers_pushed_drives_right_ones_least_apart(folder):
+    deviations = [
+        twin.twin(
+            Run("x", "lottery-30", "none", group_size=64, steps=20, baseline=baseline, **SGD), folder
+        ).deviations["favourite_odds"]
+        for baseline in ("one", "mean", "none")
+    ]
+    assert deviations == sorted(deviations)
+    assert deviations[0] < 0.1 * deviations[1]
+
+
+def test_a_coin_for_a_verifier_moves_nothing_on_average(folder):
+    coin = {"false_positive": 0.5, "false_negative": 0.5}
+    found = twin.twin(Run("x", "lottery-flat", "none", group_size=8, steps=3, **SGD, **coin), folder)
+    still = twin.twin(Run("x", "lottery-flat", "none", group_size=8, steps=1, **SGD, **coin), folder)
+    assert found.exact == still.exact
+    assert found.deviations["validity"] > still.deviations["validity"] > 0
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.9])
+@pytest.mark.parametrize("size", [2, 5])
+def test_advantages_over_a_groups_deviation_have_the_moments_of_all_groups(size, rate):
+    run = Run("x", "lottery-30", "none", scale="group", group_size=size)
+    verdicts = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    mean, deviation = twin._advantage(run)(verdicts, torch.tensor([rate], dtype=torch.float64))
+    for index, own in enumerate((1, 0)):
+        groups = np.array(np.meshgrid(*[[0, 1]] * (size - 1))).reshape(size - 1, -1).T
+        chances = np.prod(np.where(groups, rate, 1 - rate), axis=1)
+        whole = np.concatenate([np.full((len(groups), 1), own), groups], axis=1).astype(float)
+        spread = whole.std(axis=1, ddof=1)
+        centred = own - whole.mean(axis=1)
+        values = np.divide(centred, spread, out=np.zeros(len(spread)), where=spread > 0)
+        assert mean[index].item() == pytest.approx(chances @ values, abs=1e-12)
+        square = chances @ values**2 - (chances @ values) ** 2
+        assert deviation[index].item() == pytest.approx(np.sqrt(square), abs=1e-7)
+
+
+def test_runs_that_differ_by_seed_share_a_twin_and_some_have_none():
+    run = Run("x", "selection-2", "k3", 0.2)
+    assert twin_of(run) == twin_of(Run("y", "selection-2", "k3", 0.2, seed=4, every=10))
+    assert twin_of(Run("x", "selection-2", "k3", 0.2, rank=1, seed=4)).seed == 4
+    for none in (
+        Run("x", "selection-2", "alpha_dpg", alpha=1.0),
+        Run("x", "selection-2", "k3", 0.2, rounds=2),
+        Run("x", "selection-2", "k3", 0.2, updates=4),
+        Run("x", "selection-2", "sequence_kl", 0.2, scale="group"),
+        Run("x", "selection-2", "sequence_kl", 0.2, annealed_from=1.0, lowered_under=0.1),
+    ):
+        assert twin_of(none) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["k3", "k3_corrected", "k2", "future_kl"])
+def test_twins_of_the_token_penalties_end_nearest_to_their_law(form, folder):
+    run = Run("x", "selection-2", form, 0.5, steps=600, learning_rate=4e-3)
+    found = twin.twin(run, folder, spreads=False)
+    assert next(iter(found.kl)) == min(found.kl, key=found.kl.get)
+    assert found.kl[run.law] < 1e-3
+
+
+@pytest.mark.slow
+def test_per_answer_means_have_a_twin_at_their_own_law(folder):
+    run = Run("x", "lengths", "k3_corrected", 0.5, steps=400, learning_rate=2e-3, per_answer_mean=True)
+    found = twin.twin(run, folder, spreads=False)
+    assert found.kl[run.law] < 1e-3 < min(kl for law, kl in found.kl.items() if law != run.law)
+
+
+def test_the_boxes_of_lotteries_hold_equal_right_answers():
+    task = box("lottery-30")
+    law = filtered_law(task.of_rows(task.base), task.valid, end=task.end)[0][0]
+    assert law[:2] == pytest.approx([0.5, 0.5])
+    assert law[2:].sum() == pytest.approx(0)
