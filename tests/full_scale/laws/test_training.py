@@ -37,10 +37,11 @@ def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_traini
 @pytest.mark.slow
 def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
     seen = []
+    coefficient = training.OnlineTrainer._coefficient
     monkeypatch.setattr(
         training.OnlineTrainer,
-        "_sequence_kl",
-        lambda self, samples: seen.append(self.args.online_coefficient) or samples["advantages"],
+        "_coefficient",
+        lambda self, *samples: seen.append(coefficient(self, *samples)) or seen[-1],
     )
     run = Run("x", "selection-2", "sequence_kl", 0.1, annealed_from=1.0, group_size=8, steps=4)
     train(run, box("selection-2"), folder)
