@@ -309,10 +309,12 @@ def verdict_line(report: AdvantageReport) -> str:
     else:
         parts.append(f"all right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}")
     if report.couples_groups:
-        parts.append("it COUPLES the groups of a batch: this is the weight of a group alone")
+        # What one group alone weighs is not what a batch does: that of two groups stands first.
         three = {other: f"{w[0]:.4g}, {w[3]:.4g}, {w[-1]:.4g}" for other, w in report.beside}
-        beside = [f"{found} beside one of {other:g}" for other, found in three.items()]
-        parts += [f"in two groups the three are {'; '.join(beside)}"] if beside else []
+        beside = [f"{found} beside one of V = {other:g}" for other, found in three.items()]
+        among = f": at V = .01, .5 and .99 its weight is {'; '.join(beside)}" if beside else ""
+        parts[0] = f"a group alone {parts[0]}"
+        parts.insert(0, f"it COUPLES the groups of a batch{among}")
     if not report.symmetric:
         parts.append("it tells the places of a group apart")
     if report.not_finite:

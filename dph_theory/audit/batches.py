@@ -27,6 +27,8 @@ from .report import AddingUp, Batches, Match
 
 AGREES, AGREES32 = 1e-9, 1e-4
 """Relative agreement of two batches that counts: in float64, and for a loss that computes in float32."""
+REPEATED = (2, 16)
+"""How often a sequence's tokens are repeated: what stops counting after so many shows."""
 SIZES = (1, 2, 3)
 MOST_BATCHES = 70
 """Problems with more batches of a size than this are left out for that size."""
@@ -92,16 +94,19 @@ def _tokens(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str
     longest = int(problem.lengths.argmax())
     width = int(problem.lengths[longest])
     once = {name: tensor[longest : longest + 1, :width] for name, tensor in given.items()}
-    twice = {name: torch.cat([tensor, tensor], dim=1) for name, tensor in once.items()}
+    kinds = {"mean", "sum"}
     try:
-        (value, slope), (doubled, slopes) = value_and_slope(loss, once), value_and_slope(loss, twice)
+        value, slope = value_and_slope(loss, once)
+        for times in REPEATED:
+            longer = {name: torch.cat([tensor] * times, dim=1) for name, tensor in once.items()}
+            whole, slopes = value_and_slope(loss, longer)
+            for kind, factor in (("mean", 1.0), ("sum", float(times))):
+                part = factor / times * torch.cat([slope] * times, dim=1)
+                if not (_near(whole, factor * value, tolerance) and _near_all(slopes, part, tolerance)):
+                    kinds.discard(kind)
     except LossError:
         return "other"
-    for kind, factor in (("mean", 1.0), ("sum", 2.0)):
-        half = factor / 2 * torch.cat([slope, slope], dim=1)
-        if _near(doubled, factor * value, tolerance) and _near_all(slopes, half, tolerance):
-            return kind
-    return "other"
+    return kinds.pop() if len(kinds) == 1 else "other"
 
 
 def _padding(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
@@ -109,15 +114,27 @@ def _padding(loss: Loss, given: Given, problem: Problem, tolerance: float) -> st
     try:
         (value, slope), (other, _) = (value_and_slope(loss, padded(real, 1, fill)) for fill in (-1.0, -2.5))
         wide, _ = value_and_slope(loss, padded(real, 3))
+        holed = [value_and_slope(loss, _holed(real, fill)) for fill in (-1.0, -2.5)]
     except LossError:
         return "other"
     hidden = padded(real, 1)["mask"] == 0
     if not _near(value, other, tolerance) or bool((slope[hidden] != 0).any()):
         return "ignores its mask"
+    seen = bool((holed[0][1][:, 1] != 0).any()) or not _near(holed[0][0], holed[1][0], tolerance)
+    if seen or (_near(value, wide, tolerance) and not _near(value, holed[0][0], tolerance)):
+        return "fills holes"
     if _near(value, wide, tolerance):
         return "ignored"
     ratio = (problem.length + 1) / (problem.length + 3)
     return "divides by the padded length" if _near(wide, ratio * value, tolerance) else "other"
+
+
+def _holed(given: Given, fill: float) -> Given:
+    """The same, but what was padded behind the answers stands after their first token: a tool's tokens."""
+    wide = padded(given, 1, fill)
+    width = wide["mask"].shape[1]
+    order = [0, width - 1, *range(1, width - 1)]
+    return {name: tensor[:, order] for name, tensor in wide.items()}
 
 
 def _near(found: float, wanted: float, tolerance: float) -> bool:

@@ -19,10 +19,11 @@ from rich.console import Console
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.table import Table
-from ..support.user_code import blamed
+from ..support.user_code import TooLong, blamed, quietly
 from . import pages
 from .advantage import AdvantageError, AdvantageReport, audit_advantage
 from .catalogue import CATALOGUE, audit_catalogue, audit_kl_terms, form_of
+from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric
 from .policy_loss import audit_policy_losses
@@ -35,6 +36,13 @@ _seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
 _json = click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
+_limit = click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds that it may take.",
+)
 _group_size = click.option("--group-size", type=click.IntRange(min=2), help="G, the answers to a prompt.")
 
 
@@ -43,45 +51,50 @@ _group_size = click.option("--group-size", type=click.IntRange(min=2), help="G, 
 @click.option(
     "--samples",
     type=click.Choice(SAMPLES),
-    default="policy",
-    show_default=True,
-    help="Where the samples come from.",
+    help="Where samples come from; by default the policy, and an old one beside it if log_old is taken.",
 )
 @_seed
+@_limit
 @_json
-def loss_command(target: str, samples: str, seed: int, json_path: Path | None) -> None:
+def loss_command(
+    target: str, samples: str | None, seed: int, time_limit: float, json_path: Path | None
+) -> None:
     """Tell which divergence a loss estimates and which it descends, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
-    (batch, tokens), that returns a scalar.
+    (batch, tokens), that returns a scalar, or a tuple that begins with one.
     """
     loss = load(target)
-    with _interruptible(), terminal.Bars() as bars:
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    with terminal.Bars() as bars, _user_code(console, target, time_limit):
         bars("auditing", 0, 1, target)
-        try:
-            report = audit(loss, samples=samples, seed=seed)
-        except ValueError as error:
-            raise click.UsageError(f"{target}: {error}") from error
-        except SystemExit as error:
-            raise click.UsageError(f"{target}: the loss called sys.exit({error.code!r})") from error
+        both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
+        reports = [audit(loss, samples=of, seed=seed) for of in ([samples] if samples else both)]
         bars("auditing", 1, 1, target)
     if json_path is not None:
-        write_json(json_path, report.to_dict())
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    terminal.say(console, report.verdict)
-    console.print(Table.of(("", "found"), report.rows()).rich())
-    sys.exit(int(report.failed))
+        others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
+        write_json(json_path, {**reports[0].to_dict(), **others})
+    for report in reports:
+        terminal.say(console, report.verdict)
+    rows = [dict(report.rows()) for report in reports]
+    names = dict.fromkeys(name for each in rows for name in each)
+    heads = ["found"] if len(reports) == 1 else [report.samples.replace("_", " ") for report in reports]
+    table = Table.of(("", *heads), [(name, *(each.get(name, "-") for each in rows)) for name in names])
+    console.print(table.rich())
+    sys.exit(int(all(report.failed for report in reports)))
 
 
 @click.command(name="advantage", short_help="Tell what an advantage weighs and maximises.")
 @_target
 @_group_size
+@_limit
 @_json
-def advantage_command(target: str, group_size: int | None, json_path: Path | None) -> None:
+def advantage_command(target: str, group_size: int | None, time_limit: float, json_path: Path | None) -> None:
     """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises; G is 8 by default."""
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with _interruptible(), _reasons(console):
-        report = audit_advantage(load(target), group_size=group_size or 8)
+    advantage = load(target)
+    with _user_code(console, target, time_limit):
+        report = audit_advantage(advantage, group_size=group_size or 8)
     if json_path is not None:
         write_json(json_path, report.to_dict())
     terminal.say(console, report.verdict)
@@ -90,12 +103,14 @@ def advantage_command(target: str, group_size: int | None, json_path: Path | Non
 
 @click.command(name="metric", short_help="Tell whether a Pass@k is one.")
 @_target
+@_limit
 @_json
-def metric_command(target: str, json_path: Path | None) -> None:
+def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
     """Tell what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with _interruptible(), _reasons(console):
-        report = audit_metric(load(target))
+    metric = load(target)
+    with _user_code(console, target, time_limit):
+        report = audit_metric(metric)
     if json_path is not None:
         write_json(json_path, report.to_dict())
     terminal.say(console, report.verdict)
@@ -173,15 +188,25 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _reasons(console: Console) -> Iterator[None]:
-    """What cannot be audited says why, and ends with 1; a wrong argument is wrong usage."""
+def _user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
+    """What cannot be audited says why, and ends with 1; wrong usage, and code that leaves, with 2."""
     try:
-        yield
+        with _interruptible(), quietly(seconds) as printed:
+            yield
+    except TooLong:
+        terminal.say(console, f"could not be audited: {target} took over {seconds:g} s (--time-limit)")
+        sys.exit(1)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(f"{target}: {error}") from error
     except (AdvantageError, MetricError) as error:
         terminal.say(console, f"could not be audited: {error}")
         sys.exit(1)
+    except SystemExit as error:
+        if error.code == terminal.INTERRUPTED:
+            raise
+        raise click.UsageError(f"{target}: it called sys.exit({error.code!r})") from error
+    if lines := len(printed.getvalue().splitlines()):
+        terminal.say(terminal.console(stderr=True), f"{target} printed {lines} lines, which are not shown")
 
 
 def load(target: str) -> Callable[..., Any]:

@@ -188,7 +188,9 @@ def call(loss: Loss, given: Given) -> Tensor:
     try:
         value = loss(**given)
     except Exception as error:
-        raise LossError(f"it raised {type(error).__name__}: {error}") from error
+        raise LossError(f"it raised {_said(error)}") from error
+    if isinstance(value, tuple) and value:
+        value = value[0]  # The loss, and what its trainer logs.
     for name, tensor in given.items():
         if not torch.equal(tensor.detach(), before[name]):
             raise LossError(f"it changes its argument {name} in place")
@@ -197,11 +199,23 @@ def call(loss: Loss, given: Given) -> Tensor:
             f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         )
         raise LossError(f"it returned {found}, not a scalar tensor")
+    if value.is_complex():
+        raise LossError("it returned a complex number")
     if value.isnan():
         raise LossError("it returned nan")
     if not value.requires_grad:
         raise LossError("its result does not depend on log_pi")
     return value
+
+
+def _said(error: Exception) -> str:
+    """An exception in one line."""
+    lines = str(error).strip().splitlines()
+    said = f"{type(error).__name__}{': ' * bool(lines)}{lines[0] if lines else ''}"
+    # torch's words for a mask of ones and zeros that stands where indices belong.
+    if isinstance(error, IndexError) and "indices" in said:
+        said += " (the mask holds 1.0 and 0.0: index with mask.bool())"
+    return said
 
 
 def batch(problem: Problem, logits: Tensor, source: str, names: Sequence[str]) -> Given:
@@ -318,7 +332,10 @@ def value_and_slope(loss: Loss, given: Given, called: Sequence[str] = ()) -> tup
     except LossError as error:
         at = f" on {' with '.join(called)}" if called and str(error) == "it returned nan" else ""
         raise LossError(f"{error}{at}") from error
-    (slope,) = torch.autograd.grad(value, given["log_pi"], allow_unused=True)
+    try:
+        (slope,) = torch.autograd.grad(value, given["log_pi"], allow_unused=True)
+    except Exception as error:
+        raise LossError(f"its gradient raised {_said(error)}") from error
     if slope is None:
         raise LossError("its result does not depend on log_pi")
     if not slope.isfinite().all():

@@ -5,7 +5,6 @@ A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or
 summed exactly and compared with the divergences of the theory.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor, full_like
 
 from ..support.errors import choice
 from .batches import enumerate_batches, reduction_of
+from .domain import NEAR, limits_of
 from .exact import (
     Loss,
     LossError,
@@ -28,8 +28,10 @@ from .exact import (
 )
 from .law import find_minimiser, law_of
 from .log_ratios import FINE, Slopes, computes_in, extremes, slopes_of
-from .quantities import match_gradient_or_sum, match_value, quantities
+from .quantities import match_gradient, match_gradient_or_sum, match_value, quantities
 from .report import (
+    ENTROPY,
+    REWARD,
     SAMPLES,
     SEVERAL,
     AddingUp,
@@ -37,11 +39,14 @@ from .report import (
     Batches,
     Extremes,
     Failure,
+    Limit,
     Match,
     Minimiser,
     verdict_line,
 )
 
+OTHER_SEEDS = 2
+"""What a gradient is near is asked of so many more problems of each shape."""
 _NO_SLOPES = Slopes((), (), None)
 Results = list[tuple[Problem, MeasuredLoss]]
 
@@ -85,21 +90,28 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     outcomes = [r for r in results if r[0].length == 1]
     sequences = [r for r in results if r[0].length > 1]
     found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
-    sequence_gradient = _gradient(audited, sequences)
+    gradient, sequence_gradient = (_found(audited, of, batches) for of in (outcomes, sequences))
     minimiser = _minimiser(audited, outcomes) if samples == "filtered" and batches is None else None
-    unclamped = _unclamped(audited, sequences, sequence_gradient, slopes, batches)
-    known = unclamped if unclamped.exact else sequence_gradient
+    near, sequence_near = (
+        _near(audited, of, found, slopes, batches)
+        for of, found in ((outcomes, gradient), (sequences, sequence_gradient))
+    )
+    # Beyond a clamp that holds a value and not its slope, the law near says nothing.
+    known = sequence_near if sequence_near.exact and slopes.dead else sequence_gradient
     law = law_of(samples, known, minimiser, _released_below(slopes))
     draft = AuditReport(
         loss=name or str(getattr(loss, "__name__", "the loss")),
         samples=samples,
         verdict="",
         value=_value(audited, outcomes),
-        gradient=_gradient(audited, outcomes),
+        gradient=gradient,
         sequence_value=_value(audited, sequences),
         sequence_gradient=sequence_gradient,
         unequal_gradient=_unequal(audited, reduction) if results else Match("failed", exact=False),
-        unclamped_gradient=unclamped,
+        near_gradient=near,
+        near_sequence_gradient=sequence_near,
+        limits=_limits(audited, gradient, near, batches, sequences=False),
+        sequence_limits=_limits(audited, sequence_gradient, sequence_near, batches, sequences=True),
         reduction=reduction,
         precision=audited.precision,
         batches=batches,
@@ -151,15 +163,36 @@ def _measure_all(audited: _Audited, reduction: AddingUp | None) -> tuple[Batches
     results: Results = []
     for problem in problems:
         try:
-            results.append((problem, measure(loss, names, problem, samples)))
+            weights = _undivided(problem, reduction) if _by_width(reduction) else None
+            results.append((problem, measure(loss, names, problem, samples, weights=weights)))
         except LossError as error:
             audited.failures.append(Failure(problem.name, str(error)))
     return None, results
 
 
-def _gradient(audited: _Audited, results: Sequence[tuple[Problem, MeasuredLoss]]) -> Match:
+def _gradient(audited: _Audited, results: Results) -> Match:
     problems, measured = [r[0] for r in results], [r[1] for r in results]
     return match_gradient_or_sum(measured, problems, audited.samples, single=audited.single)
+
+
+def _found(audited: _Audited, results: Results, batches: Batches | None) -> Match:
+    """What the gradient is; where it is no known one, what it is near on the problems of other seeds too."""
+    found = _gradient(audited, results)
+    if found.exact or found.angle is None or batches is not None:
+        return found
+    shapes = {problem.name for problem, _ in results}
+    for seed in range(audited.seed + 1, audited.seed + 1 + OTHER_SEEDS):
+        more = [problem for problem in random_problems(seed) if problem.name in shapes]
+        try:
+            results = [
+                *results,
+                *((p, measure(audited.loss, audited.names, p, audited.samples)) for p in more),
+            ]
+        except LossError:
+            break
+    known = [quantities(problem, audited.samples) for problem, _ in results]
+    lengths = [float(problem.length) for problem, _ in results]
+    return match_gradient([m for _, m in results], known, lengths, single=audited.single)
 
 
 def _value(audited: _Audited, results: Results) -> Match:
@@ -185,7 +218,7 @@ def _unequal(audited: _Audited, reduction: AddingUp | None) -> Match:
     found = _gradient(audited, list(zip(problems, measured, strict=True)))
     # The mean over all tokens of a large batch is the sum over them by the expected length.
     divided = reduction.batch == "token mean" and found.exact and found.name != "zero"
-    return replace(found, per_token=True) if divided else found
+    return replace(found, per_token=1) if divided else found
 
 
 def _released_below(slopes: Slopes) -> float:
@@ -193,28 +226,48 @@ def _released_below(slopes: Slopes) -> float:
     return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
 
 
-def _unclamped(
-    audited: _Audited, sequences: Results, found: Match, slopes: Slopes, batches: Batches | None
+def _near(
+    audited: _Audited, results: Results, found: Match, slopes: Slopes, batches: Batches | None
 ) -> Match:
-    """The gradient on sequences none of whose log ratios is in a dead zone, for samples of a policy."""
+    """The gradient where all log ratios are near zero, of a loss whose gradient elsewhere is not exact."""
     none = Match("failed", exact=False)
-    if found.exact or batches is not None or not (slopes.dead and audited.samples.endswith("policy")):
+    if found.exact or batches is not None or not results:
         return none
-    reach = min(abs(end) for zone in slopes.dead for end in zone) / 2
-    problems = [near_the_reference(problem, reach) for problem, _ in sequences]
+    reach = min([NEAR, *(abs(end) / 2 for zone in slopes.dead for end in zone)])
+    problems = [near_the_reference(problem, reach) for problem, _ in results]
     try:
         measured = [measure(audited.loss, audited.names, p, audited.samples) for p in problems]
     except LossError:
         return none
     match = _gradient(audited, list(zip(problems, measured, strict=True)))
-    return match if match.exact and match.name != "zero" else none
+    # Near zero all divergences are alike: a sum of two of them fits what is none.
+    divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
+    return match if match.exact and match.name != "zero" and len(divergences) < 2 else none
 
 
-def _undivided(problem: Problem, reduction: AddingUp) -> Tensor | None:
+def _limits(
+    audited: _Audited, found: Match, near: Match, batches: Batches | None, *, sequences: bool
+) -> tuple[Limit, ...]:
+    """How far the one that is exact holds."""
+    if batches is not None:
+        return ()
+    match = found if found.exact else near
+    return limits_of(
+        audited.loss, audited.names, match, audited.samples, sequences=sequences, single=audited.single
+    )
+
+
+def _by_width(reduction: AddingUp | None) -> bool:
+    return reduction is not None and reduction.padding == "divides by the padded length"
+
+
+def _undivided(problem: Problem, reduction: AddingUp | None) -> Tensor | None:
     """What a sequence's loss is multiplied by to undo a division by tokens of the batch, or None."""
+    if reduction is None:
+        return None
     if reduction.batch == "token mean":
         return problem.lengths
-    if reduction.padding == "divides by the padded length":
+    if _by_width(reduction):
         width = problem.length + padding(problem)
         return full_like(problem.lengths, width)
     return None

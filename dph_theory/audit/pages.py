@@ -189,8 +189,11 @@ def _table(found: Sequence[tuple[PublishedLoss, AuditReport]]) -> str:
 def _found(report: AuditReport) -> tuple[str, ...]:
     """What both tables tell of a loss: samples, value, gradient, law, and what it selects."""
     gradient = both_words(report.gradient, report.sequence_gradient)
-    if report.unclamped_gradient.exact:
-        gradient += f"; no token clamped: {match_words(report.unclamped_gradient)}"
+    limits = report.sequence_limits or report.limits
+    if report.near_sequence_gradient.exact:
+        gradient += f"; near: {match_words(report.near_sequence_gradient)}"
+    if limits:
+        gradient += f", while {' and '.join(limit.words for limit in limits)}"
     return _samples(report), match_words(report.value), gradient, report.law, report.selects
 
 

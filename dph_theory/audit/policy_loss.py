@@ -114,7 +114,7 @@ def _later(loss: Loss, names: tuple[str, ...], seed: int, *, single: bool) -> Ma
     except LossError:
         return Match("failed", exact=False)
     known = [{REWARD: quantities(p, "old_policy")[REWARD]} for p in problems]
-    return match_gradient(measured, known, [float(p.length) for p in problems])
+    return match_gradient(measured, known, [float(p.length) for p in problems], far=180.0)
 
 
 def _stopped(loss: Loss, names: tuple[str, ...], advantage: float) -> Zones:

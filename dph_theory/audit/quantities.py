@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..divergences import (
 from ..fdivergence import FDivergence
 from .exact import MeasuredLoss, Problem
 from .report import ENTROPY, REWARD, Match
+from .report import PER_TOKEN as POWERS
 
 DIVERGENCES: Mapping[str, FDivergence] = {
     "forward KL(ref||pi)": FORWARD_KL,
@@ -61,27 +62,33 @@ class Quantity:
 @cache
 def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
     """Every candidate on this problem; token-level ones only where there are several tokens."""
+    return {name: made() for name, made in _candidates(problem, source).items()}
+
+
+def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
     pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
     valid, old = problem.valid.numpy(), problem.distribution(problem.old)
     target = ref * valid / (ref * valid).sum()
     aims = [(DIVERGENCES, ref), (TO_FILTERED, target)] + [(TO_OLD, old)] * (source == "old_policy")
-    surprise = -pi * np.log(pi)
-    found = {
-        REWARD: Quantity(-float((pi * valid).sum()), _chained(-pi * valid, problem)),
-        ENTROPY: Quantity(float(surprise.sum()), _chained(surprise, problem)),
+
+    def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
+        pull = divergence.gradient(pi, aim)
+        return Quantity(float(divergence(pi, aim)) + shift, _chained(pull, problem))
+
+    def under_policy(mean_of: np.ndarray) -> Quantity:
+        return Quantity(float((pi * mean_of).sum()), _chained(pi * mean_of, problem))
+
+    found: dict[str, Callable[[], Quantity]] = {
+        REWARD: partial(under_policy, -valid),
+        ENTROPY: lambda: under_policy(-np.log(pi)),
     }
     for group, aim in aims:
-        for name, divergence in group.items():
-            value, pull = float(divergence(pi, aim)), divergence.gradient(pi, aim)
-            found[name] = Quantity(value, _chained(pull, problem))
+        found |= {name: partial(of, divergence, aim) for name, divergence in group.items()}
     if source == "filtered":
         # What -log u averages to on correct samples: no base rate is known there, and none moves.
-        to_filtered, base_rate = found["forward KL(p_*||pi)"], float((ref * valid).sum())
-        value = to_filtered.value + float(np.log(base_rate))
-        found["forward KL(p_*||pi) + log A1"] = Quantity(value, to_filtered.gradient)
-    if problem.length > 1:
-        found |= _token_sums(problem, source)
-    return found
+        base_rate = float(np.log((ref * valid).sum()))
+        found["forward KL(p_*||pi) + log A1"] = lambda: of(FORWARD_KL, target, base_rate)
+    return found | (_token_sums(problem, source) if problem.length > 1 else {})
 
 
 def token_sum(name: str) -> str:
@@ -110,6 +117,24 @@ def alpha_gradients(problem: Problem, source: str, alpha: float) -> dict[str, Te
     return found
 
 
+def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0) -> Tensor:
+    """The gradient that an exact match says a loss has on a problem, its rewards times `reward`."""
+    known = _candidates(problem, source)
+    total = torch.zeros(problem.policy.numel(), dtype=torch.float64)
+    if match.name == "zero":
+        return total
+    for coefficient, name in match.terms or ((match.constant or 1.0, match.name),):
+        bare = name.removesuffix(PER_TOKEN)
+        if bare in known:
+            gradient = known[bare]().gradient
+        else:
+            alpha = float(bare.split("alpha-divergence ")[1].split()[0])
+            gradient = alpha_gradients(problem, source, alpha)[bare]
+        power = 1 if bare != name else match.per_token
+        total += coefficient * (reward if bare == REWARD else 1.0) * gradient / problem.length**power
+    return total
+
+
 @cache
 def _through(problem: Problem) -> np.ndarray:
     """The derivatives d log pi(y)/d theta, (sequences, parameters)."""
@@ -125,23 +150,26 @@ def _chained(pull: np.ndarray, problem: Problem) -> Tensor:
     return torch.as_tensor(pull @ _through(problem))
 
 
-def _token_sums(problem: Problem, source: str) -> dict[str, Quantity]:
+def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
     weights = problem.prefix_law(problem.samples(source)).numpy()
     pi, ref = _tables(problem)
-    found = {
-        token_sum(name): Quantity(
-            float((weights * divergence(pi, ref)).sum()), _over_prefixes(divergence.gradient, problem, source)
-        )
-        for name, divergence in DIVERGENCES.items()
-    }
+
+    def of(divergence: FDivergence) -> Quantity:
+        value = float((weights * divergence(pi, ref)).sum())
+        return Quantity(value, _over_prefixes(divergence.gradient, problem, source))
+
+    def surprise() -> Quantity:
+        value = float((weights * -(pi * np.log(pi)).sum(axis=-1)).sum())
+        return Quantity(value, _over_prefixes(spread, problem, source))
 
     def spread(pi: np.ndarray, _: np.ndarray) -> np.ndarray:
         surprise = -pi * np.log(pi)
         return surprise - pi * surprise.sum(axis=-1, keepdims=True)
 
-    value = float((weights * -(pi * np.log(pi)).sum(axis=-1)).sum())
-    found[token_sum(ENTROPY)] = Quantity(value, _over_prefixes(spread, problem, source))
-    return found
+    found: dict[str, Callable[[], Quantity]] = {
+        token_sum(name): partial(of, divergence) for name, divergence in DIVERGENCES.items()
+    }
+    return found | {token_sum(ENTROPY): surprise}
 
 
 def _over_prefixes(pull: Pull, problem: Problem, source: str) -> Tensor:
@@ -155,7 +183,7 @@ def _tables(problem: Problem) -> tuple[np.ndarray, ...]:
 
 
 MOST_TERMS = 3
-PER_TOKEN = ", per token"
+PER_TOKEN = POWERS[1]
 """What ends the name of a column that is divided by the number of tokens."""
 ALPHAS = (-2.0, -1.5, -0.5, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.25, 1.5, 1.75, 2.5, 3.0)
 """Where the search for alpha begins (what is declared stands among the columns); between these it goes on."""
@@ -319,6 +347,8 @@ EXACT = 1e-7
 """Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
 SUM_EXACT = 1e-9
 """The same for sums of quantities, which have more constants to fit."""
+FAR = 45.0
+"""Degrees, on any problem, from which on a gradient is near nothing."""
 ZERO = 1e-10
 NOISE = 1e-9
 """A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
@@ -334,10 +364,12 @@ def match_gradient(
     lengths: Sequence[float],
     *,
     single: bool = False,
+    far: float = FAR,
 ) -> Match:
     """Which quantity's gradient the measured ones are, up to one constant (or one constant per token).
 
-    single: the loss computes in float32, and agreement is that of float32.
+    single: the loss computes in float32, and agreement is that of float32; far: degrees from which on nothing
+    is near.
     """
     if not measured:
         return Match("failed", exact=False)
@@ -351,14 +383,13 @@ def match_gradient(
         angles = [_angle(found, wanted) for found, wanted in pairs]
         constants = [float(found @ wanted / (wanted @ wanted)) for found, wanted in pairs]
         # Opposite directions are near too: the constant is negative then.
-        if max(angles) < math.degrees(_tolerance(single)) and len({c > 0 for c in constants}) == 1:
+        if min(max(angles), 180 - min(angles)) < math.degrees(_tolerance(single)):
             constant = _one_constant(constants, lengths, _tolerance(single))
             if constant is not None:
                 return Match(name, True, *constant)
-        # The median: a clamp that acts on one problem should not decide what is nearest.
-        angle = float(np.median(angles))
-        if best.angle is None or angle < best.angle:
-            best = Match(name, exact=False, angle=angle)
+        for sign, angle in ((1.0, max(angles)), (-1.0, 180 - min(angles))):
+            if angle < (far if best.angle is None else best.angle):
+                best = Match(name, exact=False, angle=angle, constant=sign)
     return Match("zero", exact=True) if all(m.scale <= NOISE for m in measured) else best
 
 
@@ -410,7 +441,7 @@ def match_sum(
         return None
     if len(found.terms) == 1:
         ((constant, name),) = found.terms
-        return Match(name.removesuffix(PER_TOKEN), True, constant, per_token=name.endswith(PER_TOKEN))
+        return Match(name.removesuffix(PER_TOKEN), True, constant, int(name.endswith(PER_TOKEN)))
     return Match(_sum_words(found.terms), True, 1.0, terms=found.terms)
 
 
@@ -478,19 +509,20 @@ def _shared(known: Sequence[Known]) -> list[str]:
 
 
 def _angle(found: torch.Tensor, wanted: torch.Tensor) -> float:
-    """The angle between two directions, in degrees, 0 to 90: accurate for small ones."""
+    """The angle between two directions, in degrees, 0 to 180: accurate for those near to 0 and to 180."""
     a, b = found / found.norm().clamp_min(1e-300), wanted / wanted.norm()
-    away = min(float((a - b).norm()), float((a + b).norm()))
-    return math.degrees(2 * math.asin(min(1.0, away / 2)))
+    near, far = float((a - b).norm()), float((a + b).norm())
+    angle = math.degrees(2 * math.asin(min(1.0, min(near, far) / 2)))
+    return angle if near <= far else 180 - angle
 
 
 def _one_constant(
     ratios: Sequence[float], lengths: Sequence[float], tolerance: float
-) -> tuple[float, bool] | None:
-    """(constant, per_token) if the ratios agree, as they are or times the number of tokens."""
-    for per_token in (False, True):
-        scaled = np.array(ratios) * (np.array(lengths) if per_token else 1.0)
+) -> tuple[float, int] | None:
+    """(constant, power) if the ratios agree times that power of the number of tokens."""
+    for power in range(len(POWERS)):
+        scaled = np.array(ratios) * np.array(lengths) ** power
         middle = float(scaled.mean())
         if middle != 0 and np.abs(scaled / middle - 1).max() < tolerance:
-            return middle, per_token
+            return middle, power
     return None

@@ -1,6 +1,7 @@
 """What an audit finds, as frozen values, and what it says of them: one sentence, and cells of a table."""
 
 import html
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +12,8 @@ from ..trainers import ENDS
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 """Where the audited samples come from; "filtered" are correct samples of the reference."""
 REWARD, ENTROPY = "minus expected reward", "entropy(pi)"
+PER_TOKEN = ("", ", per token", ", per token squared")
+"""By the power of the number of tokens that a constant is divided by."""
 
 
 class LossReport:
@@ -46,7 +49,8 @@ class AddingUp:
     "coupled", none of these; "pairs only", if it fails on a single sequence; "unknown", if it fails on pairs.
     tokens: whether a sequence twice as long with the same tokens has the same loss ("mean"), twice the loss
     ("sum"), or neither ("other"). padding: "ignored", "divides by the padded length", "ignores its mask"
-    (what stands at masked tokens matters), "other", or "no mask" if it takes none.
+    (what stands at masked tokens matters), "fills holes" (only what stands between an answer's tokens, as
+    a tool's output does), "other", or "no mask" if it takes none.
     """
 
     batch: str
@@ -73,19 +77,43 @@ class AddingUp:
 class Match:
     """What a quantity is found to be: `exact` if it is `constant` times the named one on every problem.
 
-    `per_token` says that the constant is divided by the number of tokens. Where it is not exact, `name` is
-    the nearest, `angle` the median angle to it in degrees (gradients) and `bias` the range of the relative
-    errors (values). `name` is "zero" for a quantity that vanishes and "none" if there is nothing near. A sum
-    has `terms`, (coefficient, quantity) each.
+    `per_token` says by which power of the number of tokens the constant is divided. Where it is not exact,
+    `name` is the nearest, `angle` the largest angle to it on any problem, in degrees (gradients; to its
+    opposite where `constant` is negative), and `bias` the range of the relative errors (values). `name` is
+    "zero" for a quantity that vanishes and "none" if there is nothing near. A sum has `terms`, (coefficient,
+    quantity) each.
     """
 
     name: str
     exact: bool
     constant: float | None = None
-    per_token: bool = False
+    per_token: int = 0
     angle: float | None = None
     bias: tuple[float, float] | None = None
     terms: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Between which values of `what` an exact match was found to hold; infinite where no end was found.
+
+    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` is a place beyond.
+    """
+
+    what: str
+    low: float
+    high: float
+    example: str
+
+    @property
+    def words(self) -> str:
+        """Such as: -2.6 <= log(pi/ref) <= 5; a ratio to the old policy as it is clipped."""
+        low, high = (self.low, self.high)
+        what = self.what
+        if what == "log(pi/old)":
+            what, low, high = "pi/old", math.exp(low), math.exp(high)
+        below = "" if low in (0.0, -math.inf) else f"{low:.3g} <= "
+        return f"{below}{what}" + ("" if math.isinf(high) else f" <= {high:.3g}")
 
 
 @dataclass(frozen=True)
@@ -145,15 +173,16 @@ class AuditReport(LossReport):
 
     `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
     sequences of one length, `unequal_gradient` on sequences whose lengths differ, a token mean there in the
-    limit of large batches, `unclamped_gradient`, where the one on sequences is not exact and some log ratios
-    get no gradient, on sequences all of whose log ratios do. `reduction` says how tokens and sequences are
-    added up; `precision` is "float32" for a loss that rounds to it, and agreement then is that of float32;
-    "16 bits" for one that rounds more, too coarse to match. A loss that couples its batch has `batches`, and
-    is matched on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one
-    (median over problems; None if the exact one vanishes). `law` and `selects` are those of `law.law_of`:
-    `selects` is a key of `trainers.ENDS`, or "none". `dead_zones` are intervals of x = log(pi/ref) where the
-    gradient of a sampled token is zero away from x = 0, `rounded_zones` those where it is lost to rounding in
-    float64; `asymmetry` is |gradient at x = +5| over that at -5.
+    limit of large batches; `near_gradient` and `near_sequence_gradient`, where these are not exact, with all
+    log ratios near zero. `limits` and `sequence_limits` say how far an exact one of them holds.
+    `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to
+    it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
+    that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
+    gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
+    `law` and `selects` are those of `law.law_of`: `selects` is a key of `trainers.ENDS`, or "none".
+    `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
+    0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
+    that at -5.
     """
 
     loss: str
@@ -164,7 +193,10 @@ class AuditReport(LossReport):
     sequence_value: Match
     sequence_gradient: Match
     unequal_gradient: Match
-    unclamped_gradient: Match
+    near_gradient: Match
+    near_sequence_gradient: Match
+    limits: tuple[Limit, ...]
+    sequence_limits: tuple[Limit, ...]
     reduction: AddingUp | None
     precision: str
     batches: Batches | None
@@ -199,7 +231,10 @@ class AuditReport(LossReport):
             ("gradient", match_words(self.gradient)),
             ("value on sequences", match_words(self.sequence_value)),
             ("gradient on sequences", match_words(self.sequence_gradient)),
-            ("the same, no token clamped", match_words(self.unclamped_gradient)),
+            ("near log ratios of zero", match_words(self.near_gradient)),
+            ("on sequences near", match_words(self.near_sequence_gradient)),
+            ("exact while", _domain(self.limits)),
+            ("on sequences while", _domain(self.sequence_limits)),
             ("gradient, unequal lengths", match_words(self.unequal_gradient)),
             ("adds up", "-" if self.reduction is None else self.reduction.words),
             ("batch of B", batch_words(self)),
@@ -224,10 +259,20 @@ def verdict_line(report: AuditReport) -> str:
         parts.insert(
             0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
         )
-    if differ(report.sequence_gradient, report.gradient):
-        parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}")
-    if report.unclamped_gradient.exact:
-        parts.append(f"while no token is clamped it {_descent(report.unclamped_gradient)}")
+    if report.near_gradient.exact:
+        parts.append(f"near it {_descent(report.near_gradient)}{_while(report.limits)}")
+    within, near = _while(report.sequence_limits), report.near_sequence_gradient
+    if report.reduction is not None and report.reduction.padding == "fills holes":
+        parts.insert(
+            0,
+            "it FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, change it; "
+            "the rest holds for masks without holes",
+        )
+    if differ(report.sequence_gradient, report.gradient) or (report.sequence_limits and not report.limits):
+        exact = within if report.sequence_gradient.exact else ""
+        parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}{exact}")
+    if near.exact:
+        parts.append(f"on sequences near it {_descent(near)}{within}")
     parts += _reduction_words(report)
     if report.minimiser is not None:
         parts.append(_minimiser_words(report.minimiser))
@@ -272,22 +317,41 @@ def differ(one: Match, other: Match) -> bool:
 
 
 def _gradient_words(report: AuditReport) -> str:
+    within = _while(report.limits) if report.gradient.exact else ""
     if report.gradient.name == "zero":
-        return "its gradient is ZERO in expectation: training on it changes nothing but noise"
-    return f"its gradient {_descent(report.gradient, report.batches)}"
+        return f"its gradient is ZERO in expectation{within}: training on it changes nothing but noise"
+    return f"its gradient {_descent(report.gradient, report.batches)}{within}"
+
+
+def _while(limits: Sequence[Limit]) -> str:
+    """How far it holds, and an example of where it does not; nothing where no end was found."""
+    if not limits:
+        return ""
+    return f" while {' and '.join(limit.words for limit in limits)} (beyond, {limits[0].example})"
+
+
+def _domain(limits: Sequence[Limit]) -> str:
+    return "\n".join(f"{limit.words} (beyond, {limit.example})" for limit in limits) or "no end was found"
 
 
 def _descent(match: Match, batches: Batches | None = None) -> str:
     if match.name == "zero":
         return "descends nothing (zero in expectation)"
     if not match.exact:
-        angle = "" if match.angle is None else f", nearest {match.name} at {angle_words(match.angle)}"
-        return f"descends none of the known quantities{angle}"
+        near = ", nothing near" if match.angle is None else f", nearest {_near_words(match)}"
+        return f"descends none of the known quantities{near}"
     size = abs(match.constant or 1.0)
     scale = "exactly" if abs(size - 1) < 1e-6 else f"exactly, scaled by {size:.6g}"
     if batches is not None and batches.constant is not None and "B" in batches.constant:
         scale = f"exactly, scaled by {batches.constant.removeprefix('-')} in a batch of B"
-    return f"{_direction(match)}, {scale}{', per token' if match.per_token else ''}{_sign_error(match)}"
+    return f"{_direction(match)}, {scale}{PER_TOKEN[match.per_token]}{_sign_error(match)}"
+
+
+def _near_words(match: Match) -> str:
+    """The nearest, or its opposite, and the largest angle to it."""
+    opposite = "the opposite of " * (match.constant == -1)
+    angle = match.angle or 0.0
+    return f"{opposite}{match.name} at {'up to ' * (angle >= 1)}{angle_words(angle)}"
 
 
 def _direction(match: Match) -> str:
@@ -322,13 +386,16 @@ def _reduction_words(report: AuditReport) -> list[str]:
     told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
     told = told and not _ignores_mask(report) and report.batches is None
     if told and differ(report.unequal_gradient, report.sequence_gradient):
-        words.append(f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}")
+        within = _while(report.sequence_limits) if report.unequal_gradient.exact else ""
+        words.append(
+            f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}{within}"
+        )
     return words
 
 
 def angle_words(angle: float) -> str:
     """An angle in whole degrees; below one it still is no match."""
-    return f"{angle:.0f} degrees" if angle >= 1 else "under 1 degree"
+    return f"{angle:.0f} degree{'s' * (angle >= 1.5)}" if angle >= 1 else "under 1 degree"
 
 
 def _minimiser_words(found: Minimiser) -> str:
@@ -380,11 +447,11 @@ def match_words(match: Match) -> str:
         return {"zero": "zero", "failed": "-"}[match.name]
     if match.exact:
         one = match.constant is None or abs(match.constant - 1) < 1e-6
-        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{', per token' * match.per_token}"
+        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{PER_TOKEN[match.per_token]}"
     if match.bias is not None:
         return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
     if match.angle is not None:
-        return f"none; nearest {match.name} ({angle_words(match.angle)})"
+        return f"none; nearest {_near_words(match)}"
     return "none"
 
 

@@ -154,7 +154,9 @@ def test_the_audit_finds_the_law_and_the_end_that_the_table_derives(index):
         assert found.law in ("not known", "no penalty")
         assert (found.selects, term.selects) == ("none", "not known")
         return
-    descended = found.unclamped_gradient if found.unclamped_gradient.exact else found.sequence_gradient
+    descended = (
+        found.near_sequence_gradient if found.near_sequence_gradient.exact else found.sequence_gradient
+    )
     assert (LAWS[found.law], found.selects) == (term.token, term.selects)
     assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in descended.name
 

@@ -217,7 +217,7 @@ def test_a_large_batch_weighs_every_prompt_by_one_over_the_deviation_of_all_verd
 def test_the_verdict_says_what_the_weights_are_beside_another_group():
     report = audit_advantage(batch_normalised, group_size=4)
     assert [other for other, _ in report.beside] == [0.1, 0.5, 0.9]
-    assert "in two groups the three are" in report.verdict
+    assert "it COUPLES the groups of a batch: at V = .01, .5 and .99 its weight is" in report.verdict
     # A rare success weighs more among failures than among successes.
     weights = dict(report.beside)
     assert weights[0.1][0] > weights[0.5][0] > weights[0.9][0]

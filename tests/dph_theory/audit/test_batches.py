@@ -70,8 +70,8 @@ def test_the_divisions_are_told_apart(loss, batch, tokens, padding):
         ),
         (
             padded_mean,
-            "where lengths differ (sum over tokens, divided by the padded length) it descends "
-            "token sum of FORWARD KL(ref||pi)",
+            "on sequences it descends token sum of FORWARD KL(ref||pi) on the samples' prefixes, exactly; it "
+            "depends on how far the batch is padded",
         ),
         (careless, "it IGNORES ITS MASK"),
     ],

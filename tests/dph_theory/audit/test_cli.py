@@ -93,7 +93,7 @@ def test_a_loss_that_cannot_be_evaluated_is_one(losses):
         (("my_losses.py:needs_logits",), "loss parameter='logits' is not allowed"),
         (("broken.py:k3",), "could not be imported: ZeroDivisionError"),
         (("leaving.py:k3",), "could not be imported: it called sys.exit(3)"),
-        (("my_losses.py:leaves",), "the loss called sys.exit('done')"),
+        (("my_losses.py:leaves",), "it called sys.exit('done')"),
         (("notes.txt:k3",), "must end in .py"),
         (("my_losses.py:k3", "--samples", "teacher"), "'policy', 'old_policy', 'reference', 'filtered'"),
         (("my_losses.py:k3", "--seed", "-1"), "--seed"),
@@ -198,3 +198,39 @@ def test_what_fails_and_wrong_usage(mine, options, code, words):
     done = mine(*options)
     assert done.exit_code == code
     assert words in done.output
+
+
+def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
+    losses.write_text(
+        "def clipped(log_pi, log_old, advantages):\n"
+        "    r = (log_pi - log_old).exp()\n"
+        "    return -((r * advantages).minimum(r.clamp(0.8, 1.2) * advantages)).mean(), {'r': r}\n"
+    )
+    out = tmp_path / "found.json"
+    done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:clipped", "--json", str(out)])
+    assert done.exit_code == 0, done.output
+    on, off = done.stdout.splitlines()[:2]
+    assert on.startswith("clipped on policy samples: ")
+    assert off.startswith("clipped on old policy samples: ")
+    assert "0.8 <= pi/old <= 1.2" in off
+    found = json.loads(out.read_text())
+    assert (found["samples"], found["off_policy"]["samples"]) == ("policy", "old_policy")
+
+
+def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path):
+    path = tmp_path / "loud.py"
+    path.write_text(
+        "import time\n"
+        "def loud(log_pi):\n    print('hello')\n    return log_pi.sum()\n"
+        "def slow(log_pi):\n"
+        "    try:\n        time.sleep(30)\n    except Exception:\n        pass\n    return log_pi.sum()\n"
+        "def slow_metric(n, c, k):\n    time.sleep(30)\n"
+    )
+    done = CliRunner().invoke(main, ["audit", "loss", f"{path}:loud"])
+    assert done.exit_code == 0, done.output
+    assert "hello" not in done.output
+    assert "lines, which are not shown" in done.output
+    for kind, name in (("loss", "slow"), ("metric", "slow_metric")):
+        done = CliRunner().invoke(main, ["audit", kind, f"{path}:{name}", "--time-limit", "0.2"])
+        assert done.exit_code == 1
+        assert "took over 0.2 s" in done.output

@@ -64,8 +64,24 @@ def best_of_the_first(matrix, k):
     return matrix[:, :k].max(axis=1)
 
 
+def at_least_half(n, c, k):
+    return sum(comb(c, i) * comb(n - c, k - i) for i in range(-(-k // 2), k + 1)) / comb(n, k)
+
+
+def all_right(n, c, k):
+    return comb(c, k) / comb(n, k)
+
+
 @pytest.mark.parametrize(
-    ("metric", "estimates"), [(unbiased, "pass@k (best@k)"), (lambda n, c, k: c / n, "the mean (pass@1)")]
+    ("metric", "estimates"),
+    [
+        (unbiased, "pass@k (best@k)"),
+        (lambda n, c, k: c / n, "the mean (pass@1)"),
+        (best_of_the_first, "pass@k (best@k)"),
+        (lambda matrix, k: matrix[:, -k:].min(axis=1), "pass^k (all@k)"),
+        (all_right, "pass^k (all@k)"),
+        (at_least_half, "G-Pass@k with tau = 0.5"),
+    ],
 )
 def test_unbiased_ones_are_named(metric, estimates):
     report = audit_metric(metric, name="it")
@@ -95,3 +111,33 @@ def test_the_bias_is_the_exact_one():
     p = 0.25
     exact = sum(comb(4, c) * p**c * (1 - p) ** (4 - c) * (1 - (1 - c / 4) ** 4) for c in range(5))
     assert found.bias[3] == pytest.approx(exact - (1 - (1 - p) ** 4))
+
+
+def test_one_that_draws_answers_is_unbiased_within_its_noise():
+    rng = np.random.default_rng(0)
+
+    def best_of_drawn(matrix, k):
+        return rng.permuted(matrix, axis=1)[:, :k].max(axis=1)
+
+    report = audit_metric(best_of_drawn)
+    assert report.estimates == "pass@k (best@k)"
+    assert 0 < report.within < 0.2
+    assert "it draws at random" in report.verdict
+
+    def of_too_few(matrix, k):
+        return rng.permuted(matrix, axis=1)[:, : k // 2].max(axis=1)
+
+    assert audit_metric(of_too_few).estimates is None
+
+
+def test_cover_at_a_share_is_known_and_no_pass_at_k():
+    report = audit_metric(lambda matrix, k: matrix.mean(axis=1) >= 0.5)
+    assert report.estimates is None
+    assert "Cover@tau" in report.verdict
+
+
+def test_the_mean_of_g_pass_is_its_integral():
+    p, k = 0.6, 4
+    # tau in (1/2, 3/4] needs three of four, (3/4, 1] all.
+    wanted = 2 * (0.25 * (4 * p**3 * (1 - p) + p**4) + 0.25 * p**4)
+    assert targets(k)["mG-Pass@k"](np.array(p)) == pytest.approx(wanted)

@@ -1,0 +1,184 @@
+"""How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .exact import Loss, LossError, Problem, measure, near_the_reference, random_problem
+from .quantities import gradient_of
+from .report import Limit, Match
+
+GRID = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, 20.0)
+"""Sizes of a log ratio, of every token 0 of a problem, that are tried from the least on."""
+FARTHEST = GRID[-1]
+LARGEST = math.log(100.0)
+"""Advantages are multiplied by up to so much, and divided."""
+OFF, OFF32 = 1e-6, 1e-3
+"""How far a gradient is off, relative to what it should be, where a match holds no more; in float32."""
+NEAR = 0.05
+"""All log ratios that are not tried stay within it."""
+RARE = 0.05
+"""The reference's probability of token 0."""
+_SHAPES = ((3, 1), (3, 2))
+_HALVINGS = 12
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A loss, what it was found to descend, and on which samples."""
+
+    loss: Loss
+    names: tuple[str, ...]
+    samples: str
+    match: Match
+    tolerance: float
+
+    def off(self, problem: Problem, size: float = 1.0) -> float:
+        """How far its gradient is from the match's, with all advantages times `size`; inf if it fails."""
+
+        def scaled(**given: Any) -> Any:
+            return self.loss(**{**given, "advantages": size * given["advantages"]})
+
+        loss = self.loss if size == 1 else scaled
+        try:
+            found = measure(loss, self.names, problem, self.samples)
+        except LossError:
+            return math.inf
+        wanted = gradient_of(self.match, problem, self.samples, size)
+        whole = float(wanted.norm()) or found.scale
+        return float((found.gradient - wanted).norm()) / max(whole, 1e-300)
+
+
+def limits_of(
+    loss: Loss, names: tuple[str, ...], match: Match, samples: str, *, sequences: bool, single: bool
+) -> tuple[Limit, ...]:
+    """Where the match, of outcomes or of sequences, holds no more: what was found, from one on outward.
+
+    Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of right and of
+    wrong answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (for
+    advantages: 0). Nothing for what holds everywhere, or is no exact match.
+    """
+    if not match.exact:
+        return ()
+    searched = Searched(loss, names, samples, match, OFF32 if single else OFF)
+    shape = _SHAPES[sequences]
+    if searched.off(_base(shape, right=True)) > searched.tolerance:
+        return ()
+    ways = [("log(pi/ref)", "log_ref")] + [("log(pi/old)", "log_old")] * (samples == "old_policy")
+    found = [_ratios(searched, what, shape) for what, argument in ways if argument in names]
+    if "advantages" in names:
+        found.append(_sizes(searched, shape))
+    return tuple(limit for limit in found if limit is not None)
+
+
+def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | None:
+    """The first log ratios below and above zero beyond which the match holds no more."""
+    ends, example = {-1: -math.inf, 1: math.inf}, ""
+    for sign in (1, -1):
+        for right in (True, False) if "advantages" in searched.names else (True,):
+
+            def off(size: float, sign: int = sign, right: bool = right) -> float:
+                return searched.off(_moved(what, sign * size, shape, right=right))
+
+            last = 0.0
+            for size in GRID:
+                if off(size) > searched.tolerance:
+                    edge = _edge(off, last, size, searched.tolerance)
+                    if edge < abs(ends[sign]):
+                        ends[sign] = sign * edge
+                        beyond = min(1.25 * edge + 0.05, size)
+                        problem = _moved(what, sign * beyond, shape, right=right)
+                        example = f"{_token(problem, right=right)}: {_off_words(off(beyond))}"
+                    break
+                last = size
+    if math.isinf(ends[1]) and math.isinf(ends[-1]):
+        return None
+    return Limit(what, ends[-1], ends[1], example)
+
+
+def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
+    """The largest and the least advantages at which the match holds."""
+    problem = _base(shape, right=True)
+    most = float((problem.valid - (problem.samples(searched.samples) * problem.valid).sum()).abs().max())
+    ends, example = {-1: 0.0, 1: math.inf}, ""
+    for sign in (1, -1):
+
+        def off(log_size: float, sign: int = sign) -> float:
+            return searched.off(problem, math.exp(sign * log_size))
+
+        last = 0.0
+        for size in (size for size in GRID if size < LARGEST):
+            if off(size) > searched.tolerance:
+                edge = _edge(off, last, size, searched.tolerance)
+                ends[sign] = most * math.exp(sign * edge)
+                example = f"A = {most * math.exp(sign * size):.3g}: {_off_words(off(size))}"
+                break
+            last = size
+    return Limit("|A|", ends[-1], ends[1], example) if example else None
+
+
+def _edge(off: Any, holds: float, fails: float, tolerance: float) -> float:
+    """Where it begins to fail, by halving."""
+    for _ in range(_HALVINGS):
+        middle = (holds + fails) / 2
+        holds, fails = (holds, middle) if off(middle) > tolerance else (middle, fails)
+    return holds
+
+
+@cache
+def _base(shape: tuple[int, int], *, right: bool) -> Problem:
+    """A problem all of whose log ratios are small; `right`: whether answers that begin with token 0 are.
+
+    Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
+    """
+    made = random_problem(*shape, torch.Generator().manual_seed(0))
+    valid = ((made.token[:, 0] == 0) == right).double()
+    near = near_the_reference(replace(made, valid=valid), NEAR)
+    logs = _logs(near)
+    rarer = math.log(RARE) - logs["reference"][:, 0]
+    return _moved_to(near, {name: log[:, 0] + rarer for name, log in logs.items()})
+
+
+@cache
+def _moved(what: str, x: float, shape: tuple[int, int], *, right: bool) -> Problem:
+    """The same with this log ratio of token 0 at every prefix.
+
+    For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
+    """
+    base = _base(shape, right=right)
+    first = {name: log[:, 0] for name, log in _logs(base).items()}
+    other, third = ("reference", "old") if what == "log(pi/ref)" else ("old", "reference")
+    if x > 0:
+        return _moved_to(base, {other: first["policy"] - x})
+    policy = first[other] + x
+    return _moved_to(base, {"policy": policy, third: policy + first[third] - first["policy"]})
+
+
+def _logs(problem: Problem) -> dict[str, Tensor]:
+    """The log-probabilities of the next token by policy, (prefixes, vocabulary) each."""
+    logits = {"policy": problem.policy, "reference": problem.reference, "old": problem.old}
+    return {name: torch.log_softmax(values, -1) for name, values in logits.items()}
+
+
+def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
+    """The problem with these log-probabilities of token 0, by policy; the others keep their proportions."""
+    logs = _logs(problem)
+    for name, value in first.items():
+        others = torch.log_softmax(logs[name][:, 1:], -1) + torch.log(-torch.expm1(value))[:, None]
+        logs[name] = torch.cat([value[:, None], others], dim=-1)
+    return replace(problem, policy=logs["policy"], reference=logs["reference"], old=logs["old"])
+
+
+def _token(problem: Problem, *, right: bool) -> str:
+    """The extreme token, such as: log_pi = -1.2, log_ref = -7.4, of a right answer."""
+    names = {"policy": "log_pi", "reference": "log_ref", "old": "log_old"}
+    said = ", ".join(f"{names[of]} = {float(log[0, 0]):.3g}" for of, log in _logs(problem).items())
+    return f"at {said}, of a {'right' if right else 'wrong'} answer"
+
+
+def _off_words(off: float) -> str:
+    return "it fails" if math.isinf(off) else f"off by {off:.2g} of its size"

@@ -1,0 +1,198 @@
+import math
+
+import pytest
+import torch
+
+from dph_theory.audit import audit
+from dph_theory.audit.exact import call
+from dph_theory.losses.policy_losses import clipped, policy_loss
+
+
+def k2(log_pi, log_ref):
+    return (log_pi - log_ref).square().sum(-1).mean() / 2
+
+
+def k3(log_pi, log_ref):
+    x = log_pi - log_ref
+    return (torch.exp(-x) - 1 + x).mean()
+
+
+def huber(log_pi, log_ref):
+    return torch.nn.functional.huber_loss(log_pi, log_ref, delta=5.0)
+
+
+def floored(log_pi, log_ref):
+    return (log_pi - log_ref.clamp(min=-7.0)).square().mean() / 2
+
+
+def capped_k1(log_pi, log_ref):
+    return (log_pi - log_ref).clamp(max=4.5).mean()
+
+
+def corrected_to_five(log_pi, log_ref, log_old):
+    x = log_pi - log_ref
+    return ((log_pi - log_old).exp().clamp(max=5.0) * (torch.exp(-x) - 1 + x)).mean()
+
+
+def truncated(log_pi, log_old, advantages):
+    return -((log_pi - log_old).exp().detach().clamp(max=2.0) * advantages * log_pi).mean()
+
+
+def sequence_masked(log_pi, log_old, advantages):
+    ratio = (log_pi - log_old).sum(-1, keepdim=True).exp().detach()
+    kept = torch.where((ratio > 1 / 3) & (ratio < 3), ratio, 0.0)
+    return -(kept * advantages * log_pi).sum(-1).mean()
+
+
+def capped_advantage(log_pi, advantages):
+    return -(advantages.clamp(max=5.0) * log_pi).sum(-1).mean()
+
+
+def ends(limits):
+    return [(limit.what, limit.low, limit.high) for limit in limits]
+
+
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("loss", "samples", "wanted"),
+    [
+        (k2, "policy", []),
+        (k3, "policy", []),
+        (huber, "policy", [("log(pi/ref)", -5.0, 5.0)]),
+        (capped_k1, "policy", [("log(pi/ref)", -INF, 4.5)]),
+        (corrected_to_five, "policy", []),
+        (corrected_to_five, "old_policy", [("log(pi/old)", -INF, math.log(5))]),
+        (truncated, "old_policy", [("log(pi/old)", -INF, math.log(2))]),
+        (capped_advantage, "policy", [("|A|", 0.0, 5.0)]),
+        (
+            policy_loss(clipped(0.2, 0.28, dual=3.0)),
+            "old_policy",
+            [("log(pi/old)", math.log(0.8), math.log(1.28))],
+        ),
+    ],
+)
+def test_an_exact_match_is_exact_up_to_its_limits(loss, samples, wanted):
+    found = audit(loss, samples=samples)
+    assert found.gradient.exact or found.near_gradient.exact
+    assert [limit.what for limit in found.limits] == [what for what, _, _ in wanted]
+    for limit, (_, low, high) in zip(found.limits, wanted, strict=True):
+        assert (limit.low, limit.high) == (pytest.approx(low, abs=2e-3), pytest.approx(high, abs=2e-3))
+        assert limit.words in found.verdict
+        assert limit.example in found.verdict
+
+
+def test_a_floor_of_the_reference_ends_it_at_a_log_ratio_that_the_example_explains():
+    (limit,) = audit(floored).limits
+    # The policy gives the token e^-3, and the reference no less than e^-7.
+    assert (limit.low, limit.high) == (-INF, pytest.approx(4.0, abs=0.05))
+    assert "log_ref = -7.49" in limit.example
+
+
+def test_a_mask_of_whole_sequences_ends_it_earlier_on_sequences():
+    found = audit(sequence_masked, samples="old_policy")
+    assert ends(found.limits) == [
+        ("log(pi/old)", pytest.approx(-math.log(3), abs=2e-3), pytest.approx(math.log(3), abs=2e-3))
+    ]
+    # Two tokens of equal ratio share it.
+    (limit,) = found.sequence_limits
+    assert limit.high == pytest.approx(math.log(3) / 2, abs=2e-3)
+    assert not found.sequence_gradient.exact
+    assert found.near_sequence_gradient.exact
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_clipped_loss_off_policy_is_near_the_reward_at_every_seed(seed):
+    found = audit(policy_loss(clipped(0.2, 0.28)), samples="old_policy", seed=seed)
+    assert found.near_gradient.name == "minus expected reward"
+    assert found.gradient.exact or found.gradient.name in ("minus expected reward", "none")
+    assert "total variation" not in found.verdict
+
+
+def test_the_opposite_of_a_quantity_is_told_from_it():
+    def against(log_pi, log_ref):
+        x = log_pi - log_ref
+        return -(x.square() / 2 + 0.03 * x.abs().pow(3)).mean()
+
+    found = audit(against)
+    assert found.gradient.constant == -1
+    assert "nearest the opposite of" in found.verdict
+
+
+def test_nothing_near_is_said_so():
+    def wave(log_pi):
+        return torch.sin(40 * log_pi).mean()
+
+    found = audit(wave)
+    assert (found.gradient.name, found.gradient.angle) == ("none", None)
+    assert "descends none of the known quantities, nothing near" in found.verdict
+
+
+def test_a_divergence_divided_by_the_squared_length_is_one():
+    def by_length(log_pi, log_ref):
+        return (log_pi - log_ref).mean(-1).square().mean() / 2
+
+    found = audit(by_length).sequence_gradient
+    assert (found.name, found.exact, found.per_token) == ("reverse KL(pi||ref)", True, 2)
+
+
+def through_holes(log_pi, log_ref, mask):
+    """The tokens between the first and the last that count."""
+    behind = mask.flip(1).cumsum(1).flip(1) > 0
+    return ((log_pi - log_ref).square() * behind).sum(-1).mean() / 2
+
+
+def test_a_loss_that_fills_holes_in_its_mask_is_seen():
+    found = audit(through_holes)
+    assert found.reduction.padding == "fills holes"
+    assert "it FILLS HOLES in its mask" in found.verdict
+    masked = audit(lambda log_pi, log_ref, mask: ((log_pi - log_ref).square() * mask).sum(-1).mean() / 2)
+    assert masked.reduction.padding == "ignored"
+
+
+def test_tokens_that_stop_counting_are_seen():
+    def first_eight(log_pi, log_ref):
+        return (log_pi - log_ref)[:, :8].square().sum(-1).mean() / 2
+
+    assert audit(first_eight).reduction.tokens == "other"
+    assert audit(k2).reduction.tokens == "sum"
+
+
+def failing_backward(log_pi):
+    class Broken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise RuntimeError("no gradient here\nand more")
+
+    return Broken.apply(log_pi)
+
+
+def asserting(log_pi):
+    if log_pi.shape:
+        raise AssertionError
+    return log_pi
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        (failing_backward, "its gradient raised RuntimeError: no gradient here (on "),
+        (asserting, "it raised AssertionError (on "),
+        (lambda log_pi: (log_pi + 0j).sum(), "it returned a complex number (on "),
+        (lambda log_pi, mask: log_pi[mask].sum(), "index with mask.bool()"),
+    ],
+)
+def test_what_cannot_be_audited_says_why_in_one_line(loss, words):
+    verdict = audit(loss).verdict
+    assert words in verdict
+    assert "\n" not in verdict
+
+
+def test_a_loss_with_what_its_trainer_logs_is_audited():
+    assert audit(lambda log_pi, log_ref: (k2(log_pi, log_ref), {"kl": 1.0})).gradient.exact
+    assert call(lambda log_pi: (log_pi.sum(), {}), {"log_pi": torch.zeros(1, 1, requires_grad=True)}) == 0
