@@ -1,4 +1,4 @@
-"""`dph audit trainer FILE`: what the installed TRL's own loss descends with the settings of a file."""
+"""`dph audit trainer FILE`: what the installed TRL's own step does with the settings of a file."""
 
 from pathlib import Path
 
@@ -27,7 +27,8 @@ SAMPLES = ("policy", "old_policy", "reference", "filtered")
 def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) -> None:
     """Audit the installed TRL's GRPOTrainer with the GRPOConfig settings of a YAML file.
 
-    Names in the file that are no settings of GRPOConfig are listed, and not read.
+    Its own advantages and loss run, on and off policy where a batch is used twice or another sampler draws
+    it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
     """
     from .training.live_audit import audit_file
 
@@ -38,13 +39,17 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
-        write_json(json_path, {**report.to_dict(), "not_read": others})
+        write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": others})
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    lines = [report.verdict]
-    if report.reduction is not None:
-        lines.append(f"adds up: {report.reduction.words}")
-    lines.append(f"law of training: {report.law}; ends, with a small beta, at: {report.selects}")
+    first = report.loss
+    lines = [first.verdict]
+    if first.reduction is not None:
+        lines.append(f"adds up: {first.reduction.words}")
+    lines.append(f"law of training: {first.law}; ends, with a small beta, at: {first.selects}")
+    if report.later is not None:
+        lines.append(report.later.verdict)
+    lines += [f"advantage: {report.advantage.verdict}", *report.notes]
     if others:
-        lines.append(f"no settings of GRPOConfig, and not read: {', '.join(others)}")
+        lines.append(f"not settings of GRPOConfig, and not read: {', '.join(others)}")
     for line in lines:
         terminal.say(console, line)

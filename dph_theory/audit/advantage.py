@@ -13,7 +13,7 @@ from ..laws import group_weight
 from ..numeric.arrays import Scalars, probability, rate
 from ..numeric.balls import Values
 from ..support.errors import argument_error
-from .quantities import find_sum
+from .quantities import FLOAT32, find_sum
 from .report import LossReport
 
 Advantage = Callable[[Any], Any]
@@ -337,12 +337,19 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     wanted = table.weight(grid)
     if np.abs(wanted).max() < 1e-12:
         return ((0.0, "V"),)
+    rounded = np.array_equal(table.right, table.right.astype(np.float32))
+    if one := find_sum(wanted, _slopes(size, grid), None, EXACT, most_terms=1):
+        return one.terms
+    if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else EXACT):
+        return found
     # Groups of two and three have too few dimensions for a sum to mean anything.
-    found = find_sum(wanted, _slopes(size, grid), None, EXACT, most_terms=2 if size > 3 else 1)
-    return _with_an_epsilon(size, grid, wanted) if found is None else found.terms
+    two = find_sum(wanted, _slopes(size, grid), None, EXACT, most_terms=2) if size > 3 else None
+    return () if two is None else two.terms
 
 
-def _with_an_epsilon(size: int, v: np.ndarray, wanted: np.ndarray) -> tuple[tuple[float, str], ...]:
+def _with_an_epsilon(
+    size: int, v: np.ndarray, wanted: np.ndarray, tolerance: float
+) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with a small number added; () for others."""
     named = {
         "std": "the arcsine's (sample deviation + {:g})",
@@ -364,9 +371,11 @@ def _with_an_epsilon(size: int, v: np.ndarray, wanted: np.ndarray) -> tuple[tupl
         if ends[0] * ends[1] >= 0:
             continue
         exponent = brentq(lambda exponent: off(exponent)[middle], *_EXPONENTS, xtol=1e-14)
-        if np.abs(off(exponent)).max() < EXACT:
+        if np.abs(off(exponent)).max() < tolerance:
             constant = wanted[0] / group_weight(size, v[0], scale, epsilon=10.0**exponent)
-            found.append((float(constant), name.format(float(f"{10.0**exponent:.3g}"))))
+            found.append(
+                (float(constant), name.format(float(f"{10.0**exponent:.{3 if tolerance == EXACT else 1}g}")))
+            )
     # A sample deviation is a population deviation up to a factor: the one without a factor is meant.
     return tuple(sorted(found, key=lambda term: abs(np.log(abs(term[0]))))[:1])
 

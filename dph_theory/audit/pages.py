@@ -20,7 +20,7 @@ What a trainer's KL term descends, by version (or commit) and flag: `x = log(pi/
 *old* the policy that drew the samples, `clip(y, c)` is y within +-c; the words are explained below and in the
 [glossary](glossary.md). A commit
 is one at which the formula was read. For TRL as installed, with your own configuration, run
-`dph audit trainer config.yaml`.
+`dph audit trainer config.yaml`: its own advantages and its own loss then run, on and off policy.
 
 TRL's `use_bias_correction_kl` is False by default in the releases 0.26.0 to 1.9.1 and True from 1.10.0 on
 (its pull request 6503): after that upgrade the same script descends another divergence, and ends at another
@@ -50,6 +50,10 @@ The words:
   The two can differ. Where the gradient on sequences is another, both are given. A *token sum* adds up the
   divergences of the next-token laws at the prefixes that the samples visit; *per token* says that the
   constant is divided by the number of tokens.
+- *while* says how far an exact match was found to hold: log ratios of a token, to the reference and to the
+  old policy, are searched to +-20, advantages from a hundredth to a hundredfold. *near* is what a loss that
+  is exact nowhere else descends while all log ratios are near zero. *Nearest* is by the largest angle on any
+  problem of three seeds; none is named from 45 degrees on.
 - *law* is what a run that ascends reward less this loss obeys where it ends: a penalty of the *whole
   answer*, or of *each token* at the prefixes sampled, in which case the KL of the tokens to come is left
   out; *not known* where the expected gradient on sequences is of no known kind.

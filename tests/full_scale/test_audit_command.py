@@ -15,8 +15,12 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     assert "law of training: each token; ends, with a small beta, at: token forward limit" in done.output
     assert "not read: model_name_or_path" in done.output
     written = json.loads(found.read_text())
-    assert written["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
-    assert (written["selects"], written["not_read"]) == ("token forward limit", ["model_name_or_path"])
+    assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
+    assert (written["loss"]["selects"], written["not_read"]) == (
+        "token forward limit",
+        ["model_name_or_path"],
+    )
+    assert "advantage: GRPOTrainer at G = 8" in done.output
 
 
 def test_it_goes_with_no_other_audit(tmp_path):

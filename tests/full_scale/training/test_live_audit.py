@@ -1,5 +1,4 @@
 import inspect
-from functools import partial
 
 import pytest
 import torch
@@ -17,7 +16,7 @@ def settings(**changes):
 
 
 def gradient(tmp_path, trainer=GRPOTrainer, **changes):
-    report = audit_settings(settings(**changes), tmp_path, trainer, GRPOConfig)
+    report = audit_settings(settings(**changes), tmp_path, trainer, GRPOConfig).loss
     terms = {name: round(constant, 6) for constant, name in report.sequence_gradient.terms}
     return terms, report
 
@@ -45,7 +44,7 @@ def test_a_subclass_is_audited_with_its_own_loss(tmp_path):
 
     here = {"use_cpu": True, "bf16": False, "activation_checkpointing": False}
     config = GRPOConfig(output_dir=str(tmp_path), beta=0.0, max_completion_length=1, **here)
-    found = audit_trainer(config, Doubled).gradient
+    found = audit_trainer(config, Doubled).loss.gradient
     assert (found.name, found.exact) == ("minus expected reward", True)
     assert found.constant == pytest.approx(2)
     with pytest.raises(ValueError, match="trainer='Linear' is not allowed"):
@@ -57,11 +56,104 @@ def test_a_file_s_other_names_are_told_and_entropy_is_refused(tmp_path):
     path.write_text("loss_type: dr_grpo\nmax_completion_length: 4\nbeta: 0.0\nlora_r: 8\n")
     report, ignored = audit_file(path)
     assert ignored == ("lora_r",)
-    assert report.sequence_gradient.name == "minus expected reward"
-    assert report.sequence_gradient.constant == pytest.approx(1 / 4)
-    path.write_text("entropy_coef: 0.01\n")
-    with pytest.raises(ValueError, match=r"entropy_coef=0\.01 is not allowed"):
+    assert report.loss.sequence_gradient.name == "minus expected reward"
+    assert report.loss.sequence_gradient.constant == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("entropy_coef: 0.01\n", r"entropy_coef=0\.01 is not allowed"),
+        ("los_type: grpo\n", "setting='los_type' is not allowed.*the nearest is loss_type"),
+        ("beta: -1\n", "beta=-1 is not allowed"),
+        ("actor_rollout_ref:\n  actor: {}\n", "actor_rollout_ref are verl's"),
+        ("- 1\n", "a YAML file of settings"),
+    ],
+)
+def test_what_is_no_configuration_of_trl_is_refused(tmp_path, text, message):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
         audit_file(path)
+
+
+class OwnLogProbs(GRPOTrainer):
+    def _get_per_token_logps_and_entropies(self, *args, **kwargs):
+        found, *rest = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        return (found / 2, *rest)
+
+
+class KLInAdvantages(GRPOTrainer):
+    """The KL of each sampled token, in its advantage."""
+
+    def _generate_and_score_completions(self, inputs):
+        found = super()._generate_and_score_completions(inputs)
+        old, ref = found["old_per_token_logps"], found["ref_per_token_logps"]
+        return {**found, "advantages": found["advantages"][:, None] - 0.5 * (old - ref)}
+
+
+class ReSampled(GRPOTrainer):
+    def _generate(self, prompts):
+        return super()._generate(prompts)
+
+
+def found_of(tmp_path, trainer=GRPOTrainer, **changes):
+    return audit_settings(settings(**changes), tmp_path, trainer, GRPOConfig)
+
+
+def test_what_a_subclass_makes_of_log_probabilities_runs(tmp_path):
+    plain, own = (found_of(tmp_path / of.__name__, of, beta=0.0) for of in (GRPOTrainer, OwnLogProbs))
+    assert plain.loss.gradient.constant == pytest.approx(1)
+    assert own.loss.gradient.constant == pytest.approx(0.5)
+
+
+def test_what_a_subclass_adds_to_advantages_runs(tmp_path):
+    # TRL's own term is all but off; with two updates it keeps the old log-probabilities.
+    found = found_of(tmp_path, KLInAdvantages, beta=1e-12, num_iterations=2).loss.sequence_gradient
+    terms = {name: round(constant, 6) for constant, name in found.terms}
+    assert terms == {
+        "minus expected reward, per token": 1,
+        f"token sum of reverse KL(pi||ref) {TOKENS}, per token": 0.5,
+    }
+
+
+def test_what_does_not_run_here_is_refused_by_name(tmp_path):
+    with pytest.raises(ValueError, match=r"trainer='ReSampled\._generate' is not allowed"):
+        found_of(tmp_path, ReSampled)
+
+
+@pytest.mark.parametrize(
+    ("scale", "weight"), [("none", "maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
+)
+def test_the_advantage_is_the_trainer_s_own(tmp_path, scale, weight):
+    found = found_of(tmp_path, scale_rewards=scale, num_generations=4, beta=0.0)
+    assert weight in found.advantage.verdict
+    assert found.advantage.group_size == 4
+    assert found.later is None
+
+
+def test_a_batch_s_deviation_couples_its_groups(tmp_path):
+    assert found_of(tmp_path, scale_rewards="batch", beta=0.0).advantage.couples_groups
+
+
+def test_several_updates_are_audited_off_policy(tmp_path):
+    found = found_of(tmp_path, num_iterations=2, beta=0.0)
+    assert [limit.words for limit in found.later.limits] == ["0.8 <= pi/old <= 1.2"]
+    assert "a batch is used for 2 updates" in found.verdict
+    masked = found_of(tmp_path / "opsm", num_iterations=2, beta=0.0, off_policy_mask_threshold=0.1)
+    assert [limit.words for limit in masked.later.limits] == ["0.905 <= pi/old <= 1.2"]
+
+
+def test_vllm_s_default_drops_whole_answers(tmp_path):
+    found = found_of(tmp_path, use_vllm=True, beta=0.0, loss_type="dr_grpo", max_completion_length=4)
+    assert "corrected by sequence_mask" in found.verdict
+    (limit,) = found.later.limits
+    assert limit.words == "pi/old <= 3"
+
+
+def test_a_reference_that_follows_is_told(tmp_path):
+    found = found_of(tmp_path, sync_ref_model=True, ref_model_sync_steps=64)
+    assert "the reference follows the policy every 64 steps" in found.verdict
 
 
 def drawn(*names):
@@ -132,18 +224,22 @@ def test_the_policy_losses_restate_the_installed_code(tmp_path, flags, restated)
 def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl(tmp_path):
     (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "vllm" in f.flags]
     (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
-    given = drawn("log_pi", "log_ref", "sampler")
-    sampler = given.pop("sampler") - 1
-    trainer = _build(settings(beta=0.5, loss_type="bnpo"), tmp_path, GRPOTrainer, GRPOConfig)
-    correction = torch.exp(given["log_pi"] - sampler).clamp(max=3.0)
-    own = partial(trainer_loss(trainer, vllm=True, correction=correction), log_old=given["log_pi"])
+    given = drawn("log_pi", "log_ref", "log_old")
+    given["log_old"] -= 1
+    truncated = {"vllm_importance_sampling_mode": "token_truncate"}
+    trainer = _build(settings(beta=0.5, loss_type="bnpo", **truncated), tmp_path, GRPOTrainer, GRPOConfig)
 
-    def restated(log_pi, log_ref, advantages, mask):
-        first = policy.loss(log_pi=log_pi, log_old=sampler, advantages=advantages, mask=mask)
+    def restated(log_pi, log_ref, log_old, advantages, mask):
+        first = policy.loss(log_pi=log_pi, log_old=log_old, advantages=advantages, mask=mask)
         return first + 0.5 * kl.loss(log_pi=log_pi, log_ref=log_ref, mask=mask)
 
-    def uncorrected(log_pi, log_ref, log_old, advantages, mask):
-        return own(log_pi=log_pi, log_ref=log_ref, advantages=advantages, mask=mask)
+    assert_same(restated, trainer_loss(trainer, vllm=True), given)
 
-    given["log_old"] = sampler
-    assert_same(restated, uncorrected, given)
+
+def test_masked_tokens_between_an_answer_s_own_are_a_tool_s(tmp_path):
+    trainer = _build(settings(beta=0.5, loss_type="grpo"), tmp_path, GRPOTrainer, GRPOConfig)
+    own, given = trainer_loss(trainer), drawn("log_pi", "log_ref", "log_old")
+    holed = {name: values[:, [0, 3, 1, 2]] for name, values in given.items()}
+    holed["mask"] = torch.tensor([[1.0, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, 0]], dtype=torch.float64)
+    plain = {name: values[:, [0, 2, 3]] for name, values in holed.items()}
+    assert float(value_and_slope(own, holed)[0]) == pytest.approx(float(value_and_slope(own, plain)[0]))
