@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import expit, logit, stdtrit
 
 from .numeric.arrays import Array, finite, numbers, probability, rate
 from .numeric.balls import Values
@@ -65,7 +64,7 @@ def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, n
     mean = np.asarray(seeds.mean(axis=0))
     if n == 1:
         return mean, np.full_like(mean, np.inf)
-    return mean, np.asarray(stats.t.ppf((1 + level) / 2, n - 1) * seeds.std(axis=0, ddof=1) / np.sqrt(n))
+    return mean, np.asarray(stdtrit(n - 1, (1 + level) / 2) * seeds.std(axis=0, ddof=1) / np.sqrt(n))
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,8 @@ def from_influence(value: float, influence: np.ndarray) -> Estimate:
 
 def share(found: int, among: int) -> Estimate:
     """A share of independent cases with its exact (Clopper-Pearson) interval."""
+    from scipy import stats  # Loads for half a second, which most commands can do without.
+
     bounds = stats.binomtest(found, among).proportion_ci(LEVEL, "exact")
     return Estimate(found / among, float(bounds.low), float(bounds.high))
 
@@ -107,6 +108,8 @@ Aggregate = Callable[..., float]
 
 def interquartile_mean(scores: Array) -> float:
     """The mean of the middle half of all seeds' scores on all tasks; ValueError for no scores."""
+    from scipy import stats
+
     return float(stats.trim_mean(_table("scores", scores), 0.25, axis=None))
 
 

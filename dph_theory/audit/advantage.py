@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import stats
 from scipy.optimize import brentq
 
 from ..laws import group_weight
+from ..laws.groups import success_weights
 from ..numeric.arrays import Scalars, probability, rate
 from ..numeric.balls import Values
 from ..support.errors import argument_error
@@ -53,7 +53,9 @@ class ByCount:
 
     def weight(self, validity: Scalars) -> Values:
         """alpha_G(V), shape of `validity` in [0, 1]."""
-        found: Values = (chances(self.group_size - 1, validity) * self.gains).sum(axis=-1)
+        found: Values = (
+            success_weights(self.group_size - 1, probability("validity", validity)) * self.gains
+        ).sum(axis=-1)
         return found
 
     def objective(self, validity: Scalars) -> Values:
@@ -68,18 +70,11 @@ class ByCount:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
         v = rate("validity", validity)[..., None]
         size, k = self.group_size, np.arange(self.group_size + 1)
-        chance = chances(size, v[..., 0])
+        chance = success_weights(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
         mean = (chance * gradient).sum(axis=-1, keepdims=True)
         found: Values = size * (chance * (gradient - mean) ** 2).sum(axis=-1)
         return found
-
-
-def chances(count: int, validity: Scalars) -> np.ndarray:
-    """Binomial(count, V) probabilities of 0 .. count, (..., count+1)."""
-    v = probability("validity", validity)
-    found: np.ndarray = stats.binom.pmf(np.arange(count + 1), count, v[..., None])
-    return found
 
 
 def tabulate(advantage: Advantage, group_size: int) -> ByCount:
@@ -159,7 +154,8 @@ class PairTable:
         """alpha_G(V | V'): the weight on grad V of a prompt of pass rate V beside one of pass rate V'."""
         size = len(self.right) - 1
         gains = self.right[1:] - self.wrong[:-1]
-        found: Values = chances(size - 1, validity) @ gains @ chances(size, other)
+        first, second = np.asarray(validity, dtype=float), np.asarray(other)
+        found: Values = success_weights(size - 1, first) @ gains @ success_weights(size, second)
         return found
 
 

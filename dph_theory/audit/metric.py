@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
+from ..laws.groups import success_weights
 from ..numeric.arrays import Scalars, probability
 from ..numeric.balls import Values
 from .report import LossReport
@@ -78,8 +78,7 @@ def _positional(metric: Metric) -> list[str]:
 def expectation(found: np.ndarray, p: Scalars) -> Values:
     """E[metric] over Binomial(n, p) counts, shape of p; `found` (n+1,) are the metric's values."""
     rate = probability("p", p)
-    chances = stats.binom.pmf(np.arange(len(found)), len(found) - 1, rate[..., None])
-    expected: Values = (chances * found).sum(axis=-1)
+    expected: Values = (success_weights(len(found) - 1, rate) * found).sum(axis=-1)
     return expected
 
 
@@ -92,7 +91,7 @@ def targets(k: int) -> Mapping[str, Callable[[np.ndarray], np.ndarray]]:
     """
 
     def at_least(count: float) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda p: np.asarray(stats.binom.sf(np.ceil(count - 1e-9) - 1, k, p))
+        return lambda p: expectation(np.arange(k + 1) >= count - 1e-9, p)
 
     return {
         "pass@k (best@k)": lambda p: 1 - (1 - p) ** k,
@@ -114,12 +113,9 @@ def known_estimators(n: int, k: int) -> Mapping[str, np.ndarray]:
     c = np.arange(n + 1)
     right = c / n
     drawn = 1 - (1 - right) ** k
-    majority = stats.binom.sf(k // 2, k, right) + (
-        0.5 * stats.binom.pmf(k // 2, k, right) if k % 2 == 0 else 0
-    )
     return {
         "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": drawn,
-        "maj@k of answers drawn with replacement (a bootstrap)": majority,
+        "maj@k of answers drawn with replacement (a bootstrap)": expectation(_majority(k), right),
         "whether any of all n is right (pass@n under the name pass@k)": (c > 0).astype(float),
         "the majority of all n answers": _majority(n),
         "(c/n)^k: pass^k of answers drawn with replacement": right**k,
