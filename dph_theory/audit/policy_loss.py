@@ -280,8 +280,8 @@ _OTHERS = (
         "OpenRLHF",
         "3c3be6234",
         "openrlhf/models/loss.py",
-        ("policy_loss_type=ppo", _CLIP, f.clipped(inner=20.0), token_mean),
-        ("policy_loss_type=gspo", _OF_SEQUENCE, _SEQUENCE, f.sequence_mean),
+        ("actor.policy_loss_type=ppo", _CLIP, f.clipped(inner=20.0), token_mean),
+        ("actor.policy_loss_type=gspo", _OF_SEQUENCE, _SEQUENCE, f.sequence_mean),
     ),
     _family(
         "open-instruct",

@@ -4,6 +4,7 @@ import json
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -16,6 +17,7 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.table import Table
 from ..trainers import ENDS, PREDICTED, TRAINERS, kl_form
 from . import Budget, Prediction, predict
+from .configuration import READERS, configuration_of, end_words, read
 
 _RATES = "base-rates"
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -25,7 +27,48 @@ REACHED = 0.9
 NAMES = tuple(dict.fromkeys(form.name for form in PREDICTED))
 
 
-@click.command(name="predict", short_help="Predict what a trainer's beta will do.")
+@click.command(name="predict", short_help="Tell the law of a run's whole configuration.")
+@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--trainer", type=click.Choice(tuple(READERS)), help="Whose; else told by the names.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
+def configuration_command(
+    config: Path, overrides: tuple[str, ...], trainer: str | None, json_path: Path | None
+) -> None:
+    """Tell what a run's whole configuration penalises, where it ends, and which settings are inert.
+
+    CONFIG is a YAML, JSON or TOML file of settings, or a file with the command line.
+    """
+    try:
+        found = configuration_of(read(config, overrides), trainer)
+    except ValueError as error:
+        raise click.UsageError(f"{config}: {error}") from error
+    if json_path is not None:
+        write_json(json_path, asdict(found))
+    rows = [
+        *((name, str(getattr(found, name) or "-")) for name in ("penalty", "law")),
+        ("ends, with a small coefficient, at", end_words(found)),
+        *((name, str(getattr(found, name))) for name in ("advantage", "reduction", "sampler")),
+        ("updates of a batch", "not told" if found.updates is None else f"{found.updates:g}"),
+        *((name, "\n".join(getattr(found, name)) or "-") for name in ("inert", "uncovered", "warnings")),
+    ]
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    console.print(Table.of((f"{found.trainer} {found.version}", ""), rows).rich())
+
+
+class _OrConfiguration(click.Command):
+    """Numbers asked for by options; a first word that is none is a configuration."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """That of `configuration_command` for a file."""
+        if args and not args[0].startswith("-"):
+            return configuration_command.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(name="predict", cls=_OrConfiguration, short_help="Predict what a trainer's beta will do.")
 @click.option("--trainer", required=True, type=click.Choice(TRAINERS), help="Whose KL term it is.")
 @click.option("--version", help="The trainer's version, such as 1.16: it decides TRL's default form.")
 @click.option("--form", "name", type=click.Choice(NAMES), help="The KL term by name.")
@@ -74,6 +117,8 @@ def predict_command(
     json_path: Path | None,
 ) -> None:
     """Predict the pass rates a KL coefficient leads to, on prompts that a single decision answers.
+
+    `dph predict CONFIG [NAME=VALUE]...` tells the law of a configuration of TRL, verl, slime or OpenRLHF.
 
     Prints the law that the trainer's KL term has, each prompt's predicted validity, the beta of other
     settings with the same mean, and the policy that training ends at with a small beta. With beta = 0 there

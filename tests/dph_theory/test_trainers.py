@@ -41,7 +41,7 @@ AT_MINUS_ONE = {
     (-1, 1): [
         "verl 26b5d6b2b, kl_loss_type=kl, k1",
         "slime 624b824a8, kl_loss_type=k1",
-        "OpenRLHF 3c3be6234, kl_estimator=k1",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k1",
         "open-instruct e6c3044aa, kl_estimator=0",
     ],
     (-1, -1): ["verl b8dc5377c, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl (within old - pi <= 0.2)"],
@@ -56,12 +56,12 @@ AT_MINUS_ONE = {
         "verl b8dc5377c, kl_loss_type=abs+",
         "verl 26b5d6b2b, use_kl_in_reward, kl",
         "oat c1a074c32, kl_penalty_coef",
-        "OpenRLHF 3c3be6234, init_kl_coef, kl_estimator=k1",
+        "OpenRLHF 3c3be6234, algo.kl.init_coef, estimator=k1",
     ],
     (0.5, -1): [
         "verl 26b5d6b2b, kl_loss_type=mse, k2",
         "slime 624b824a8, kl_loss_type=k2",
-        "OpenRLHF 3c3be6234, kl_estimator=k2",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k2",
         "open-instruct e6c3044aa, kl_estimator=1",
     ],
     (0.5, -0.5): [
@@ -77,7 +77,7 @@ AT_MINUS_ONE = {
         "NeMo-RL 2369c0aec, kl_type=k3, use_on_policy_kl_approximation",
         "slime 624b824a8, kl_loss_type=k3",
         "slime 624b824a8, kl_loss_type=low_var_kl",
-        "OpenRLHF 3c3be6234, kl_estimator=k3",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k3",
         "open-instruct e6c3044aa, kl_estimator=2",
         "oat c1a074c32, beta",
     ],
@@ -108,7 +108,7 @@ def test_every_formula_at_a_log_ratio_of_minus_one():
 
 
 def test_clamps_act_where_the_code_has_them():
-    k2 = form("OpenRLHF", "kl_estimator=k2")
+    k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2")
     assert slope(k2, 4.47)[1] == pytest.approx(4.47)
     assert slope(k2, 4.48) == (10, 0)
     assert slope(form("open-instruct", "kl_estimator=1"), 41.0) == (800, 0)
@@ -165,7 +165,7 @@ def test_the_log_ratio_below_which_a_clamp_acts():
     edge = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy").released_below
     assert math.exp(-edge) - 1 + edge == pytest.approx(10)
     assert edge == pytest.approx(-2.610869, abs=1e-6)
-    k2 = form("OpenRLHF", "kl_estimator=k2").released_below
+    k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2").released_below
     assert k2**2 / 2 == pytest.approx(10)
     assert form("oat", "beta").released_below == -40
     assert form("TRL", "use_bias_correction_kl=False (default to 1.9.1)").released_below == -math.inf
