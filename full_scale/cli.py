@@ -178,7 +178,8 @@ def laws_command(
             outcomes = run_record(runs, folder, workers=workers, progress=progress)
         kept = RunJournal(folder)
         if twins:
-            add_twins(kept, [outcome.run for outcome in outcomes], workers=workers, progress=progress)
+            misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
+            add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
         _print_tables(console, [Table.of(HEADERS, table_rows(outcomes, kept.twins))])
         if json_path is not None:
             store(outcomes, kept, json_path)

@@ -117,22 +117,27 @@ def _luck(stored: Records) -> dict[str, Any] | None:
     alike = {s.baseline: s for s in settings if s.words == of_mean.words}
     judged = stored.laws.judged()
     planned = [run for run in judged if run.experiment == PLANNED]
-    missed = [run for run in judged if not run.held and run.experiment != PLANNED]
-    causes = Counter(run.why_missed for run in missed if run.why_missed != "no twin")
+    lost = Counter(f"{run.form} at {run.beta:g}" for run in planned if not run.held)
+    causes = Counter(run.why_missed for run in judged if not run.held and run.experiment != PLANNED)
+    untold = causes.pop(NO_TWIN, 0)
     return {
         "drift": alike,
         "seeds": len(of_mean.shares),
         "within": sum(s.interval[0] <= s.predicted <= s.interval[1] for s in settings),
         "settings": len(settings),
+        "above": sum(s.measured > s.predicted for s in settings),
+        "most": max(s.measured / s.predicted for s in settings),
         "planned": [run.held for run in planned],
         "least": min(run.beta for run in planned),
+        "lost": [f"{count} of {name}" for name, count in lost.items()],
         "causes": causes,
         "missed": sum(causes.values()),
+        "untold": untold,
     }
 
 
-PLANNED = "planned"
-"""The experiment whose runs' steps and answers were chosen by their twins."""
+PLANNED, NO_TWIN = "planned", "no twin"
+"""The experiment whose runs' steps and answers were chosen by their twins; a miss that is not explained."""
 
 
 def _held(judged: Sequence[LawRun], experiment: str) -> list[bool]:

@@ -1,6 +1,7 @@
 """Runs planned by their twins: as many steps and answers as their law needs, chosen before they start.
 
-`python -m full_scale.laws.plan FOLDER` writes PLANS; nothing else does.
+`python -m full_scale.laws.plan FOLDER` writes PLANS, a line for each run planned; stopped and started again,
+it goes on with those that the file lacks. Nothing else writes it.
 """
 
 import itertools
@@ -16,7 +17,8 @@ from dph_theory.support.files import write_text
 from dph_theory.support.processes import run_jobs
 
 from .record import Bounds, Twin, bars_of, expected_kl
-from .runs import PLANNED, PLANS, Run
+from .runs import PLANNED, PLANS, WAYS, Run, planned_lines
+from .stage import quiet
 from .twin import sampled_twin, twin
 
 STEPS, RATES = (250, 500, 1000, 2000), (2e-3, 5e-4)
@@ -26,20 +28,29 @@ SAMPLED = 12
 """If one in five runs missed, so many would all hold by chance one time in fifteen."""
 SHARE = 0.25
 """Of a bar, that the twin's distance and the expected luck may each take; the rest is for chance."""
-
-
-BETAS = {"k3": (0.5, 0.2, 0.1, 0.05), "k3_corrected": (0.5, 0.2, 0.1), "sequence_kl": (0.5, 0.2, 0.1, 0.05)}
-"""What the last two nearly lose on the way takes longest to come back (theory E7): plans get rare."""
+BETAS = (0.5, 0.2, 0.1, 0.05)
 CHOSEN = ("steps", "groups", "group_size", "learning_rate")
 
 
-def plan(run: Run, bases: Path) -> Run | None:
-    """The run with the fewest steps for which theory says that it holds; None where none does.
+def plan(run: Run, bases: Path) -> tuple[Run | None, Run | None]:
+    """The runs with the fewest steps for which theory says that they hold; None where none does.
 
-    The twin arrives; the luck expected is under its share of the bars; and SAMPLED trainings on sampled
-    answers, without a trainer, hold: what the first order cannot see is an answer that is nearly lost on the
-    way, from where some penalties bring it back too slowly (theory E7).
+    Of the first the twin arrives, and the luck expected, to first order, is under its share of the bars. Of
+    the second also SAMPLED trainings on sampled answers, without a trainer, hold: what the first order
+    cannot see is an answer that is nearly lost on the way, from where some penalties bring it back too
+    slowly (theory E7).
     """
+    fitting = _fitting(run, bases)
+    first = next(fitting, None)
+    if first is None:
+        return None, None
+    return first, next(
+        (found for found in itertools.chain([first], fitting) if _samples_hold(found, bases)), None
+    )
+
+
+def _fitting(run: Run, bases: Path) -> Iterator[Run]:
+    """The runs that are to hold by their twin and the first order of its noise, the shortest first."""
     bars = bars_of(run.task)
     for steps, rate in itertools.product(STEPS, RATES):
         planned = replace(run, steps=steps, learning_rate=rate)
@@ -49,15 +60,15 @@ def plan(run: Run, bases: Path) -> Run | None:
         groups = math.ceil(_loudness(twin(planned, bases), bars))
         while groups <= MOST_GROUPS:
             planned = replace(planned, groups=groups)
-            seeds = (replace(planned, seed=seed) for seed in range(SAMPLED))
-            if (
-                (groups == 1 or _loudness(twin(planned, bases), bars) <= 1)
-                and _within(twin(planned, bases, spreads=False), bars, SHARE)
-                and all(_within(sampled_twin(seed, bases), bars, 1.0) for seed in seeds)
-            ):
-                return planned
+            quiet = groups == 1 or _loudness(twin(planned, bases), bars) <= 1
+            if quiet and _within(twin(planned, bases, spreads=False), bars, SHARE):
+                yield planned
             groups *= 2
-    return None
+
+
+def _samples_hold(run: Run, bases: Path) -> bool:
+    seeds = (replace(run, seed=seed) for seed in range(SAMPLED))
+    return all(_within(sampled_twin(seed, bases), bars_of(run.task), 1.0) for seed in seeds)
 
 
 def _within(found: Twin, bars: Bounds, share: float) -> bool:
@@ -73,30 +84,29 @@ def _loudness(found: Twin, bars: Bounds) -> float:
     return max(expected_kl(found) / (SHARE * bars.kl), of_rate)
 
 
-def planned_runs() -> Iterator[Run]:
+def planned_runs() -> list[Run]:
     """What is asked of a plan: forms and betas, before steps and answers are chosen."""
-    for form, betas in BETAS.items():
-        for beta in betas:
-            yield Run(PLANNED, "selection-2", form, beta)
+    forms = ("k3", "k3_corrected", "sequence_kl")
+    return [Run(PLANNED, "selection-2", form, beta) for form in forms for beta in BETAS]
 
 
-def _plan(job: tuple[Run, Path]) -> Run | None:
+def _plan(job: tuple[Run, Path]) -> tuple[Run | None, Run | None]:
     return plan(*job)
 
 
 def main(folder: Path, workers: int = 2) -> None:
-    """Plan all runs, and write those that have a plan, and those that have none as null."""
-    jobs = [(run, folder) for run in planned_runs()]
-    found: dict[str, Run | None] = {}
-    for (run, _), planned in run_jobs(_plan, jobs, workers=workers, one_torch_thread=True):
-        found[run.id] = planned
-        sys.stderr.write(f"{run.id}: {planned.changed if planned else 'no plan'}\n")
-    lines = []
-    for run, _ in jobs:
-        planned = found[run.id]
-        plan_of = None if planned is None else {name: getattr(planned, name) for name in CHOSEN}
-        lines.append(json.dumps({"task": run.task, "form": run.form, "beta": run.beta, "plan": plan_of}))
-    write_text(PLANS, "\n".join(lines) + "\n")
+    """Plan what PLANS lacks, and write each plan as it is found; null where there is none."""
+    quiet()
+    known = {line["id"]: line for line in planned_lines()} if PLANS.exists() else {}
+    asked = planned_runs()
+    jobs = [(run, folder) for run in asked if run.id not in known]
+    for (run, _), found in run_jobs(_plan, jobs, workers=workers, one_torch_thread=True):
+        plans = (p and {name: getattr(p, name) for name in CHOSEN} for p in found)
+        line = {"id": run.id, "task": run.task, "form": run.form, "beta": run.beta}
+        known[run.id] = line | dict(zip(WAYS, plans, strict=True))
+        sys.stderr.write(f"{json.dumps(known[run.id])}\n")
+        lines = [json.dumps(known[of.id]) for of in asked if of.id in known]
+        write_text(PLANS, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,16 @@ class RunPoint:
     kl: Mapping[str, float]
 
 
+ALIKE = 1e-6
+"""Nats by which distances must differ to tell two laws apart: on some tasks two of them coincide."""
+
+
+def nearest_of(distances: Mapping[str, float]) -> str | None:
+    """The first name whose distance is the least, or as good as it; None of none."""
+    least = min(distances.values(), default=math.inf)
+    return next((name for name, distance in distances.items() if distance <= least + ALIKE), None)
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """A finished run with what was predicted of it."""
@@ -85,7 +95,7 @@ class FinishedRun:
     @property
     def nearest(self) -> str | None:
         """The law at the least distance; None where none was predicted."""
-        return min(self.distances, key=self.distances.__getitem__, default=None)
+        return nearest_of(self.distances)
 
     @property
     def kl_to_law(self) -> float | None:
@@ -128,6 +138,7 @@ class FinishedRun:
 
 
 TWINNED = ("none", "k2", "k3", "k3_corrected", "sequence_kl", "future_kl")
+"""The forms whose expected update is a function of the policy that is known in closed form."""
 
 
 @dataclass(frozen=True)
@@ -194,11 +205,11 @@ def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
         return None
     if twin is None:
         return NO_TWIN
-    nearest = min(twin.kl, key=twin.kl.__getitem__)
+    nearest = nearest_of(twin.kl)
     pairs = list(zip(twin.exact.validity, outcome.law.exact.validity, strict=True))
     gap = sum(abs(found - predicted) for found, predicted in pairs) / len(pairs)
     arrived = nearest == outcome.law.law and gap <= outcome.bars.validity
-    if not arrived or twin.kl[nearest] > outcome.bars.kl:
+    if not arrived or twin.kl[outcome.law.law] > outcome.bars.kl:
         return TIME
     departures = luck(outcome, twin)
     if not departures:

@@ -472,15 +472,24 @@ def _annealing(seed: int) -> list[Run]:
 
 PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
 """Steps and answers that `plan` chose before any of the runs, by task, form and beta."""
+WAYS = ("first_order", "sampled")
+"""Planned by the first order in the noise alone, and by trainings on samples too."""
+
+
+def planned_lines() -> list[dict[str, Any]]:
+    """What PLANS holds: of each task, form and beta the plans of both WAYS, or null."""
+    return [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
 
 
 def _planned(seed: int) -> list[Run]:
-    rows = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
-    return [
-        Run(PLANNED, row["task"], row["form"], row["beta"], seed=seed, **row["plan"])
-        for row in rows
-        if row["plan"]
+    """Those of both plans; where these are one, once."""
+    runs = [
+        Run(PLANNED, line["task"], line["form"], line["beta"], seed=seed, **line[way])
+        for way in WAYS
+        for line in planned_lines()
+        if line[way]
     ]
+    return list(dict.fromkeys(runs))
 
 
 EXPERIMENTS: Mapping[str, LawExperiment] = MappingProxyType(

@@ -38,7 +38,9 @@ class CollapseMeter:
 
     With `step`, a `LogitStep` attached to the same trainer, `collapse/by_luck` stands beside it: the excess
     that sampling alone brings a run without a KL, of a prompt with RIGHT equal right answers and WRONG wrong
-    ones (`dynamics.excess_by_luck`). What exceeds that is the objective's. Source: ours, theory A8, G3.
+    ones (`dynamics.excess_by_luck`): a mean over seeds, of advantages not divided by their deviation. Several
+    times as much over many steps is more than this luck; less than that is no evidence. Source: ours, theory
+    A8, G3.
     """
 
     def __init__(

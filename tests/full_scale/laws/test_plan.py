@@ -1,12 +1,11 @@
-import json
 from dataclasses import replace
 
 import pytest
 
 from full_scale.evaluation.exact import exact
-from full_scale.laws import plan
+from full_scale.laws import plan, runs
 from full_scale.laws.record import SELECTION_BARS, Twin
-from full_scale.laws.runs import PLANS, TOKEN_FORWARD, Run, record_runs
+from full_scale.laws.runs import TOKEN_FORWARD, WAYS, Run, planned_lines, record_runs
 from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
@@ -34,8 +33,9 @@ def twins(monkeypatch, *, arrives, deviation=lambda run: 1e-6, held=lambda run: 
 
 def test_the_shortest_training_that_arrives_is_planned(monkeypatch, tmp_path):
     asked = twins(monkeypatch, arrives=500)
-    found = plan.plan(RUN, tmp_path)
-    assert (found.steps, found.learning_rate, found.groups) == (500, plan.RATES[0], 1)
+    first, sampled = plan.plan(RUN, tmp_path)
+    assert (first.steps, first.learning_rate, first.groups) == (500, plan.RATES[0], 1)
+    assert sampled == first
     # Of trainings that do not arrive no noise is asked.
     assert not any(spreads for steps, _, _, spreads in asked if steps < 500)
 
@@ -43,31 +43,59 @@ def test_the_shortest_training_that_arrives_is_planned(monkeypatch, tmp_path):
 def test_luck_is_paid_for_with_answers(monkeypatch, tmp_path):
     bar = SELECTION_BARS.validity / 3
     twins(monkeypatch, arrives=0, deviation=lambda run: 1.9 * bar / run.groups**0.5)
-    assert plan.plan(RUN, tmp_path).groups == 4
+    assert plan.plan(RUN, tmp_path)[0].groups == 4
     twins(monkeypatch, arrives=0, deviation=lambda run: 3.1 * bar / run.groups**0.5)
-    assert plan.plan(RUN, tmp_path) is None
+    assert plan.plan(RUN, tmp_path) == (None, None)
 
 
-def test_a_plan_of_which_one_sample_misses_is_none(monkeypatch, tmp_path):
+def test_a_plan_of_which_one_sample_misses_is_of_the_first_order_alone(monkeypatch, tmp_path):
     twins(monkeypatch, arrives=0, held=lambda run: run.steps > 250 or run.seed != 7)
-    assert plan.plan(RUN, tmp_path).steps == 500
+    first, sampled = plan.plan(RUN, tmp_path)
+    assert (first.steps, sampled.steps) == (250, 500)
+    twins(monkeypatch, arrives=0, held=lambda run: run.groups >= 4 or run.seed != 7)
+    first, sampled = plan.plan(RUN, tmp_path)
+    assert (first.groups, sampled.groups, sampled.steps) == (1, 4, 250)
     twins(monkeypatch, arrives=0, held=lambda run: run.seed != 7)
-    assert plan.plan(RUN, tmp_path) is None
+    first, sampled = plan.plan(RUN, tmp_path)
+    assert (first.steps, sampled) == (250, None)
 
 
 def test_the_planned_runs_are_those_that_have_a_plan():
-    rows = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
-    asked = list(plan.planned_runs())
-    assert [(row["task"], row["form"], row["beta"]) for row in rows] == [
-        (run.task, run.form, run.beta) for run in asked
-    ]
+    lines, asked = planned_lines(), plan.planned_runs()
+    assert [line["id"] for line in lines] == [run.id for run in asked]
     wanted = {
-        replace(run, **row["plan"]).id
-        for run, row in zip(asked, rows, strict=True)
-        if row["plan"] is not None
+        replace(run, **line[way]).id
+        for run, line in zip(asked, lines, strict=True)
+        for way in WAYS
+        if line[way] is not None
     }
-    assert {run.id for run in record_runs(plan.PLANNED, seeds=1)} == wanted
-    assert len(wanted) > 6
+    found = [run.id for run in record_runs(plan.PLANNED, seeds=1)]
+    assert set(found) == wanted
+    assert len(found) == len(wanted) > 10
+
+
+def test_planning_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
+    path = tmp_path / "plans.jsonl"
+    monkeypatch.setattr(plan, "PLANS", path)
+    monkeypatch.setattr(runs, "PLANS", path)
+    planned, stop = [], 3
+
+    def jobs(_, given, **__):
+        for job in given:
+            if len(planned) == stop:
+                raise KeyboardInterrupt
+            planned.append(job[0].id)
+            yield job, (job[0], None)
+
+    monkeypatch.setattr(plan, "run_jobs", jobs)
+    with pytest.raises(KeyboardInterrupt):
+        plan.main(tmp_path)
+    stop = 100
+    plan.main(tmp_path)
+    asked = plan.planned_runs()
+    assert planned == [run.id for run in asked]
+    assert [(line["id"], line["sampled"]) for line in planned_lines()] == [(run.id, None) for run in asked]
+    assert planned_lines()[0]["first_order"] == {name: getattr(asked[0], name) for name in plan.CHOSEN}
 
 
 def test_what_luck_costs_is_the_kl_of_two_independent_moves():
