@@ -141,6 +141,8 @@ def test_every_command_exists_with_its_options(page):
         if isinstance(found, click.Group) and words:
             found = found.get_command(click.Context(found), words.pop(0))
             assert found is not None, (name, words)
+        if words and not words[0].startswith("-"):
+            found = getattr(found, "of_file", found)
         options = {option for parameter in found.params for option in parameter.opts}
         used = {word.split("=")[0] for word in words if word.startswith("-")}
         assert used <= options, (name, used - options)

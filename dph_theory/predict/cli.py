@@ -59,12 +59,14 @@ def configuration_command(
 class _OrConfiguration(click.Command):
     """Numbers asked for by options; a first word that is none is a configuration."""
 
+    of_file = configuration_command
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """That of `configuration_command` for a file."""
         if args and not args[0].startswith("-"):
-            return configuration_command.make_context(info_name, args, parent, **extra)
+            return self.of_file.make_context(info_name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
 

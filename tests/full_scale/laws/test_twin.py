@@ -1,4 +1,5 @@
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -136,3 +137,18 @@ def test_the_boxes_of_lotteries_hold_equal_right_answers():
     law = filtered_law(task.of_rows(task.base), task.valid, end=task.end)[0][0]
     assert law[:2] == pytest.approx([0.5, 0.5])
     assert law[2:].sum() == pytest.approx(0)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("scale", ["none", "group"])
+def test_the_mean_advantage_is_that_over_all_groups(size, scale):
+    run = Run("twin", "selection-2", "none", scale=scale, group_size=size)
+    rate = 0.3
+    found, _ = twin._advantage(run)(torch.tensor([0.0, 1.0]).double(), torch.tensor([rate]).double())
+    groups = np.array(list(product([0.0, 1.0], repeat=size)))
+    spread = groups.std(axis=1, ddof=1) if scale == "group" else np.ones(len(groups))
+    own = np.where(spread > 0, (groups[:, 0] - groups.mean(axis=1)) / np.maximum(spread, 1e-9), 0.0)
+    others = groups[:, 1:].sum(axis=1)
+    chance = rate**others * (1 - rate) ** (size - 1 - others)
+    wanted = [(chance * own)[groups[:, 0] == verdict].sum() for verdict in (0.0, 1.0)]
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
