@@ -111,6 +111,8 @@ def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
     plain, unit = (group_advantages(rewards, normalise=normalise) for normalise in (False, True))
     np.testing.assert_allclose(plain.mean(dim=1), 0, atol=1e-10)
     others = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
+    for baseline, taken in (("none", 0.0), ("one", 1.0)):
+        assert torch.equal(group_advantages(rewards, normalise=False, baseline=baseline), rewards - taken)
     left_out = group_advantages(rewards, normalise=False, baseline="leave_one_out")
     np.testing.assert_allclose(left_out, rewards - others, atol=1e-10)
     deviation = unit.square().mean(dim=1).sqrt()

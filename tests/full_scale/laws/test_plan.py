@@ -48,6 +48,15 @@ def test_luck_is_paid_for_with_answers(monkeypatch, tmp_path):
     assert plan.plan(RUN, tmp_path) == (None, None)
 
 
+def test_groups_are_doubled_until_the_twin_is_quiet(monkeypatch, tmp_path):
+    bar = SELECTION_BARS.validity / 3
+    # Two groups are asked for, and are no quieter: four are.
+    twins(monkeypatch, arrives=0, deviation=lambda run: (1.2 if run.groups < 4 else 0.9) * bar)
+    assert plan.plan(RUN, tmp_path)[0].groups == 4
+    twins(monkeypatch, arrives=0, held=lambda run: run.groups >= 2)
+    assert [found.groups for found in plan.plan(RUN, tmp_path)] == [1, 2]
+
+
 def test_a_plan_of_which_one_sample_misses_is_of_the_first_order_alone(monkeypatch, tmp_path):
     twins(monkeypatch, arrives=0, held=lambda run: run.steps > 250 or run.seed != 7)
     first, sampled = plan.plan(RUN, tmp_path)

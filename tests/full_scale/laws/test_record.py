@@ -127,12 +127,21 @@ WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
     [
         (twin_at(0, (0.001, 0.2, 0.1), WIDE), LUCK),
         (twin_at(0, (0.001, 0.2, 0.1), NARROW), UNEXPLAINED),
+        (twin_at(0, (0.001, 0.2, 0.1), {**WIDE, "favourite_odds": 1e-6}), UNEXPLAINED),
         (twin_at(0, (0.001, 0.2, 0.1), {}), NOT_PREDICTED),
         (twin_at(1, (0.3, 0.001, 0.1), WIDE), TIME),
         (twin_at(0, (0.3, 0.5, 0.4), WIDE), TIME),
         (None, NO_TWIN),
     ],
-    ids=["luck", "too far for luck", "no deviations", "another law", "not there yet", "no twin"],
+    ids=[
+        "luck",
+        "too far for luck",
+        "too far in one measure",
+        "no deviations",
+        "another law",
+        "not there yet",
+        "no twin",
+    ],
 )
 def test_a_miss_is_time_where_its_twin_misses_and_luck_where_it_is_near_its_twin(twin, why):
     missed = outcome(ended_at=1)

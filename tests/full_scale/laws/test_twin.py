@@ -152,3 +152,9 @@ def test_the_mean_advantage_is_that_over_all_groups(size, scale):
     chance = rate**others * (1 - rate) ** (size - 1 - others)
     wanted = [(chance * own)[groups[:, 0] == verdict].sum() for verdict in (0.0, 1.0)]
     np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_a_verdict_that_is_a_coin_for_the_answer_moves_its_advantage():
+    run = Run("twin", "selection-2", "none", group_size=4)
+    _, spread = twin._advantage(run)(torch.tensor([0.0, 0.2, 1.0]).double(), torch.tensor([0.3]).double())
+    np.testing.assert_allclose(spread, [0.0, 0.75 * 0.4, 0.0], atol=1e-12)

@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -6,6 +7,7 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS, flat_reward, same, trainer, weights
 from trl import GRPOConfig, GRPOTrainer
 
+from full_scale.training import logit_step as step_module
 from full_scale.training.logit_step import METRIC, LogitStep, logit_step
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -59,3 +61,21 @@ def test_without_anything_to_learn_there_is_no_step(model, tmp_path):
     LogitStep(every=1).attach(run)
     run.train()
     assert steps_of(run) == []
+
+
+def test_what_all_answers_of_a_group_gain_is_no_step(monkeypatch):
+    # As with a baseline of one: advantages that are not centred.
+    found = []
+    before, after = torch.tensor([-1.0, -2.0]).double(), torch.tensor([-0.9, -2.3]).double()
+    monkeypatch.setattr(step_module, "_sums", lambda trainer, samples: after)
+    for shift in (0.0, -1.0):
+        step = LogitStep(every=1)
+        step._trainer = SimpleNamespace(num_generations=2, _metrics={"train": {METRIC: []}})
+        ids = torch.tensor([[1], [2]])
+        advantages = torch.tensor([0.5, -0.5]) + shift
+        samples = {"advantages": advantages, "completion_ids": ids, "completion_mask": torch.ones_like(ids)}
+        step._samples = {**samples, "before": before}
+        step.on_step_end(None, None, None)
+        found.append(step.last)
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] > 0
