@@ -32,7 +32,13 @@ def test_the_law_is_that_of_the_penalty_that_is_on(settings, trainer, law, selec
 
 
 @pytest.mark.parametrize(
-    "settings", [{"loss_type": "dapo"}, {ACTOR + "ppo_epochs": 1}, {"kl-coef": 0.0}, {"algo.kl.init_coef": 0}]
+    "settings",
+    [
+        {"loss_type": "dapo"},
+        {ACTOR + "ppo_epochs": 1, ACTOR + "kl_loss_coef": 0.1},
+        {"kl-coef": 0.0, "kl-loss-coef": 0.1},
+        {"algo.kl.init_coef": 0},
+    ],
 )
 def test_no_coefficient_is_an_answer(settings):
     found = configuration_of(settings)
