@@ -146,6 +146,18 @@ REFERENCES: Final[dict[str, Reference]] = {
             "arXiv:2505.22617",
         ),
         Reference(
+            "ghosh2026predictable",
+            "R. Ghosh et al.",
+            "Predictable GRPO: A Closed-Form Model of Training Dynamics",
+            "arXiv:2606.30789",
+        ),
+        Reference(
+            "shenfeld2025razor",
+            "I. Shenfeld et al.",
+            "RL's Razor: Why Online Reinforcement Learning Forgets Less",
+            "arXiv:2509.04259",
+        ),
+        Reference(
             "walder2025pkpo",
             "C. Walder, D. Karkhanis",
             "Pass@K Policy Optimization: Solving Harder Reinforcement Learning Problems",

@@ -164,6 +164,8 @@ class LawRun:
     twin_kl_to_law: float | None = None
     twin_validity_deviation: float | None = None
     twin_favourite_odds_deviation: float | None = None
+    twin_frozen_kernel: float | None = None
+    twin_tabular_formula: float | None = None
 
     @property
     def held(self) -> bool:

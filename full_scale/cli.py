@@ -160,7 +160,7 @@ def laws_command(
         check_versions()
         from .laws.record import HEADERS, table_rows
         from .laws.runs import EXPERIMENTS, quick_runs, record_runs
-        from .laws.stage import RunJournal, add_twins, findings, run_record, store
+        from .laws.stage import RunJournal, add_samples, add_twins, findings, run_record, store
         from .laws.stage import pack as store_packed
 
         runs = quick_runs() if quick else record_runs(only, seeds)
@@ -180,6 +180,7 @@ def laws_command(
         if twins:
             misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
             add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
+            add_samples(kept, outcomes, workers=workers, progress=progress)
         _print_tables(console, [Table.of(HEADERS, table_rows(outcomes, kept.twins))])
         if json_path is not None:
             store(outcomes, kept, json_path)

@@ -32,14 +32,30 @@ class Draws(NamedTuple):
 
     A step draws from each of the rows independently. p: (rows, answers), each row sums to 1; entries: (rows,
     answers, tokens), whole numbers, the entries that an answer's tokens are; c: (rows, answers, tokens), what
-    multiplies their gradients, 0 for padding; spread, shaped like c: what is added to it times one number of
-    mean 0 and deviation 1 for each answer drawn (a verdict's errors, the verdicts of the others of a group).
+    multiplies their gradients, 0 for padding. For an advantage that is not a function of the answer alone:
+    weight, shaped like c, multiplies advantages in it; variance, (rows, answers), of the advantage given its
+    answer (a verdict's errors, the verdicts of the others of a group); shared, (rows, answers), whose mean
+    squared is added, as of two answers of a group each is in the other's baseline (`group_baseline`).
     """
 
     p: Tensor
     entries: Tensor
     c: Tensor
-    spread: Tensor | None = None
+    weight: Tensor | None = None
+    variance: Tensor | None = None
+    shared: Tensor | None = None
+
+
+def group_baseline(p: Tensor, rewards: Tensor, others: float) -> tuple[Tensor, Tensor]:
+    """What a baseline from the answers' own group adds to the noise: `Draws.variance` and `.shared`.
+
+    p, rewards: (rows, answers). A group of G, each reward less the mean of the others', has the gradient
+    sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards less their expectation, s the scores. The
+    second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) / (G-1), with
+    `others` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
+    """
+    centred = rewards - (p * rewards).sum(-1, keepdim=True)
+    return (p * centred.square()).sum(-1, keepdim=True) / others, centred / math.sqrt(others)
 
 
 Update: TypeAlias = Callable[[Tensor, int], Draws]
@@ -202,19 +218,23 @@ class Course:
         """The expected gradient, differentiable once more."""
         log_p, pull = vjp(self.log_probs, theta)[:2]
         draws = self.update(log_p, at)
-        return pull(_weights(log_p, draws, draws.p))[0]
+        return pull(_weights(log_p, draws, draws.p[..., None] * draws.c))[0]
 
     def drawn(self, state: State, at: int, generator: torch.Generator) -> State:
-        """One step on sampled answers, the exact mean as baseline: the noise itself, not its first order.
+        """One step on sampled answers: the noise itself, not its first order.
 
-        A verdict's errors and a group's other verdicts (`Draws.spread`) are left out.
+        What comes by chance with an answer (`Draws.variance`) is normal; `Draws.shared` is left out.
         """
         with torch.no_grad():
             log_p, pull = vjp(self.log_probs, state[0])[:2]
             draws = self.update(log_p, at)
             drawn = torch.multinomial(draws.p, self.batch, replacement=True, generator=generator)
             counts = torch.zeros_like(draws.p).scatter_add(1, drawn, torch.ones_like(drawn).to(draws.p))
-            gradient = pull(_weights(log_p, draws, counts / self.batch))[0]
+            c = counts[..., None] * draws.c
+            if draws.weight is not None and draws.variance is not None:
+                normal = torch.randn(counts.shape, generator=generator, dtype=counts.dtype)
+                c = c + ((counts * draws.variance).sqrt() * normal)[..., None] * draws.weight
+            gradient = pull(_weights(log_p, draws, c / self.batch))[0]
             return tuple(part.detach() for part in self._by(state, gradient, gradient * gradient, at))
 
     def variance(self, theta: Tensor, at: int) -> Tensor:
@@ -225,13 +245,21 @@ class Course:
     def _over_draws(self, draws: Draws, slopes: Tensor) -> Tensor:
         """The variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
         found = torch.zeros_like(slopes[0])
-        for row, (p, entries, c) in enumerate(zip(draws.p, draws.entries, draws.c, strict=True)):
-            none = torch.zeros(*p.shape, len(slopes), dtype=p.dtype)
-            moved = none.scatter_add(1, entries, c).to(slopes) @ slopes
+        for row, (p, entries) in enumerate(zip(draws.p, draws.entries, strict=True)):
+
+            def along(c: Tensor, row: int = row, entries: Tensor = entries) -> Tensor:
+                none = torch.zeros(len(entries), len(slopes), dtype=c.dtype)
+                return none.scatter_add(1, entries, c[row]).to(slopes) @ slopes
+
+            moved = along(draws.c)
             found = found + p.to(slopes) @ moved.square() - (p.to(slopes) @ moved).square()
-            if draws.spread is not None:
-                apart = none.scatter_add(1, entries, draws.spread[row]).to(slopes) @ slopes
-                found = found + p.to(slopes) @ apart.square()
+            if draws.weight is None:
+                continue
+            score = along(draws.weight)
+            if draws.variance is not None:
+                found = found + (p * draws.variance[row]).to(slopes) @ score.square()
+            if draws.shared is not None:
+                found = found + ((p * draws.shared[row]).to(slopes) @ score).square()
         return found / (self.batch * len(draws.p) ** 2)
 
     def _variance_at(self, theta: Tensor, at: int) -> Tensor:
@@ -276,10 +304,9 @@ class Course:
         return tuple(part.detach() for part in earlier), added
 
 
-def _weights(log_p: Tensor, draws: Draws, shares: Tensor) -> Tensor:
-    """What each entry's gradient is multiplied by, of answers in these shares of each row."""
-    parts = (shares[..., None] * draws.c).reshape(-1) / len(draws.p)
-    return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), parts)
+def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
+    """What each entry's gradient is multiplied by, where an answer's tokens have c, shares multiplied in."""
+    return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 
 class _Called(torch.nn.Module):

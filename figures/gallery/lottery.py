@@ -39,7 +39,8 @@ class LotterySetting:
     """Runs that differ by seed alone: the share of the base's favourite among right answers at their end.
 
     predicted, measured: the deviation of its log odds, to first order along the noiseless twin, and over
-    seeds with a 95% interval of chi squared; at: the twin's own log odds.
+    seeds with a 95% interval of chi squared; at: the twin's own log odds. frozen_kernel, tabular_formula:
+    what cruder accounts predict, None where they do not apply.
     """
 
     words: str
@@ -47,6 +48,8 @@ class LotterySetting:
     shares: Array
     at: float
     predicted: float
+    frozen_kernel: float | None
+    tabular_formula: float | None
     measured: float
     interval: tuple[float, float]
     validity: float
@@ -93,6 +96,8 @@ def _setting(runs: Sequence[LawRun]) -> LotterySetting:
         shares=shares,
         at=float(logit(first.twin_favourite_share or 0.5)),
         predicted=first.twin_favourite_odds_deviation or 0.0,
+        frozen_kernel=first.twin_frozen_kernel,
+        tabular_formula=first.twin_tabular_formula,
         measured=measured,
         interval=(float(low), float(high)),
         validity=float(np.mean([run.validity for run in runs])),
@@ -102,13 +107,16 @@ def _setting(runs: Sequence[LawRun]) -> LotterySetting:
 
 def table(results: LotteryNumbers) -> Table:
     """Each setting's deviation, predicted and measured, and where the interval lies."""
-    head = ("setting", "baseline", "seeds", "predicted", "measured", "from", "to", "pass rate", "twin's")
+    predicted = ("predicted", "frozen kernel", "tabular formula")
+    head = ("setting", "baseline", "seeds", *predicted, "measured", "from", "to", "pass rate", "twin's")
     rows = [
         (
             s.words,
             s.baseline,
             len(s.shares),
             s.predicted,
+            s.frozen_kernel,
+            s.tabular_formula,
             s.measured,
             *s.interval,
             s.validity,

@@ -28,7 +28,7 @@ CAUSES = {
     "held": theme.GREEN,
     "time": theme.SKY,
     "luck": theme.ORANGE,
-    "luck not predicted": theme.GREY,
+    "luck beyond first order": theme.YELLOW,
     "unexplained": theme.VERMILLION,
     "no twin": theme.BLACK,
 }
@@ -183,11 +183,11 @@ FIGURE = Figure(
     title="Luck or time",
     caption=(
         "Left: a Llama at its law, at a constant learning rate: how far a log ratio of two equal right "
-        "answers shakes, by form and answers a step; lines are predicted with an exact baseline, to which "
-        "groups of eight add the error of their own. Middle: runs of the record that were to reach their "
-        "law; a miss is time where the noiseless twin misses too, luck where the run lies within three "
-        "predicted deviations of its twin. Right: excess KL at its peak (open) and at the end (filled) for "
-        "the same last beta, constant or falling."
+        "answers shakes, by form and answers a step; lines are predicted, with the error of the baseline of "
+        "a group of eight. Middle: runs of the record that were to reach their law; a miss is time where the "
+        "noiseless twin misses too, luck where the run lies within three predicted deviations of its twin, "
+        "or no further off than the same training on samples. Right: excess KL at its peak (open) and at "
+        "the end (filled) for the same last beta, constant or falling."
     ),
     results=LuckOrTimeNumbers,
     compute=compute,

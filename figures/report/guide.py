@@ -117,23 +117,35 @@ def _luck(stored: Records) -> dict[str, Any] | None:
     alike = {s.baseline: s for s in settings if s.words == of_mean.words}
     judged = stored.laws.judged()
     planned = [run for run in judged if run.experiment == PLANNED]
-    lost = Counter(f"{run.form} at {run.beta:g}" for run in planned if not run.held)
+    lost = Counter(
+        f"{run.form} at {run.beta:g}{'' if run.annealed_from is None else ', annealed'}"
+        for run in planned
+        if not run.held
+    )
     causes = Counter(run.why_missed for run in judged if not run.held and run.experiment != PLANNED)
     untold = causes.pop(NO_TWIN, 0)
     return {
         "drift": alike,
         "seeds": len(of_mean.shares),
-        "within": sum(s.interval[0] <= s.predicted <= s.interval[1] for s in settings),
-        "settings": len(settings),
+        "within": _within([s.predicted for s in settings], settings),
+        "frozen": _within([s.frozen_kernel for s in settings], settings),
+        "tabular": _within([s.tabular_formula for s in settings], settings),
         "above": sum(s.measured > s.predicted for s in settings),
         "most": max(s.measured / s.predicted for s in settings),
-        "planned": [run.held for run in planned],
+        "planned": [run.held for run in planned if run.annealed_from is None],
+        "annealed": [run.held for run in planned if run.annealed_from is not None],
         "least": min(run.beta for run in planned),
         "lost": [f"{count} of {name}" for name, count in lost.items()],
         "causes": causes,
         "missed": sum(causes.values()),
         "untold": untold,
     }
+
+
+def _within(predicted: Sequence[float | None], settings: Sequence[lottery.LotterySetting]) -> tuple[int, int]:
+    """How many predictions lie in the interval of their setting, of how many."""
+    told = [(p, s.interval) for p, s in zip(predicted, settings, strict=True) if p is not None]
+    return sum(low <= p <= high for p, (low, high) in told), len(told)
 
 
 PLANNED, NO_TWIN = "planned", "no twin"

@@ -19,34 +19,31 @@ from dph_theory.support.processes import run_jobs
 from .record import Bounds, Twin, bars_of, expected_kl
 from .runs import PLANNED, PLANS, WAYS, Run, planned_lines
 from .stage import quiet
-from .twin import sampled_twin, twin
+from .twin import SAMPLED, sampled_ends, twin
 
 STEPS, RATES = (250, 500, 1000, 2000), (2e-3, 5e-4)
 MOST_GROUPS = 8
 """Of each row in a step."""
-SAMPLED = 12
-"""If one in five runs missed, so many would all hold by chance one time in fifteen."""
 SHARE = 0.25
 """Of a bar, that the twin's distance and the expected luck may each take; the rest is for chance."""
 BETAS = (0.5, 0.2, 0.1, 0.05)
-CHOSEN = ("steps", "groups", "group_size", "learning_rate")
+BEGUN = 1.0
+"""The beta from which an annealed one falls."""
+CHOSEN = ("steps", "groups", "group_size", "learning_rate", "annealed_from")
 
 
-def plan(run: Run, bases: Path) -> tuple[Run | None, Run | None]:
-    """The runs with the fewest steps for which theory says that they hold; None where none does.
+def plan(run: Run, way: str, bases: Path) -> Run | None:
+    """The run with the fewest steps for which theory says that it holds; None where there is none.
 
-    Of the first the twin arrives, and the luck expected, to first order, is under its share of the bars. Of
-    the second also SAMPLED trainings on sampled answers, without a trainer, hold: what the first order
-    cannot see is an answer that is nearly lost on the way, from where some penalties bring it back too
-    slowly (theory E7).
+    "first_order": the twin arrives, and the luck expected, to first order, is under its share of the bars.
+    "sampled": SAMPLED trainings on sampled answers, without a trainer, hold too: what the first order cannot
+    see is an answer that is nearly lost on the way, from where some penalties bring it back too slowly
+    (theory E7). "annealed": the same with a beta that falls from BEGUN, which loses none (theory G10).
     """
+    if way == "annealed":
+        run = replace(run, annealed_from=BEGUN)
     fitting = _fitting(run, bases)
-    first = next(fitting, None)
-    if first is None:
-        return None, None
-    return first, next(
-        (found for found in itertools.chain([first], fitting) if _samples_hold(found, bases)), None
-    )
+    return next((found for found in fitting if way == "first_order" or _samples_hold(found, bases)), None)
 
 
 def _fitting(run: Run, bases: Path) -> Iterator[Run]:
@@ -67,8 +64,13 @@ def _fitting(run: Run, bases: Path) -> Iterator[Run]:
 
 
 def _samples_hold(run: Run, bases: Path) -> bool:
-    seeds = (replace(run, seed=seed) for seed in range(SAMPLED))
-    return all(_within(sampled_twin(seed, bases), bars_of(run.task), 1.0) for seed in seeds)
+    bars = bars_of(run.task)
+    # One first: most plans that fail, fail at once.
+    return all(
+        end.kl_to_law < bars.kl and end.gap < bars.validity
+        for seeds in (1, SAMPLED)
+        for end in sampled_ends(run, bases, seeds)
+    )
 
 
 def _within(found: Twin, bars: Bounds, share: float) -> bool:
@@ -90,7 +92,7 @@ def planned_runs() -> list[Run]:
     return [Run(PLANNED, "selection-2", form, beta) for form in forms for beta in BETAS]
 
 
-def _plan(job: tuple[Run, Path]) -> tuple[Run | None, Run | None]:
+def _plan(job: tuple[Run, str, Path]) -> Run | None:
     return plan(*job)
 
 
@@ -99,14 +101,14 @@ def main(folder: Path, workers: int = 2) -> None:
     quiet()
     known = {line["id"]: line for line in planned_lines()} if PLANS.exists() else {}
     asked = planned_runs()
-    jobs = [(run, folder) for run in asked if run.id not in known]
-    for (run, _), found in run_jobs(_plan, jobs, workers=workers, one_torch_thread=True):
-        plans = (p and {name: getattr(p, name) for name in CHOSEN} for p in found)
-        line = {"id": run.id, "task": run.task, "form": run.form, "beta": run.beta}
-        known[run.id] = line | dict(zip(WAYS, plans, strict=True))
-        sys.stderr.write(f"{json.dumps(known[run.id])}\n")
-        lines = [json.dumps(known[of.id]) for of in asked if of.id in known]
-        write_text(PLANS, "\n".join(lines) + "\n")
+    for run in asked:
+        known.setdefault(run.id, {"id": run.id, "task": run.task, "form": run.form, "beta": run.beta})
+    jobs = [(run, way, folder) for run in asked for way in WAYS if way not in known[run.id]]
+    for (run, way, _), found in run_jobs(_plan, jobs, workers=workers, one_torch_thread=True):
+        chosen = {name: value for name in CHOSEN if (value := getattr(found, name, None)) is not None}
+        known[run.id][way] = chosen or None
+        sys.stderr.write(f"{way}: {json.dumps(known[run.id])}\n")
+        write_text(PLANS, "".join(f"{json.dumps(known[of.id])}\n" for of in asked))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
@@ -141,6 +141,21 @@ TWINNED = ("none", "k2", "k3", "k3_corrected", "sequence_kl", "future_kl")
 """The forms whose expected update is a function of the policy that is known in closed form."""
 
 
+RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
+"""Accounts of luck beside the adjoint: the kernel of the model at its start for ever, at every N; and one
+logit an answer, at the step in logits that this kernel gives two right answers (theory G3, SGD alone)."""
+
+
+@dataclass(frozen=True)
+class SampledEnd:
+    """Where the same training on sampled answers ends, without a trainer: the noise, not its first order."""
+
+    gap: float
+    """As of a `FinishedRun`; 0 where there is no law, as the next."""
+    kl_to_law: float
+    entropy: float
+
+
 @dataclass(frozen=True)
 class Twin:
     """Where the noiseless twin of a run ends, and how far seeds are to lie from it.
@@ -155,6 +170,10 @@ class Twin:
     deviations: Mapping[str, float]
     law_validity: tuple[float, ...] | None = None
     """Of each row at the run's own law."""
+    rivals: Mapping[str, float] = field(default_factory=dict)
+    """The deviation of the favourite's log odds by cruder accounts, of runs without a penalty (`RIVALS`)."""
+    sampled: tuple[SampledEnd, ...] = ()
+    """Of as many seeds; none where the first order explains every run."""
 
 
 def expected_kl(found: Twin) -> float:
@@ -185,11 +204,11 @@ def twin_in(twins: Mapping[str, Twin], run: Run) -> Twin | None:
 
 DEVIATIONS = 3
 """A run this many predicted deviations from its twin is not where luck alone puts it."""
-CAUSES = TIME, LUCK, UNEXPLAINED, NOT_PREDICTED, NO_TWIN = (
+CAUSES = TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = (
     "time",
     "luck",
+    "luck beyond first order",
     "unexplained",
-    "luck not predicted",
     "no twin",
 )
 
@@ -198,8 +217,9 @@ def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
     """What a miss comes from; None for a run that holds, or has no law.
 
     "time": the noiseless twin misses the law too, by the same bars. "luck": it does not, and the run lies
-    within DEVIATIONS of it. "luck not predicted": it does not, and no deviations were carried along it.
-    "unexplained": the run lies further off than luck, to first order, puts it. "no twin": none was trained.
+    within DEVIATIONS of it. "luck beyond first order": the run lies further off, or no deviations were
+    carried so far, and of the same training on samples some ends as far from the law. "unexplained": none
+    does, or none was sampled. "no twin": none was trained.
     """
     if outcome.full_verdict in ("held", "no law") or outcome.law is None:
         return None
@@ -212,9 +232,12 @@ def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
     if not arrived or twin.kl[outcome.law.law] > outcome.bars.kl:
         return TIME
     departures = luck(outcome, twin)
-    if not departures:
-        return NOT_PREDICTED
-    return LUCK if all(abs(value) <= DEVIATIONS for value in departures.values()) else UNEXPLAINED
+    if departures and all(abs(value) <= DEVIATIONS for value in departures.values()):
+        return LUCK
+    ends = [(outcome.bars.validity, outcome.bars.kl), *((end.gap, end.kl_to_law) for end in twin.sampled)]
+    furthest = [max(column) for column in zip(*ends, strict=True)]
+    reached = (outcome.gap or 0.0) <= furthest[0] and (outcome.kl_to_law or 0.0) <= furthest[1]
+    return LOST if reached else UNEXPLAINED
 
 
 def luck(outcome: FinishedRun, twin: Twin) -> dict[str, float]:
@@ -320,6 +343,7 @@ def _facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
     of_twin = {} if twin is None else {f"twin_{name}": _measure(twin.exact, name) for name in OF_TWIN}
     if twin is not None:
         of_twin |= {f"twin_{name}_deviation": value for name, value in twin.deviations.items()}
+        of_twin |= {f"twin_{name}": value for name, value in twin.rivals.items()}
         of_twin["twin_kl_to_law"] = twin.kl.get(law.law) if law else None
     at_law = {f"law_{name}": _measure(law.exact, name) for name in MEASURES[:3]} if law else {}
     return {

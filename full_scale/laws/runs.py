@@ -36,7 +36,8 @@ gradient in the advantages. sequence_kl: the KL of the answer in the reward. fut
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
 
-
+ANNEALED = ("k3", "k3_corrected", "sequence_kl")
+"""The forms whose beta may fall along a run."""
 Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
 
 
@@ -100,10 +101,12 @@ class Run:
         choice("baseline", self.baseline, get_args(Baseline))
         if self.lowered_under is not None and self.annealed_from is None:
             raise argument_error("lowered_under", self.lowered_under, "with annealed_from")
-        if self.annealed_from is not None and (self.form != "sequence_kl" or self.annealed_from < self.beta):
+        if self.annealed_from is not None and (self.form not in ANNEALED or self.annealed_from < self.beta):
             raise argument_error(
-                "annealed_from", self.annealed_from, "for sequence_kl alone, and at least its beta"
+                "annealed_from", self.annealed_from, f"at least beta, for {', '.join(ANNEALED)} alone"
             )
+        if self.lowered_under is not None and self.form != "sequence_kl":
+            raise argument_error("lowered_under", self.lowered_under, "for sequence_kl alone")
         if self.collapsed and self.lost is None:
             raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
@@ -472,22 +475,22 @@ def _annealing(seed: int) -> list[Run]:
 
 PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
 """Steps and answers that `plan` chose before any of the runs, by task, form and beta."""
-WAYS = ("first_order", "sampled")
-"""Planned by the first order in the noise alone, and by trainings on samples too."""
+WAYS = ("first_order", "sampled", "annealed")
+"""Planned by the first order in the noise alone; by trainings on samples too; so with a beta that falls."""
 
 
 def planned_lines() -> list[dict[str, Any]]:
-    """What PLANS holds: of each task, form and beta the plans of both WAYS, or null."""
+    """What PLANS holds: of each task, form and beta the plans of all WAYS, or null."""
     return [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
 
 
 def _planned(seed: int) -> list[Run]:
-    """Those of both plans; where these are one, once."""
+    """Those of all plans; where two are one, once."""
     runs = [
         Run(PLANNED, line["task"], line["form"], line["beta"], seed=seed, **line[way])
         for way in WAYS
         for line in planned_lines()
-        if line[way]
+        if line.get(way)
     ]
     return list(dict.fromkeys(runs))
 

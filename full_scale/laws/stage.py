@@ -2,11 +2,13 @@
 
 import json
 import lzma
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import Any
 
@@ -28,9 +30,11 @@ from .predictions import LIMITS, laws_of, predictions, targets_of
 from .promises import promises
 from .record import (
     CAUSES,
+    UNEXPLAINED,
     FinishedRun,
     PredictedLaw,
     RunPoint,
+    SampledEnd,
     Tally,
     Twin,
     luck,
@@ -38,12 +42,15 @@ from .record import (
     tallies,
     twin_in,
     twin_of,
+    why_missed,
 )
 from .runs import Run
 from .training import Tables, train
-from .twin import LONGEST, twin
+from .twin import LONGEST, SAMPLED, sampled_ends, twin
 
 KIND = "laws"
+OF_RANDOM_REWARDS = 200
+"""Trainings on samples of a run whose verdicts are a coin: what they move on average is noise alone."""
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 
 
@@ -126,6 +133,8 @@ def run_record(
     for run in missing:
         kept.predict(run)
     add_twins(kept, missing, workers=workers, progress=progress)
+    of_coins = [twin for run in missing if not run.informative and (twin := twin_in(kept.twins, run))]
+    _sample(kept, of_coins, workers=workers, progress=progress)
     jobs = [(run, kept.predicted[run.id], kept.bases) for run in missing]
     done = len(runs) - len(missing)
     for _, outcome in run_jobs(conduct, jobs, workers=workers, one_torch_thread=True):
@@ -146,6 +155,36 @@ def add_twins(
         kept.add_twin(found)
         if progress is not None:
             progress("twins", done, len(missing))
+
+
+def add_samples(
+    kept: RunJournal, outcomes: Sequence[FinishedRun], *, workers: int = 1, progress: Progress | None = None
+) -> None:
+    """Sample trainings for the twins of misses that the first order does not explain.
+
+    `progress` is called with ("samples", done, twins).
+    """
+    found = [(outcome, twin_in(kept.twins, outcome.run)) for outcome in outcomes]
+    unexplained = [twin for outcome, twin in found if twin and why_missed(outcome, twin) == UNEXPLAINED]
+    _sample(kept, unexplained, workers=workers, progress=progress)
+
+
+def _sample(kept: RunJournal, twins: Iterable[Twin], *, workers: int, progress: Progress | None) -> None:
+    """Sample trainings for those of the twins that have none."""
+    asked = {twin.run.id: twin.run for twin in twins if not twin.sampled}
+    jobs = [(run, kept.bases) for run in asked.values()]
+    for done, ((run, _), ends) in enumerate(
+        run_jobs(_samples, jobs, workers=workers, one_torch_thread=True), 1
+    ):
+        kept.add_twin(replace(kept.twins[run.id], sampled=ends))
+        if progress is not None:
+            progress("samples", done, len(jobs))
+
+
+def _samples(job: tuple[Run, Path]) -> tuple[SampledEnd, ...]:
+    quiet()
+    run, bases = job
+    return sampled_ends(run, bases, SAMPLED if run.informative else OF_RANDOM_REWARDS)
 
 
 def _twin(job: tuple[Run, Path]) -> Twin:
@@ -222,7 +261,7 @@ def findings(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = Mappin
         f"nearest law and the validity alone {tally.held_but_for_answers}."
         for tally in tallies(outcomes, twins)
         if tally.judged
-    ] + _near_their_twins(outcomes, twins)
+    ] + [*_near_their_twins(outcomes, twins), *_of_random_rewards(outcomes, twins)]
 
 
 def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]) -> list[str]:
@@ -243,6 +282,32 @@ def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]
         ]
         sentences.append(f"{name}: within two predicted deviations of the twin {', '.join(counts)}.")
     return sentences
+
+
+def _of_random_rewards(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]) -> list[str]:
+    """How far entropy moved where verdicts are a coin, by task, updates and clip, and how far on samples."""
+    groups: dict[tuple[Any, ...], list[FinishedRun]] = {}
+    for outcome in outcomes:
+        if not outcome.run.informative:
+            run = outcome.run
+            groups.setdefault((run.experiment, run.task, run.updates, run.clip), []).append(outcome)
+    sentences = []
+    for (name, task, updates, clip), of in groups.items():
+        begun = of[0].course[0].exact.entropy or 0.0
+        moved = _mean_and_error([(outcome.last.exact.entropy or 0.0) - begun for outcome in of])
+        twin = twin_in(twins, of[0].run)
+        sampled = twin and twin.sampled and _mean_and_error([end.entropy - begun for end in twin.sampled])
+        sentences.append(
+            f"{name}: entropy moved by {moved} on {task}, updates {updates}{f', clip {clip}' if clip else ''}"
+            f"{f'; {len(twin.sampled)} trainings on samples: {sampled}' if twin and sampled else ''}."
+        )
+    return sentences
+
+
+def _mean_and_error(values: Sequence[float]) -> str:
+    return (
+        f"{fmean(values):+.4f} +- {stdev(values) / len(values) ** 0.5 if len(values) > 1 else math.inf:.4f}"
+    )
 
 
 def _causes(tally: Tally) -> str:

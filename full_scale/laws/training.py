@@ -119,7 +119,19 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         **_extras(run, box, model),
     )
     trainer.remove_callback(PrinterCallback)
+    if run.annealed_from is not None and run.form != "sequence_kl":
+        trainer.add_callback(_FallingBeta(run, trainer))
     return trainer
+
+
+class _FallingBeta(TrainerCallback):
+    """Sets the beta of TRL's own KL term before each step."""
+
+    def __init__(self, run: Run, trainer: GRPOTrainer) -> None:
+        self.run, self.trainer = run, trainer
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        self.trainer.beta = annealed(self.run, state.global_step)
 
 
 def _prompts(run: Run, box: GlassBox) -> Dataset:

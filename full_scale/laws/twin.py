@@ -6,24 +6,28 @@ there should be is carried along the twin by its adjoint (theory G5).
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import torch
 from peft import get_peft_model
 from torch import Tensor
+from torch.func import jacrev
 from transformers import LlamaForCausalLM
 
+from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.answers import answer_tokens, less, update
-from dph_theory.dynamics.training import Course, Draws, spread_along
+from dph_theory.dynamics.training import Course, Draws, group_baseline, spread_along
 from dph_theory.laws import law_divergence
 
 from ..evaluation.exact import exact, longest_prefixes, next_token_log_probs
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import GlassBox, box
 from .predictions import laws_of
-from .record import Twin
+from .record import FROZEN, TABULAR, SampledEnd, Twin
 from .runs import Run
 from .training import Tables, adapter, annealed, start_of
 
@@ -31,6 +35,8 @@ LONGEST = {"adam": 250, "sgd": 1000}
 """Steps up to which the noise is carried along: that takes five times as long as the twin itself."""
 REFRESH = 10
 """Steps between computations of the gradient's variance, by which Adam's second moment is driven."""
+SAMPLED = 12
+"""Trainings on samples: if one in five runs missed, all would hold by chance one time in fifteen."""
 
 
 def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
@@ -38,21 +44,72 @@ def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
     torch.set_num_threads(1)
     task = box(run.task)
     base, course, draws = _course(run, task, bases)
-    measures = {"validity": draws.validity, "favourite_odds": draws.favourite_odds} if spreads else {}
+    measures = {"validity": draws.validity} if spreads else {}
+    # Where every row has one right answer, its share of them is 1.
+    several = bool((draws.verdicts.sum(dim=-1) > 1).any())
+    if spreads and several:
+        measures["favourite_odds"] = draws.favourite_odds
     found = spread_along(course, run.steps, measures)
-    return _at_end(run, task, base, found.log_probs, found.deviations)
+    ended = _at_end(run, task, base, found.log_probs, found.deviations)
+    alone = spreads and several and run.form == "none" and task.length == 1
+    return replace(ended, rivals=_rivals(course, draws, ended)) if alone else ended
 
 
-def sampled_twin(run: Run, bases: Path) -> Twin:
-    """The same training on answers sampled by the run's seed: what the first order leaves out."""
+def _rivals(course: Course, draws: "_Draws", ended: Twin) -> dict[str, float]:
+    """The deviation of the favourite's log odds by cruder accounts than the adjoint's."""
+    run, (start, *_) = ended.run, course.start()
+    log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
+    linear = _Linear(log_p, slopes, len(log_p) // len(draws.verdicts))
+    frozen = Course(linear, lambda model: model(), draws, course.batch, run.optimiser, course.rate, REFRESH)
+    found = dict(spread_along(frozen, run.steps, {FROZEN: draws.favourite_odds}).deviations)
+    right = draws.entries[0, draws.verdicts[0] > 0, 0]
+    if run.optimiser == "sgd" and run.constant and len(right) > 1:
+        apart = slopes[right[0]] - slopes[right[1]]
+        found[TABULAR] = float(
+            drift_deviation(
+                float(draws.validity(log_p)),
+                fmean(ended.exact.validity),
+                valid=len(right),
+                invalid=linear.vocabulary - len(right),
+                step=run.learning_rate * float(apart.square().sum()) / 2,
+                answers=course.batch,
+                baseline="mean" if run.baseline == "leave_one_out" else run.baseline,
+                group_size=run.group_size if run.scale == "group" else None,
+            )
+        )
+    return found
+
+
+class _Linear(torch.nn.Module):
+    """The model to first order in its parameters: log-probabilities that move along their slopes at first."""
+
+    def __init__(self, log_p: Tensor, slopes: Tensor, vocabulary: int) -> None:
+        super().__init__()
+        self.log_p, self.slopes, self.vocabulary = log_p, slopes.to(log_p), vocabulary
+        self.moved = torch.nn.Parameter(torch.zeros(slopes.shape[1], dtype=log_p.dtype))
+
+    def forward(self) -> Tensor:
+        """The tables' log-probabilities, joined."""
+        logits = self.log_p + self.slopes @ self.moved
+        return logits.view(-1, self.vocabulary).log_softmax(dim=-1).reshape(-1)
+
+
+def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
+    """Where the same training on sampled answers ends: what the first order leaves out."""
     torch.set_num_threads(1)
     task = box(run.task)
     base, course, _ = _course(run, task, bases)
-    generator, state = torch.Generator().manual_seed(run.seed), course.start()
-    for step in range(run.steps):
-        state = course.drawn(state, step, generator)
-    with torch.no_grad():
-        return _at_end(run, task, base, course.log_probs(state[0]), {})
+    ends = []
+    for seed in range(seeds):
+        generator, state = torch.Generator().manual_seed(seed), course.start()
+        for step in range(run.steps):
+            state = course.drawn(state, step, generator)
+        with torch.no_grad():
+            found = _at_end(run, task, base, course.log_probs(state[0]), {})
+        pairs = zip(found.exact.validity, found.law_validity or found.exact.validity, strict=True)
+        gap, kl = fmean(abs(one - other) for one, other in pairs), next(iter(found.kl.values()), 0.0)
+        ends.append(SampledEnd(gap, kl, found.exact.entropy or 0.0))
+    return tuple(ends)
 
 
 def _at_end(
@@ -127,7 +184,7 @@ class _Draws:
         p = log_policy.sum(-1).exp()
         validity = (p * verdicts).sum(-1, keepdim=True)
         advantage, spread = _advantage(run)(verdicts, validity)
-        weight = self._weight(p)
+        weight = self._weight(p)[..., None]
         _, c = update(
             torch,
             log_policy,
@@ -137,12 +194,16 @@ class _Draws:
             beta=annealed(run, step),
             advantage=lambda v, rate: advantage,
         )
-        return Draws(
-            p,
-            self.entries,
-            torch.where(self.counted, c * weight, 0.0),
-            torch.where(self.counted, spread[..., None] * weight, 0.0),
-        )
+        variance, shared = spread.square().expand_as(p), None
+        if (others := _others(run)) is not None:
+            compared = verdicts if run.baseline in ("mean", "leave_one_out") else torch.zeros_like(verdicts)
+            errors = (p * compared * (1 - compared)).sum(-1, keepdim=True)
+            if run.form == "sequence_kl":
+                compared = compared - annealed(run, step) * (log_policy - log_base).sum(-1)
+            added, shared = group_baseline(p, compared, others)
+            variance = variance + added + errors / others
+        c, weight = (torch.where(self.counted, part * weight, 0.0) for part in (c, torch.ones_like(c)))
+        return Draws(p, self.entries, c, weight, variance, shared)
 
     def _masses(self, log_probs: Tensor) -> Tensor:
         """The probability of each row's answers, (rows, answers)."""
@@ -164,6 +225,18 @@ class _Draws:
         if self.run.dapo:
             return 1 / (p * self.lengths).sum(-1).mean()
         return torch.tensor(1 / self.length, dtype=p.dtype)
+
+
+def _others(run: Run) -> float | None:
+    """The answers whose mean each answer is compared with; None for a constant, or where one divides too.
+
+    TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
+    """
+    if run.scale == "group" or run.group_size == 1:
+        return None
+    if run.baseline == "leave_one_out" or run.form == "sequence_kl":
+        return run.group_size - 1
+    return run.group_size**2 / (run.group_size - 1) if run.baseline == "mean" else None
 
 
 def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:

@@ -1,7 +1,10 @@
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import factorial, softmax
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import (
@@ -15,6 +18,7 @@ from dph_theory.dynamics import (
     saturation,
     spread_at_law,
 )
+from dph_theory.dynamics.answers import less, update
 from dph_theory.laws import normalised_validities
 
 DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
@@ -153,3 +157,43 @@ def test_the_pass_rate_ends_at_the_law_of_normalised_advantages():
     found = pass_rate_along(0.3, [1e5], valid=2, invalid=5, beta=0.5, group_size=8, scale="std")
     wanted = normalised_validities(0.3, 0.5, 8, "std", REVERSE_KL)[0].validity
     assert found[0] == pytest.approx(wanted, rel=1e-6)
+
+
+def every_draw(step, steps, answers, *, form, beta, baseline):
+    """The deviation of the log ratio of two right answers over all sequences of draws, exactly."""
+    base, valid = np.array([0.3, 0.2, 0.5]), np.array([1.0, 1.0, 0.0])
+    draws = combinations_with_replacement(range(3), answers)
+    counts = np.array([np.bincount(drawn, minlength=3) for drawn in draws])
+    ways = factorial(answers) / factorial(counts).prod(axis=1)
+    logits, weight = np.log(base)[None], np.ones(1)
+    for _ in range(steps):
+        p = softmax(logits, axis=1)
+        rows = np.log(p)[..., None], np.log(base)[:, None]
+        pull = update(np, *rows, valid, form=form, beta=beta, advantage=less(baseline))[1][..., 0]
+        drawn = counts * pull[:, None] / answers
+        moved = drawn - p[:, None] * drawn.sum(axis=2, keepdims=True)
+        weight = (weight[:, None] * ways * (p[:, None] ** counts).prod(axis=2)).ravel()
+        logits = (logits[:, None] + step * moved).reshape(-1, 3)
+    apart = logits[:, 0] - logits[:, 1]
+    return np.sqrt(weight @ (apart - weight @ apart) ** 2)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"form": "none", "beta": 0.0, "baseline": "mean"},
+        {"form": "none", "beta": 0.0, "baseline": "none"},
+        {"form": "k2", "beta": 0.5, "baseline": "mean"},
+        {"form": "sequence_kl", "beta": 0.5, "baseline": "mean"},
+    ],
+    ids=lambda how: f"{how['form']} {how['baseline']}",
+)
+def test_noise_along_is_that_of_all_sequences_of_draws_to_first_order(how):
+    off = []
+    for step in (0.1, 0.05):
+        _, covariances = noise_along([0.3, 0.2, 0.5], [1, 1, 0], [0.0, 6 * step], step=step, answers=2, **how)
+        exact = every_draw(step, 6, 2, **how)
+        off.append(abs(exact / float(log_ratio_deviation(covariances[-1])) - 1))
+    # What is left out is of the order of the step.
+    assert off[1] < 0.01
+    assert off[1] < 0.55 * off[0] or off[1] < 1e-3

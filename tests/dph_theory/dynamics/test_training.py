@@ -1,9 +1,11 @@
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 
 from dph_theory.dynamics import drift_deviation
-from dph_theory.dynamics.training import Course, of_answers, spread_over_seeds
+from dph_theory.dynamics.training import Course, Draws, group_baseline, of_answers, spread_over_seeds
 
 VALID = torch.tensor([1.0, 1.0, *[0.0] * 8], dtype=torch.float64)
 BASE = torch.tensor([0.15, 0.15, *[0.7 / 8] * 8], dtype=torch.float64)
@@ -154,3 +156,26 @@ def test_steps_on_sampled_answers_scatter_about_the_noiseless_one(optimiser):
     if optimiser == "sgd":
         variance = course.variance(start[0], 0) * 0.01**2
         assert drawn.var(dim=0) == pytest.approx(variance.numpy(), rel=0.4)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_groups_own_mean_as_baseline_adds_the_noise_of_all_groups(size):
+    p, rewards = torch.tensor([[[0.5, 0.3, 0.2]], [[1.0, 0.4, -0.3]]], dtype=torch.float64)
+    draws = Draws(
+        p,
+        torch.arange(3)[None, :, None],
+        (rewards - (p * rewards).sum())[..., None],
+        torch.ones(1, 3, 1).double(),
+        *group_baseline(p, rewards, size - 1),
+    )
+    course = Course(Tabular(), of_tabular, lambda log_p, step: draws, size, "sgd", lambda step: 1.0)
+    direction = torch.tensor([0.7, -0.2, 0.4], dtype=torch.float64)
+    # The slope of each log-probability along a direction of logits.
+    scores = direction - (p[0] * direction).sum()
+    groups = np.array(list(product(range(3), repeat=size)))
+    chances = p[0].numpy()[groups].prod(axis=1)
+    drawn, own = scores.numpy()[groups], rewards[0].numpy()[groups]
+    others = (own.sum(axis=1, keepdims=True) - own) / (size - 1)
+    gradients = ((own - others) * drawn).mean(axis=1)
+    wanted = chances @ gradients**2 - (chances @ gradients) ** 2
+    assert float(course._over_draws(draws, scores[:, None])[0]) == pytest.approx(wanted, rel=1e-12)

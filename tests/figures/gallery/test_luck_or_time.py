@@ -30,7 +30,7 @@ def results():
             facts = {"experiment": "noise_floor", "judged": False, "group_size": 8, "groups": groups}
             rows.append(run(form, scale=scale, digest=name, twin_favourite_odds_deviation=0.04, **facts))
             courses.append(along(name, favourite_share=SHARES))
-    for i, why in enumerate((None, None, "time", "luck", "unexplained", "luck not predicted")):
+    for i, why in enumerate((None, None, "time", "luck", "unexplained", "luck beyond first order")):
         verdict = "held" if why is None else "missed: answers"
         rows.append(run("k3", verdict=verdict, why_missed=why, digest=f"w{i}"))
     rows.append(run("k3", experiment="planned", digest="planned"))
@@ -58,7 +58,7 @@ def test_misses_are_counted_by_what_they_come_from(results):
         "held": 2,
         "time": 1,
         "luck": 1,
-        "luck not predicted": 1,
+        "luck beyond first order": 1,
         "unexplained": 1,
         "no twin": 0,
     }

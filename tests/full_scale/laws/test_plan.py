@@ -4,7 +4,7 @@ import pytest
 
 from full_scale.evaluation.exact import exact
 from full_scale.laws import plan, runs
-from full_scale.laws.record import SELECTION_BARS, Twin
+from full_scale.laws.record import SELECTION_BARS, SampledEnd, Twin
 from full_scale.laws.runs import TOKEN_FORWARD, WAYS, Run, planned_lines, record_runs
 from full_scale.tasks.glass_box.box import box
 
@@ -27,15 +27,25 @@ def twins(monkeypatch, *, arrives, deviation=lambda run: 1e-6, held=lambda run: 
         return end(run, kl, deviations if spreads else {})
 
     monkeypatch.setattr(plan, "twin", twin)
-    monkeypatch.setattr(plan, "sampled_twin", lambda run, bases: end(run, 0.0 if held(run) else 1.0, {}))
+
+    def ends(run, bases, seeds):
+        runs = (replace(run, seed=seed) for seed in range(seeds))
+        return tuple(SampledEnd(0.0, 0.0 if held(seeded) else 1.0, 0.0) for seeded in runs)
+
+    monkeypatch.setattr(plan, "sampled_ends", ends)
     return asked
+
+
+def planned(folder):
+    return [plan.plan(RUN, way, folder) for way in WAYS]
 
 
 def test_the_shortest_training_that_arrives_is_planned(monkeypatch, tmp_path):
     asked = twins(monkeypatch, arrives=500)
-    first, sampled = plan.plan(RUN, tmp_path)
+    first, sampled, annealed = planned(tmp_path)
     assert (first.steps, first.learning_rate, first.groups) == (500, plan.RATES[0], 1)
-    assert sampled == first
+    assert sampled == first == replace(annealed, annealed_from=None)
+    assert annealed.annealed_from == plan.BEGUN
     # Of trainings that do not arrive no noise is asked.
     assert not any(spreads for steps, _, _, spreads in asked if steps < 500)
 
@@ -43,29 +53,29 @@ def test_the_shortest_training_that_arrives_is_planned(monkeypatch, tmp_path):
 def test_luck_is_paid_for_with_answers(monkeypatch, tmp_path):
     bar = SELECTION_BARS.validity / 3
     twins(monkeypatch, arrives=0, deviation=lambda run: 1.9 * bar / run.groups**0.5)
-    assert plan.plan(RUN, tmp_path)[0].groups == 4
+    assert planned(tmp_path)[0].groups == 4
     twins(monkeypatch, arrives=0, deviation=lambda run: 3.1 * bar / run.groups**0.5)
-    assert plan.plan(RUN, tmp_path) == (None, None)
+    assert planned(tmp_path) == [None] * 3
 
 
 def test_groups_are_doubled_until_the_twin_is_quiet(monkeypatch, tmp_path):
     bar = SELECTION_BARS.validity / 3
     # Two groups are asked for, and are no quieter: four are.
     twins(monkeypatch, arrives=0, deviation=lambda run: (1.2 if run.groups < 4 else 0.9) * bar)
-    assert plan.plan(RUN, tmp_path)[0].groups == 4
+    assert planned(tmp_path)[0].groups == 4
     twins(monkeypatch, arrives=0, held=lambda run: run.groups >= 2)
-    assert [found.groups for found in plan.plan(RUN, tmp_path)] == [1, 2]
+    assert [found.groups for found in planned(tmp_path)] == [1, 2, 2]
 
 
 def test_a_plan_of_which_one_sample_misses_is_of_the_first_order_alone(monkeypatch, tmp_path):
     twins(monkeypatch, arrives=0, held=lambda run: run.steps > 250 or run.seed != 7)
-    first, sampled = plan.plan(RUN, tmp_path)
+    first, sampled, _ = planned(tmp_path)
     assert (first.steps, sampled.steps) == (250, 500)
     twins(monkeypatch, arrives=0, held=lambda run: run.groups >= 4 or run.seed != 7)
-    first, sampled = plan.plan(RUN, tmp_path)
+    first, sampled, _ = planned(tmp_path)
     assert (first.groups, sampled.groups, sampled.steps) == (1, 4, 250)
     twins(monkeypatch, arrives=0, held=lambda run: run.seed != 7)
-    first, sampled = plan.plan(RUN, tmp_path)
+    first, sampled, _ = planned(tmp_path)
     assert (first.steps, sampled) == (250, None)
 
 
@@ -87,14 +97,15 @@ def test_planning_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
     path = tmp_path / "plans.jsonl"
     monkeypatch.setattr(plan, "PLANS", path)
     monkeypatch.setattr(runs, "PLANS", path)
-    planned, stop = [], 3
+    made, stop = [], 3
 
     def jobs(_, given, **__):
         for job in given:
-            if len(planned) == stop:
+            if len(made) == stop:
                 raise KeyboardInterrupt
-            planned.append(job[0].id)
-            yield job, (job[0], None)
+            run, way, _ = job
+            made.append((run.id, way))
+            yield job, run if way == "first_order" else None
 
     monkeypatch.setattr(plan, "run_jobs", jobs)
     with pytest.raises(KeyboardInterrupt):
@@ -102,9 +113,10 @@ def test_planning_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
     stop = 100
     plan.main(tmp_path)
     asked = plan.planned_runs()
-    assert planned == [run.id for run in asked]
+    assert made == [(run.id, way) for run in asked for way in WAYS]
     assert [(line["id"], line["sampled"]) for line in planned_lines()] == [(run.id, None) for run in asked]
-    assert planned_lines()[0]["first_order"] == {name: getattr(asked[0], name) for name in plan.CHOSEN}
+    chosen = {name: getattr(asked[0], name) for name in plan.CHOSEN if name != "annealed_from"}
+    assert planned_lines()[0]["first_order"] == chosen
 
 
 def test_what_luck_costs_is_the_kl_of_two_independent_moves():

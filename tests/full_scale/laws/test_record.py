@@ -9,13 +9,14 @@ from full_scale.laws.predictions import predictions
 from full_scale.laws.record import (
     BARS,
     HEADERS,
+    LOST,
     LUCK,
     NO_TWIN,
-    NOT_PREDICTED,
     SELECTION_BARS,
     TIME,
     UNEXPLAINED,
     FinishedRun,
+    SampledEnd,
     Tally,
     Twin,
     luck,
@@ -119,6 +120,7 @@ def twin_at(ended_at, kl, deviations):
     return Twin(twin_of(outcome().run), FOUND[ended_at].exact, distances, deviations)
 
 
+NEAR, FAR = SampledEnd(0.0, 0.0, 0.0), SampledEnd(1.0, 1.0, 0.0)
 WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
 
 
@@ -128,7 +130,10 @@ WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
         (twin_at(0, (0.001, 0.2, 0.1), WIDE), LUCK),
         (twin_at(0, (0.001, 0.2, 0.1), NARROW), UNEXPLAINED),
         (twin_at(0, (0.001, 0.2, 0.1), {**WIDE, "favourite_odds": 1e-6}), UNEXPLAINED),
-        (twin_at(0, (0.001, 0.2, 0.1), {}), NOT_PREDICTED),
+        (twin_at(0, (0.001, 0.2, 0.1), {}), UNEXPLAINED),
+        (replace(twin_at(0, (0.001, 0.2, 0.1), {}), sampled=(NEAR, FAR)), LOST),
+        (replace(twin_at(0, (0.001, 0.2, 0.1), NARROW), sampled=(NEAR, FAR)), LOST),
+        (replace(twin_at(0, (0.001, 0.2, 0.1), {}), sampled=(NEAR, NEAR)), UNEXPLAINED),
         (twin_at(1, (0.3, 0.001, 0.1), WIDE), TIME),
         (twin_at(0, (0.3, 0.5, 0.4), WIDE), TIME),
         (None, NO_TWIN),
@@ -138,6 +143,9 @@ WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
         "too far for luck",
         "too far in one measure",
         "no deviations",
+        "as far as a sample, none carried",
+        "as far as a sample",
+        "further than all samples",
         "another law",
         "not there yet",
         "no twin",

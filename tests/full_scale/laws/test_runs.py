@@ -24,8 +24,12 @@ def test_the_centring_is_what_the_trainer_does():
         ({"form": "k3"}, "beta=0.0 is not allowed: above 0 for k3"),
         ({"form": "none", "rehearsed": "js"}, "rehearsed='js'"),
         (
-            {"form": "k3", "beta": 0.2, "annealed_from": 1.0},
-            "annealed_from=1.0 is not allowed: for sequence_kl",
+            {"form": "k2", "beta": 0.2, "annealed_from": 1.0},
+            "annealed_from=1.0 is not allowed: at least beta, for k3, k3_corrected, sequence_kl alone",
+        ),
+        (
+            {"form": "k3", "beta": 0.2, "annealed_from": 1.0, "lowered_under": 0.1},
+            "lowered_under=0.1 is not allowed: for sequence_kl alone",
         ),
         ({"form": "sequence_kl", "beta": 0.2, "annealed_from": 0.1}, "annealed_from=0.1"),
         ({"form": "sequence_kl", "beta": 0.2, "collapsed": True}, "collapsed=True is not allowed: .*`lost`"),

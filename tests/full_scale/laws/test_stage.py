@@ -1,12 +1,23 @@
 import json
+from dataclasses import replace
 
 import pytest
+from support.law_outcomes import FOUND, RUN, outcome
 
 from dph_theory.support.record import checked
 from full_scale.evaluation.exact import exact
 from full_scale.laws import stage
 from full_scale.laws.predictions import predictions
-from full_scale.laws.record import FinishedRun, RunPoint, Twin
+from full_scale.laws.record import (
+    LOST,
+    UNEXPLAINED,
+    FinishedRun,
+    RunPoint,
+    SampledEnd,
+    Twin,
+    twin_of,
+    why_missed,
+)
 from full_scale.laws.runs import Run
 from full_scale.laws.stage import KIND, RunJournal, pack, run_record, store
 from full_scale.tasks.glass_box.box import box
@@ -85,3 +96,40 @@ def test_another_file_is_not_adopted(tmp_path):
     (tmp_path / "packed.xz").write_bytes(b"no such thing")
     with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that `dph laws --pack`"):
         RunJournal(tmp_path / "there").adopt(tmp_path / "packed.xz")
+
+
+def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(tmp_path, monkeypatch):
+    narrow = Twin(twin_of(RUN), FOUND[0].exact, {FOUND[0].law: 0.0}, {"validity": 1e-9})
+    kept = RunJournal(tmp_path)
+    kept.add_twin(narrow)
+    asked = []
+
+    def one_by_one(function, jobs, **options):
+        asked.extend(run.id for run, _ in jobs)
+        yield from ((job, (SampledEnd(1.0, 1.0, 0.0),)) for job in jobs)
+
+    monkeypatch.setattr(stage, "run_jobs", one_by_one)
+    missed, held = outcome(ended_at=1), outcome()
+    stage.add_samples(kept, [held])
+    assert asked == []
+    assert why_missed(missed, kept.twins[narrow.run.id]) == UNEXPLAINED
+    stage.add_samples(kept, [missed, missed])
+    assert asked == [narrow.run.id]
+    # The samples are in the journal, and are not drawn again.
+    again = RunJournal(tmp_path)
+    assert why_missed(missed, again.twins[narrow.run.id]) == LOST
+    stage.add_samples(again, [missed])
+    assert asked == [narrow.run.id]
+
+
+def test_entropy_under_random_rewards_is_told_beside_that_of_samples():
+    run = Run("coin", "selection-2", "none", false_positive=0.5, false_negative=0.5)
+    outcomes = [outcome(run=replace(run, seed=seed), found=()) for seed in range(2)]
+    begun = outcomes[0].course[0].exact.entropy
+    ends = tuple(SampledEnd(0.0, 0.0, begun + moved) for moved in (-0.2, -0.1))
+    twin = Twin(twin_of(run), FOUND[0].exact, {}, {}, sampled=ends)
+    (sentence,) = stage._of_random_rewards(outcomes, {twin.run.id: twin})
+    assert sentence == (
+        "coin: entropy moved by +0.0000 +- 0.0000 on selection-2, updates 1; "
+        "2 trainings on samples: -0.1500 +- 0.0500."
+    )

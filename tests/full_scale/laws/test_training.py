@@ -49,6 +49,21 @@ def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["k3", "k3_corrected"])
+def test_the_beta_of_trls_own_term_falls_too(form, folder, monkeypatch):
+    seen = []
+    loss = training.GRPOTrainer._compute_loss
+    monkeypatch.setattr(
+        training.GRPOTrainer,
+        "_compute_loss",
+        lambda self, *given: seen.append(self.beta) or loss(self, *given),
+    )
+    run = Run("x", "selection-2", form, 0.1, annealed_from=1.0, group_size=8, steps=4)
+    train(run, box("selection-2"), folder)
+    assert seen == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
