@@ -3,12 +3,14 @@
 Run: python docs/generate.py (from anywhere; it writes only what has changed)
 """
 
+import json
 import re
 from pathlib import Path
 
+from dph_theory.kernel import coq, files
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
-from dph_theory.verification import pages
+from dph_theory.verification import pages, run
 from figures.catalogue import figure
 from figures.files import rendered
 from figures.report import claims, guide
@@ -57,8 +59,19 @@ def picture(name: str) -> str:
     return rendered(drawn.drawing(drawn.stored()), "svg").decode()
 
 
+def compile_kernel() -> None:
+    """Compile the kernel where its record is of other files, or lacks a theorem, and Coq is installed."""
+    named = run.kernel_theorems()
+    recorded = coq.recorded() if coq.RECORD.is_file() else None
+    if coq.installed() and (
+        recorded is None or (recorded.files, [*recorded.theorems]) != (files.hashes(), named)
+    ):
+        coq.RECORD.write_text(json.dumps(coq.compiled(named).as_json(), indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Write the files that are not as they should be."""
+    compile_kernel()
     for path, text in generated().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -17,7 +17,17 @@ from ..numeric.balls import Values, is_ball, trailing
 from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, neighbour, scaled
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Kernel,
+    ScalarForm,
+    Steps,
+    derived,
+    neighbour,
+    proved,
+    scaled,
+)
 from ._boxes import GAIN, LOG_ODDS, SHARE, base_of, over_two_verdicts, tilted_law, tilted_odds
 
 
@@ -61,7 +71,7 @@ def scales(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
     return [invalid, invalid, invalid * z]
 
 
-POINTWISE = derived(
+POINTWISE = proved(
     "A6.pointwise",
     "As beta -> 0, p_beta -> p_* at every outcome, within (A0/A1) e^(-1/beta)",
     statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \to 0 \text{ as } \beta \to 0",
@@ -70,6 +80,7 @@ POINTWISE = derived(
     at_most=(deviation, exponential),
     given=("A5.mixture",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".1"),),
+    kernel=Kernel("pointwise"),
     derivation=pointwise_steps,
     reductions=(
         ScalarForm(
@@ -125,7 +136,7 @@ def variations(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [((1 - valid + invalid) / 2, 1 - 1 / (1 + tilted_odds(log_odds, gain)))]
 
 
-VARIATION = derived(
+VARIATION = proved(
     "A6.variation",
     "TV(p_beta, p_*) = 1 - mu",
     statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu \to 0 \text{ as } \beta \to 0",
@@ -134,6 +145,7 @@ VARIATION = derived(
     equal=(distance_to_filtered, invalid_left),
     given=("A5.mixture",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    kernel=Kernel("variation"),
     derivation=variation_steps,
     reductions=over_two_verdicts(variations),
     false=(

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from ..kernel.files import statement
 from ..references import REFERENCES
-from ..statement.theorem import Claim, FalseStep, Relation, Theorem, Verdict
+from ..statement.theorem import Claim, FalseNeighbour, FalseStep, Kernel, Relation, Theorem, Verdict
 from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
 from .checks import CHECKS, applies
 
 _MEANING = {
-    Verdict.PROVED: "claims that are the statement, decided by sympy, z3 or both, for all values",
+    Verdict.PROVED: "the statement itself, by the proof kernel or by claims decided for all values",
     Verdict.DERIVED: "each scalar step is decided by sympy, z3 or both; sentences put them together",
     Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
     Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
@@ -18,6 +19,7 @@ _MEANING = {
     Verdict.REFUTED: "the statement is false, and the checks must find a counterexample",
 }
 _CHECKS = {
+    "kernel": "the proof kernel, Coq, for every number of outcomes",
     "symbolic": "a derivation, decided by sympy and z3",
     "numeric": "random instances, extreme corners included",
     "adversarial": "an optimiser that looks for the worst violation",
@@ -94,12 +96,13 @@ def _section(theorem: Theorem) -> str:
         f"- Source: {escaped(str(theorem.source))}.",
         f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
+        *_in_kernel(theorem.kernel),
         *_derivation(theorem),
         *_boxes(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
         "- False neighbours, each refuted at a kept instance:",
-        *(f"    - {escaped(neighbour.name)}" for neighbour in theorem.false_neighbours),
+        *(line for neighbour in theorem.false_neighbours for line in _neighbour(neighbour)),
     ]
     lines = "\n".join(facts)
     return f"## {theorem.name}\n\n{escaped(theorem.title)}.\n\n$$\n{theorem.statement}\n$$\n\n{lines}\n"
@@ -113,6 +116,24 @@ def _given(theorem: Theorem) -> str:
         for name in theorem.given
     )
     return f", given {', '.join(links)}" if theorem.given else ""
+
+
+def _in_kernel(kernel: Kernel | None, indent: str = "") -> list[str]:
+    """The theorem of the kernel as it is written there, and what of the statement it is."""
+    if kernel is None:
+        return []
+    found = statement(kernel.theorem)
+    of = f"part of it, {escaped(kernel.part)}" if kernel.part else "for every number of outcomes"
+    place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
+    lines = [
+        f"{indent}- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
+        "",
+    ]
+    return [*lines, *(f"{indent}        {line}" for line in found.text.splitlines()), ""]
+
+
+def _neighbour(false: FalseNeighbour) -> list[str]:
+    return [f"    - {escaped(false.name)}", *_in_kernel(false.kernel, "        ")]
 
 
 def _derivation(theorem: Theorem) -> list[str]:
