@@ -61,6 +61,11 @@ def _inverse(x: arb | acb) -> arb | acb:
     return 1 / x
 
 
+def _slope(function: Callable[[Any], Any], place: arb) -> arb:
+    """The derivative of an analytic function, by a complex step."""
+    return acb(function(acb(place, STEP))).imag / STEP
+
+
 def _natural(x: Any) -> int:
     return x if isinstance(x, int) else int(float(x))
 
@@ -75,6 +80,8 @@ _BUILT_IN: Mapping[str, Any] = {
     "map": lambda f: lambda xs: [f(x) for x in xs],
     "filter": lambda f: lambda xs: [x for x in xs if f(x)],
     "Binomial.C": lambda n: lambda k: arb(math.comb(_natural(n), _natural(k))),
+    "Rlt_dec": lambda x: lambda y: bool(x < y),
+    "Derive": lambda f: lambda x: _slope(f, x),
     "fst": lambda pair: pair[0], "snd": lambda pair: pair[1],
 }  # fmt: skip
 """What Coq's libraries define, with the arguments one at a time."""
@@ -204,7 +211,7 @@ class Evaluator:
         head, arguments = _head(term)
         if head == ("name", "is_derive"):
             function, place, slope = (self.value(argument, env) for argument in arguments)
-            yield Atom(function(acb(place, STEP)).imag / STEP, "=", slope)
+            yield Atom(_slope(function, place), "=", slope)
         elif head == ("name", "In"):
             yield self.value(arguments[0], env) in self.value(arguments[1], env)
         elif head == ("name", "True"):

@@ -24,7 +24,7 @@ FORBIDDEN = (
 )
 """Words by which a file could assume what it should prove."""
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")
-_STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*(.*)", re.S)
+_STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*(?:\{\w+\}\s*)?:\s*(.*)", re.S)
 _DEFINED = re.compile(r"(?:Definition|Fixpoint)\s+(\w+)\s*(.*)", re.S)
 
 
@@ -79,13 +79,10 @@ def statements() -> Mapping[str, Statement]:
     for path in paths():
         for sentence in sentences(path):
             if match := _STATED.fullmatch(sentence):
-                name, rest = match.groups()
+                name, text = match.groups()
                 if name in found:
-                    raise argument_error(
-                        "name", name, f"one theorem of that name, and {path.name} has another"
-                    )
-                binders, _, text = rest.partition(":")
-                found[name] = Statement(name, path.name, text.strip() if "(" not in binders else rest)
+                    raise argument_error(name, path.name, f"another name, {found[name].file} has it")
+                found[name] = Statement(name, path.name, text)
     return found
 
 

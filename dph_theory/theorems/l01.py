@@ -17,6 +17,7 @@ from ..numeric.balls import Values, lowest, xlogy
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import Claim, FalseStep, Kernel, Steps, derived, neighbour, proved, scaled
+from ._lemmas import smooth_functions
 
 
 def height(x: Values, a: Values, b: Values) -> Values:
@@ -117,9 +118,7 @@ TANGENT = proved(
     at_most=(tangent, curve),
     given=("L1.rising",),
     examples=(example(v=".4", w="2.5"),),
-    kernel=Kernel(
-        "tangent", where=lambda: [{"f": f.generator, "f1": f.generator_derivative} for f in SMOOTH]
-    ),
+    kernel=Kernel("tangent", where=smooth_functions),
     derivation=tangent_steps,
     false=(
         neighbour(
@@ -183,7 +182,7 @@ JENSEN = proved(
     at_most=(at_the_mean, mean_value),
     given=("L1.tangent",),
     examples=(example(law=".2 .3 .5", x=".5 1 4"),),
-    kernel=Kernel("jensen", where=lambda law: [{"w": law, "f": f.generator} for f in SMOOTH]),
+    kernel=Kernel("jensen", where=lambda law: [{**f, "w": law} for f in smooth_functions()]),
     derivation=jensen_steps,
     false=(
         neighbour(
