@@ -24,6 +24,7 @@ PICTURES = (
 """Figures that the README and the docs show."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
+KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
 TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of pages that are made."""
 
@@ -35,6 +36,7 @@ def generated() -> dict[Path, str]:
         DOCS / "findings.md": (FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
         DOCS / "differences.md": (DIFFERS, f"\n{claims.in_short()}\n"),
         DOCS / "what-will-my-beta-do.md": (TRAINERS, trainers()),
+        DOCS / "what-is-proved.md": (KERNEL, f"\n{pages.in_kernel()}\n"),
     }
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}

@@ -1,11 +1,8 @@
 (* Expected updates: what the KL estimators descend (B6), baselines (G4), per-answer weights (G8), a verifier that
    errs (G9). A policy is a softmax of logits th, moved along any direction d of the logits. *)
-Require Import Reals List Lra.
-From Coquelicot Require Import Coquelicot.
+Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl.
-Import ListNotations.
-Open Scope R_scope.
-
+Import ListNotations. Open Scope R_scope.
 Definition softmax {Y : Type} (ys : list Y) (th : Y -> R) (y : Y) : R := exp (th y) / sum ys (fun z => exp (th z)).
 Definition moved {Y : Type} (ys : list Y) (th d : Y -> R) (t : R) : Y -> R := softmax ys (fun y => th y + t * d y).
 
@@ -13,7 +10,6 @@ Definition moved {Y : Type} (ys : list Y) (th d : Y -> R) (t : R) : Y -> R := so
 Definition k1 (r : R) : R := - ln r.
 Definition k2 (r : R) : R := (ln r) ^ 2 / 2.
 Definition k3 (r : R) : R := r - 1 - ln r.
-
 Lemma sum_derive {Y} : forall (ys : list Y) (F : R -> Y -> R) F' x,
   (forall y, In y ys -> is_derive (fun t => F t y) x (F' y)) ->
   is_derive (fun t => sum ys (F t)) x (sum ys F').
@@ -22,13 +18,11 @@ Proof.
   apply (is_derive_plus (fun t => F t y) (fun t => sum ys (F t))); [apply D; simpl; auto|].
   apply IH. intros; apply D; simpl; auto.
 Qed.
-
 Lemma exp_sum_positive {Y} : forall (ys : list Y) th, ys <> [] -> 0 < sum ys (fun z => exp (th z)).
 Proof.
   intros [|y ys] th N; [contradiction|]. simpl. assert (P := exp_pos (th y)).
   assert (0 <= sum ys (fun z => exp (th z))) by (apply sum_nonneg; intros z _; apply Rlt_le, exp_pos). lra.
 Qed.
-
 Lemma softmax_law {Y} : forall (ys : list Y) th, ys <> [] -> law ys (softmax ys th) /\ forall y, 0 < softmax ys th y.
 Proof.
   intros ys th N. assert (P := exp_sum_positive ys th N).
@@ -41,13 +35,9 @@ Qed.
 Section Along.
 Context {Y : Type}.
 Lemma moved_0 : forall (ys : list Y) th d y, moved ys th d 0 y = softmax ys th y.
-Proof.
-  intros. unfold moved, softmax. f_equal; [f_equal; ring|apply sum_ext; intros; f_equal; ring].
-Qed.
-
+Proof. intros. unfold moved, softmax. f_equal; [f_equal; ring|apply sum_ext; intros; f_equal; ring]. Qed.
 (* The score: the derivative of log pi(y), d(y) less its mean. *)
 Definition score (ys : list Y) (th d : Y -> R) (y : Y) : R := d y - sum ys (fun z => softmax ys th z * d z).
-
 Lemma mean_score : forall (ys : list Y) th d, ys <> [] -> sum ys (fun y => softmax ys th y * score ys th d y) = 0.
 Proof.
   intros ys th d N. destruct (softmax_law ys th N) as [[_ S] _]. unfold score.
@@ -55,7 +45,6 @@ Proof.
   rewrite (sum_ext ys _ (fun y => softmax ys th y * d y - m * softmax ys th y)) by (intros; ring).
   rewrite sum_minus, sum_scale, S. fold m. ring.
 Qed.
-
 Lemma moved_derive : forall (ys : list Y) th d y, ys <> [] ->
   is_derive (fun t => moved ys th d t y) 0 (softmax ys th y * score ys th d y).
 Proof.
@@ -66,8 +55,7 @@ Proof.
   assert (S0 : sum ys (fun z => exp (th z + 0 * d z)) = sum ys (fun z => exp (th z))).
   { apply sum_ext. intros. f_equal. ring. }
   unfold moved, softmax at 1. assert (NZ : sum ys (fun z => exp (th z + 0 * d z)) <> 0) by (rewrite S0; lra).
-  assert (Q := is_derive_div _ _ 0 _ _ (E y) Z NZ).
-  cbv beta in Q. rewrite S0 in Q. rewrite Rmult_0_l, Rplus_0_r in Q.
+  assert (Q := is_derive_div _ _ 0 _ _ (E y) Z NZ). cbv beta in Q. rewrite S0 in Q. rewrite Rmult_0_l, Rplus_0_r in Q.
   replace (softmax ys th y * score ys th d y) with
     ((exp (th y) * d y * sum ys (fun z => exp (th z)) - exp (th y) * sum ys (fun z => exp (th z) * d z))
      / sum ys (fun z => exp (th z)) ^ 2); [exact Q|].
@@ -76,7 +64,6 @@ Proof.
     (fun z => / sum ys (fun w => exp (th w)) * (exp (th z) * d z))) by (intros; ring).
   rewrite sum_scale. field. lra.
 Qed.
-
 (* The derivative, along the direction, of a function g of the mass of y. *)
 Lemma chain : forall (ys : list Y) th d y g slope, ys <> [] -> is_derive g (softmax ys th y) slope ->
   is_derive (fun t => g (moved ys th d t y)) 0 (softmax ys th y * score ys th d y * slope).
@@ -84,11 +71,9 @@ Proof.
   intros ys th d y g slope N D. rewrite <- (moved_0 ys th d y) in D.
   exact (is_derive_comp g (fun t => moved ys th d t y) 0 _ _ D (moved_derive ys th d y N)).
 Qed.
-
 Lemma derive_along : forall (ys : list Y) th d y g slope, ys <> [] -> is_derive g (softmax ys th y) slope ->
   Derive (fun t => g (moved ys th d t y)) 0 = softmax ys th y * score ys th d y * slope.
 Proof. intros. apply is_derive_unique, chain; auto. Qed.
-
 Lemma derive_sum_along : forall (ys : list Y) th d g slope, ys <> [] ->
   (forall y, In y ys -> is_derive (g y) (softmax ys th y) (slope y)) ->
   Derive (fun t => sum ys (fun y => g y (moved ys th d t y))) 0 =
@@ -97,7 +82,6 @@ Proof.
   intros ys th d g slope N D. apply is_derive_unique.
   apply (sum_derive ys (fun t y => g y (moved ys th d t y))). intros y I. apply chain; auto.
 Qed.
-
 Lemma reverse_kl_slope : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   Derive (fun t => kl ys (moved ys th d t) ref) 0 =
   sum ys (fun y => softmax ys th y * score ys th d y * (ln (softmax ys th y) - ln (ref y))).
@@ -123,7 +107,6 @@ Proof.
   along (derive_along ys th d y (fun p => k1 (ref y / p)) (/ softmax ys th y) N); [field; lra|].
   unfold k1. auto_derive; [repeat split; try lra; apply Rdiv_lt_0_compat; lra|]. field. lra.
 Qed.
-
 Theorem k2_in_the_loss : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   sum ys (fun y => softmax ys th y * Derive (fun t => k2 (ref y / moved ys th d t y)) 0) =
   Derive (fun t => kl ys (moved ys th d t) ref) 0.
@@ -135,12 +118,10 @@ Proof.
   unfold k2. auto_derive; [repeat split; try lra; apply Rdiv_lt_0_compat; lra|].
   change (ref y * / softmax ys th y) with (ref y / softmax ys th y). rewrite ln_quotient by lra. field. lra.
 Qed.
-
 Lemma k3_slope : forall r p, 0 < r -> 0 < p -> is_derive (fun p => k3 (r / p)) p (/ p - r / p ^ 2).
 Proof.
   intros r p Hr Hp. unfold k3. auto_derive; [repeat split; try lra; apply Rdiv_lt_0_compat; lra|]. field. lra.
 Qed.
-
 Theorem k3_in_the_loss : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   sum ys (fun y => softmax ys th y * Derive (fun t => k3 (ref y / moved ys th d t y)) 0) =
   Derive (fun t => kl ys ref (moved ys th d t)) 0.
@@ -154,7 +135,6 @@ Proof.
     along (derive_along ys th d y (fun p => k3 (ref y / p)) _ N (k3_slope _ _ R0 S)). field. lra.
   - intros y I. assert (S := Q y). auto_derive; [lra|]. field. lra.
 Qed.
-
 Theorem k3_with_the_ratio : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   sum ys (fun y => softmax ys th y *
     Derive (fun t => moved ys th d t y / softmax ys th y * k3 (ref y / moved ys th d t y)) 0) =
@@ -167,7 +147,6 @@ Proof.
   unfold k3. auto_derive; [repeat split; try lra; apply Rdiv_lt_0_compat; lra|].
   change (ref y * / softmax ys th y) with (ref y / softmax ys th y). rewrite ln_quotient by lra. field. lra.
 Qed.
-
 Theorem k1_in_the_reward : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   sum ys (fun y => softmax ys th y * (k1 (ref y / softmax ys th y) * Derive (fun t => ln (moved ys th d t y)) 0)) =
   Derive (fun t => kl ys (moved ys th d t) ref) 0.
@@ -178,19 +157,16 @@ Proof.
   - unfold k1. rewrite ln_quotient by lra. field. lra.
   - auto_derive; [lra|]. field. lra.
 Qed.
-
 Theorem estimators_as_values : forall (ys : list Y) pi ref, law ys pi -> law ys ref -> positive ys pi -> positive ys ref ->
   sum ys (fun y => pi y * k1 (ref y / pi y)) = kl ys pi ref /\
   sum ys (fun y => pi y * k3 (ref y / pi y)) = kl ys pi ref.
 Proof.
   intros ys pi ref [_ S] [_ T] P Q. assert (K : sum ys (fun y => pi y * k1 (ref y / pi y)) = kl ys pi ref).
   { apply sum_ext. intros y I. assert (A := P y I). assert (B := Q y I). unfold k1. rewrite ln_quotient by lra. ring. }
-  split; [exact K|]. rewrite <- K.
-  rewrite (sum_ext ys _ (fun y => pi y * k1 (ref y / pi y) + (ref y - pi y))).
+  split; [exact K|]. rewrite <- K. rewrite (sum_ext ys _ (fun y => pi y * k1 (ref y / pi y) + (ref y - pi y))).
   - rewrite sum_plus, sum_minus, S, T. ring.
   - intros y I. assert (A := P y I). unfold k1, k3. field. lra.
 Qed.
-
 (* G4: E (v - c) grad log pi is the gradient of the pass rate, for every baseline c. *)
 Theorem every_baseline : forall (ys : list Y) th d valid c, ys <> [] ->
   sum ys (fun y => softmax ys th y * ((one (valid y) - c) * Derive (fun t => ln (moved ys th d t y)) 0)) =
@@ -226,7 +202,6 @@ Proof.
     (fun z => beta * ln (normaliser (mass ys a v) beta) * tilted ys a v beta z)) by (intros z J; rewrite (R1 z J); ring).
   rewrite sum_scale, S. ring.
 Qed.
-
 (* G9: mean verdicts phi + J v, with J = 1 - phi - nu. *)
 Definition tilted_by {Y : Type} (ys : list Y) (a reward : Y -> R) (beta : R) (y : Y) : R :=
   a y * exp (reward y / beta) / sum ys (fun z => a z * exp (reward z / beta)).

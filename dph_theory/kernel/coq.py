@@ -79,40 +79,46 @@ def recorded() -> Compilation:
     return Compilation(stored["coq"], stored["files"], tuple(stored["theorems"]), tuple(stored["axioms"]))
 
 
-def compiled(names: Iterable[str], folder: Path = files.FOLDER) -> Compilation:
-    """Compile all files of a folder and ask what the theorems of these names rest on.
+def compiled(theorems: Iterable[str]) -> Compilation:
+    """Compile all files, and ask what the theorems of these names rest on.
 
     Raises CoqError if Coq is not there, or with the file, the line and the reason where Coq refuses one.
     """
     if not installed():
         raise CoqError(f"coqc is not installed ({INSTALL})")
-    start = time.perf_counter()
+    start, names = time.perf_counter(), tuple(sorted(theorems))
     with tempfile.TemporaryDirectory() as temporary:
-        for path in files.paths():
-            shutil.copy(folder / path.name, temporary)
-            _coqc(temporary, path.name)
-        theorems = tuple(sorted(names))
-        axioms = _axioms(temporary, theorems)
+        folder = Path(temporary)
+        compile_into(folder)
+        axioms = _axioms(folder, names)
     version = _run(["coqc", "--print-version"]).split()[0]
-    return Compilation(version, files.hashes(), theorems, axioms, time.perf_counter() - start)
+    return Compilation(version, files.hashes(), names, axioms, time.perf_counter() - start)
 
 
-def _axioms(folder: str, names: Iterable[str]) -> tuple[str, ...]:
+def compile_into(folder: Path) -> None:
+    """Copy the files to a folder and compile them there; CoqError where Coq refuses one."""
+    for path in files.paths():
+        shutil.copy(path, folder)
+        compile_one(folder, path.name)
+
+
+def compile_one(folder: Path, file: str) -> None:
+    """Compile a file of a folder in which those that it requires are compiled; CoqError if Coq refuses it."""
+    _run(["coqc", "-q", "-w", "-ambiguous-paths", "-Q", ".", "Kernel", file], folder)
+
+
+def _axioms(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
     """The axioms below theorems, as `Print Assumptions` lists them of a tuple of them all."""
     modules = " ".join(path.stem for path in files.paths())
     together = ", ".join(f"@{name}" for name in names)
     asked = f'Definition all := ({together}).\nRedirect "axioms" Print Assumptions all.\n'
-    Path(folder, "Asked.v").write_text(f"From Kernel Require Import {modules}.\n{asked}", encoding="utf-8")
-    _coqc(folder, "Asked.v")
-    said = Path(folder, "axioms.out").read_text(encoding="utf-8")
+    (folder / "Asked.v").write_text(f"From Kernel Require Import {modules}.\n{asked}", encoding="utf-8")
+    compile_one(folder, "Asked.v")
+    said = (folder / "axioms.out").read_text(encoding="utf-8")
     return tuple(sorted(_ASSUMED.findall(said.partition("Axioms:")[2])))
 
 
-def _coqc(folder: str, file: str) -> None:
-    _run(["coqc", "-q", "-w", "-ambiguous-paths", "-Q", ".", "Kernel", file], folder)
-
-
-def _run(command: list[str], folder: str | None = None) -> str:
+def _run(command: list[str], folder: Path | None = None) -> str:
     """What a command says; CoqError with its own words if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -15,7 +15,7 @@ from .grammar import Term
 
 SAME = 1e-9
 """The relative error up to which two reals count as equal."""
-STEP = arb(2) ** -1200
+STEP = arb(2) ** -2000
 """The imaginary step of a derivative: its square is far below what is looked at."""
 
 
@@ -56,9 +56,17 @@ def _ln(x: arb | acb) -> arb | acb:
 
 
 def _inverse(x: arb | acb) -> arb | acb:
+    """Coq's inverse, which is 0 at 0."""
     if x == 0:
-        raise UndecidedError("an inverse of zero")
+        return arb(0)
+    if not x != 0:
+        raise UndecidedError("an inverse of what may be zero")
     return 1 / x
+
+
+def _choose(n: int, k: int) -> arb:
+    """Coq's quotient of factorials, which is not 0 for k > n."""
+    return arb(math.factorial(n)) / (math.factorial(k) * math.factorial(max(n - k, 0)))
 
 
 def _slope(function: Callable[[Any], Any], place: arb) -> arb:
@@ -79,7 +87,12 @@ _BUILT_IN: Mapping[str, Any] = {
     "length": len, "seq": lambda start: lambda count: [_natural(start) + k for k in range(_natural(count))],
     "map": lambda f: lambda xs: [f(x) for x in xs],
     "filter": lambda f: lambda xs: [x for x in xs if f(x)],
-    "Binomial.C": lambda n: lambda k: arb(math.comb(_natural(n), _natural(k))),
+    "Binomial.C": lambda n: lambda k: _choose(_natural(n), _natural(k)),
+    "Nat.eqb": lambda n: lambda m: _natural(n) == _natural(m),
+    "Nat.ltb": lambda n: lambda m: _natural(n) < _natural(m),
+    "nth": lambda n: lambda xs: lambda default: xs[n] if n < len(xs) else default,
+    "flat_map": lambda f: lambda xs: [y for x in xs for y in f(x)],
+    "existsb": lambda f: lambda xs: any(f(x) for x in xs),
     "Rlt_dec": lambda x: lambda y: bool(x < y),
     "Derive": lambda f: lambda x: _slope(f, x),
     "fst": lambda pair: pair[0], "snd": lambda pair: pair[1],
@@ -182,8 +195,10 @@ class Evaluator:
             yield from self.atoms(term[3], env)
         elif kind == "infix" and term[1] in ("=", "<", "<=", ">", ">=", "<>"):
             left, right = self.value(term[2], env), self.value(term[3], env)
-            numbers = isinstance(left, arb)
-            yield Atom(left, term[1], right) if numbers else (left == right) == (term[1] == "=")
+            if callable(left) or callable(right):
+                raise UndecidedError("functions are not compared")
+            numbers = [arb(x) for x in (left, right) if isinstance(x, arb | int) and not isinstance(x, bool)]
+            yield Atom(numbers[0], term[1], numbers[1]) if len(numbers) == 2 else (left == right)
         elif kind == "infix":
             yield self.true(term, env)
         elif kind == "forall":

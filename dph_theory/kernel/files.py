@@ -98,3 +98,9 @@ def statement(name: str) -> Statement:
     if name not in statements():
         raise argument_error("kernel", name, f"a theorem of {', '.join(path.name for path in paths())}")
     return statements()[name]
+
+
+def definition_texts() -> list[str]:
+    """The definitions as they are written, in the order of the files."""
+    written = (sentence for path in paths() for sentence in sentences(path))
+    return [f"{sentence}." for sentence in written if _DEFINED.fullmatch(sentence)]

@@ -171,11 +171,10 @@ class _Reader:
 
     def local(self) -> Term:
         """What follows `let`."""
-        name = self.take()
-        self.take(":=")
+        name, *arguments = self.binders(":=")
         value = self.term()
         self.take("in")
-        return ("let", name, value, self.term())
+        return ("let", name, ("fun", tuple(arguments), value) if arguments else value, self.term())
 
     def matching(self) -> Term:
         """What follows `match`."""

@@ -226,6 +226,12 @@ class Theorem:
         return self.name.partition(".")[0]
 
     @property
+    def proved_in_kernel(self) -> bool:
+        """Whether a theorem of the proof kernel is all of the statement, and not its negation."""
+        whole = self.kernel is not None and not self.kernel.part
+        return whole and self.expected is not Verdict.REFUTED
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The theorems of the proof kernel that it and its false neighbours name."""
         named = (self.kernel, *(false.kernel for false in self.false_neighbours))

@@ -71,7 +71,7 @@ def scales(log_odds: Scalar, gain: Scalar) -> list[Scalar]:
     return [invalid, invalid, invalid * z]
 
 
-POINTWISE = proved(
+POINTWISE = derived(
     "A6.pointwise",
     "As beta -> 0, p_beta -> p_* at every outcome, within (A0/A1) e^(-1/beta)",
     statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \to 0 \text{ as } \beta \to 0",
@@ -80,7 +80,6 @@ POINTWISE = proved(
     at_most=(deviation, exponential),
     given=("A5.mixture",),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".1"),),
-    kernel=Kernel("pointwise"),
     derivation=pointwise_steps,
     reductions=(
         ScalarForm(
@@ -136,7 +135,7 @@ def variations(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [((1 - valid + invalid) / 2, 1 - 1 / (1 + tilted_odds(log_odds, gain)))]
 
 
-VARIATION = proved(
+VARIATION = derived(
     "A6.variation",
     "TV(p_beta, p_*) = 1 - mu",
     statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu \to 0 \text{ as } \beta \to 0",
@@ -145,7 +144,6 @@ VARIATION = proved(
     equal=(distance_to_filtered, invalid_left),
     given=("A5.mixture",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
-    kernel=Kernel("variation"),
     derivation=variation_steps,
     reductions=over_two_verdicts(variations),
     false=(
@@ -196,7 +194,7 @@ def surprises(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(divergence, (1 + tilted_odds(log_odds, gain)).log()), (divergence, (1 + odds * less).log())]
 
 
-FORWARD = derived(
+FORWARD = proved(
     "A6.forward",
     "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)), which vanishes",
     statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big) \to 0"
@@ -206,6 +204,7 @@ FORWARD = derived(
     equal=(filtered_to_tilted, both_forms),
     given=("L1.logarithm",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    kernel=Kernel("forward_value"),
     derivation=forward_steps,
     reductions=over_two_verdicts(surprises),
     false=(

@@ -72,6 +72,7 @@ GAUGE = proved(
     false=(
         neighbour(
             "on filtered samples, y ~ p_*",
+            kernel=Kernel("gauge_on_correct_samples", where=smooth_functions),
             lhs=lambda pi, ref, valid, c: mean_loss(filtered(ref, valid), pi, ref, c),
             rhs=lambda pi, ref, valid, c: mean_loss(filtered(ref, valid), pi, ref, 0 * c),
         ),

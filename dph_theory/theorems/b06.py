@@ -159,7 +159,14 @@ GRADIENTS = (
         note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
         " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation,"
         " estimated on policy samples, which hardly visit what the policy has forgotten.",
-        false=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=REVERSE_KL.gradient),),
+        false=(
+            neighbour(
+                "k3 as a loss gives the reverse-KL gradient",
+                at=example(pi=".8 .2", ref=".2 .8"),
+                kernel=Kernel("k3_is_not_reverse"),
+                rhs=REVERSE_KL.gradient,
+            ),
+        ),
     ),
     gradient_entry(
         "corrected",

@@ -207,14 +207,6 @@ DIAL = certified(
     examples=(example(base_rate=".25", progress=".25", other=".6"),),
     digits=9,
     floor=1.0,
-    kernel=Kernel(
-        "dial",
-        part="that no validity does better than the one with this slope",
-        where=lambda base_rate, progress: [
-            {"mu": reached(base_rate, progress), "f": f.generator, "f1": f.generator_derivative}
-            for f in SMOOTH
-        ],
-    ),
     false=(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",

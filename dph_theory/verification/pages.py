@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ..kernel.files import statement
+from ..kernel.files import definition_texts, statement
 from ..references import REFERENCES
 from ..statement.theorem import Claim, FalseNeighbour, FalseStep, Kernel, Relation, Theorem, Verdict
 from ..support.table import escaped
@@ -92,9 +92,10 @@ def family_page(name: str) -> str:
 
 
 def _section(theorem: Theorem) -> str:
+    given = "" if theorem.proved_in_kernel else _given(theorem)
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
+        f"- Expected verdict: **{theorem.expected}**{given} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
         *_in_kernel(theorem.kernel),
         *_derivation(theorem),
@@ -116,6 +117,33 @@ def _given(theorem: Theorem) -> str:
         for name in theorem.given
     )
     return f", given {', '.join(links)}" if theorem.given else ""
+
+
+def in_kernel() -> str:
+    """What the kernel proves: the entries by verdict, the false neighbours, and the definitions in use."""
+    named = [theorem for theorem in THEOREMS.values() if theorem.kernel is not None]
+    refuted = [theorem for theorem in named if theorem.expected is Verdict.REFUTED]
+    whole = [theorem for theorem in named if theorem.proved_in_kernel]
+    beside = [t for t in THEOREMS.values() if any(false.kernel for false in t.false_neighbours)]
+    rows = {
+        "the whole statement": whole,
+        "a part of it": [theorem for theorem in named if theorem not in (*whole, *refuted)],
+        "that it is false": refuted,
+        "that a neighbour is false": beside,
+    }
+    table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
+    introduced = "As they stand in the files; `sum ys f` adds up f over the outcomes ys."
+    return "\n".join(
+        (
+            *("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, ""),
+            *("## Definitions", "", introduced, "", "```coq", *definition_texts(), "```"),
+        )
+    )
+
+
+def _link(theorem: Theorem, to: str = "theorems/") -> str:
+    place = f"{file_name(theorem.family)}#{theorem.name.lower().replace('.', '')}"
+    return f"[{escaped(theorem.name)}]({to}{place})"
 
 
 def _in_kernel(kernel: Kernel | None, indent: str = "") -> list[str]:
@@ -141,7 +169,8 @@ def _derivation(theorem: Theorem) -> list[str]:
     if theorem.derivation is None:
         return []
     lines = [f"    {number}. {_step(step)}" for number, step in enumerate(theorem.derivation(), 1)]
-    return ["- Derivation (claims are decided by machine, false ones must be refused):", *lines]
+    given = _given(theorem) if theorem.proved_in_kernel else ""
+    return [f"- Derivation{given} (claims are decided by machine, false ones must be refused):", *lines]
 
 
 def _step(step: Claim | str) -> str:

@@ -68,13 +68,8 @@ def given_by(theorem: Theorem, verdict: Verdict) -> str | None:
     A proof is the kernel's, where it has all of the statement, or else claims of the derivation.
     """
     if verdict is Verdict.PROVED:
-        return "kernel" if proved_in_kernel(theorem) else "symbolic"
+        return "kernel" if theorem.proved_in_kernel else "symbolic"
     return GIVEN_BY.get(verdict)
-
-
-def proved_in_kernel(theorem: Theorem) -> bool:
-    """Whether a theorem of the kernel is all of the statement."""
-    return theorem.kernel is not None and not theorem.kernel.part
 
 
 def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
@@ -127,11 +122,14 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
     checks = [check for check in settings.selected if applies(check, theorem)]
     results = tuple(_timed(check, theorem, settings) for check in checks)
     given = {name: THEOREMS[name].expected for name in theorem.given}
+    found = overall(results, given.values())
+    if found is Verdict.PROVED and theorem.proved_in_kernel:
+        given = {}  # The kernel's proof is complete: only the derivation rests on other entries.
     return Report(
         theorem.name,
         str(theorem.source),
         expected_verdict(theorem, settings.selected),
-        overall(results, given.values()),
+        found,
         results,
         tuple(at_witness(theorem, false, settings) for false in theorem.false_neighbours),
         given,
