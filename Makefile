@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow demo bench clean
+.PHONY: reproduce test test-slow prove demo bench clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -19,6 +19,9 @@ test: $(READY)  ## style, types, tests
 
 test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto -m slow
+
+prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and compare its theorems with the entries
+	$(BIN)/dph verify --kernel --checks kernel
 
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo

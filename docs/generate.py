@@ -3,12 +3,14 @@
 Run: python docs/generate.py (from anywhere; it writes only what has changed)
 """
 
+import json
 import re
 from pathlib import Path
 
+from dph_theory.kernel import coq, files
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
-from dph_theory.verification import pages
+from dph_theory.verification import pages, run
 from figures.catalogue import figure
 from figures.files import rendered
 from figures.report import claims, guide
@@ -22,6 +24,7 @@ PICTURES = (
 """Figures that the README and the docs show."""
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
+KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
 TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of pages that are made."""
 
@@ -33,6 +36,7 @@ def generated() -> dict[Path, str]:
         DOCS / "findings.md": (FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
         DOCS / "differences.md": (DIFFERS, f"\n{claims.in_short()}\n"),
         DOCS / "what-will-my-beta-do.md": (TRAINERS, trainers()),
+        DOCS / "what-is-proved.md": (KERNEL, f"\n{pages.in_kernel()}\n"),
     }
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
@@ -57,8 +61,19 @@ def picture(name: str) -> str:
     return rendered(drawn.drawing(drawn.stored()), "svg").decode()
 
 
+def compile_kernel() -> None:
+    """Compile the kernel where its record is of other files, or lacks a theorem, and Coq is installed."""
+    named = run.kernel_theorems()
+    recorded = coq.recorded() if coq.RECORD.is_file() else None
+    if coq.installed() and (
+        recorded is None or (recorded.files, [*recorded.theorems]) != (files.hashes(), named)
+    ):
+        coq.RECORD.write_text(json.dumps(coq.compiled(named).as_json(), indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Write the files that are not as they should be."""
+    compile_kernel()
     for path, text in generated().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

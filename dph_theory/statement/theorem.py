@@ -52,8 +52,9 @@ class ScalarForm:
 class Verdict(StrEnum):
     """What the checks found, from strongest to weakest.
 
-    PROVED: claims that are the statement itself, decided for all values, and tied to its two sides. DERIVED:
-    every scalar step is decided, and sentences, printed with them, put the steps together. ENCLOSED: ball
+    PROVED: a theorem of the proof kernel for every number of outcomes, or claims decided for all values, that
+    are the statement itself and are compared with its two sides. DERIVED: every scalar step is decided, and
+    sentences, printed with them, put the steps together. ENCLOSED: ball
     arithmetic decides every instance of a box, which is given. CERTIFIED: exact ball arithmetic agrees at
     rational instances. HOLDS: random instances and an optimiser found no violation. REFUTED: a violation,
     with its witness. UNDECIDED: none of these. What rests on other entries is no better than they are.
@@ -129,6 +130,24 @@ Steps: TypeAlias = Iterator[Claim | str]
 """A derivation in order: claims, false steps, and the sentences that put the claims together."""
 
 
+Side = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The theorem of the proof kernel that is a statement, or that part of it which `part` names.
+
+    `theorem` stands in a file of `dph_theory/kernel`. Its variables are the parts of an instance by the same
+    names: a vector is a function of the outcomes, which are `ys`. `where` takes parts by name and gives other
+    variables, or a list of such mappings, one for each of the statement's components in turn. Of a statement
+    that is false the theorem is its negation at the counterexample.
+    """
+
+    theorem: str
+    part: str = ""
+    where: Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]]] | None = None
+
+
 @dataclass(frozen=True)
 class FalseNeighbour:
     """A statement next to a theorem that is false: the theorem with some fields changed.
@@ -140,13 +159,15 @@ class FalseNeighbour:
     changes: Mapping[str, Any]
     witness: Example | None = None
 
+    @property
+    def kernel(self) -> Kernel | None:
+        """The theorem of the proof kernel that it is false, if it has one."""
+        return self.changes.get("kernel")
+
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
     """The false neighbour that has these fields of the theorem changed, and fails at the instance `at`."""
     return FalseNeighbour(name, changes, at)
-
-
-Side = Callable[..., Any]
 
 
 def scaled(side: Side, factor: float) -> Side:
@@ -170,8 +191,9 @@ class Theorem:
     `floor` is the scale below which a gap counts as absolute rather than relative; `tight` is a kept
     instance at which a bound's sides nearly meet; `certified` says whether balls can evaluate the sides;
     `reductions` are the boxes of few scalars on which balls decide all of the statement at once; `derivation`
-    yields claims, false steps and sentences; `given` names the entries that it rests on; `needs` an optional
-    package without which no check applies.
+    yields claims, false steps and sentences; `given` names the entries that it rests on; `kernel` the theorem
+    of the proof kernel that is the statement or a part of it; `needs` an optional package without which no
+    check applies.
     """
 
     name: str
@@ -187,6 +209,7 @@ class Theorem:
     examples: tuple[Example, ...] = ()
     derivation: Callable[[], Iterable[Claim | str]] | None = None
     given: tuple[str, ...] = ()
+    kernel: Kernel | None = None
     certified: bool = True
     reductions: tuple[ScalarForm, ...] = ()
     tight: Example | None = None
@@ -202,9 +225,22 @@ class Theorem:
         """The family that it belongs to: A5 for A5.validity."""
         return self.name.partition(".")[0]
 
+    @property
+    def proved_in_kernel(self) -> bool:
+        """Whether a theorem of the proof kernel is all of the statement, and not its negation."""
+        whole = self.kernel is not None and not self.kernel.part
+        return whole and self.expected is not Verdict.REFUTED
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The theorems of the proof kernel that it and its false neighbours name."""
+        named = (self.kernel, *(false.kernel for false in self.false_neighbours))
+        return tuple(kernel for kernel in named if kernel is not None)
+
     def changed(self, false: FalseNeighbour) -> "Theorem":
         """The false neighbour as a statement of its own, under the theorem's name."""
-        return replace(self, **{"derivation": None, "expected": Verdict.REFUTED, **false.changes})
+        fields = {"derivation": None, "kernel": None, "expected": Verdict.REFUTED, **false.changes}
+        return replace(self, **fields)
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
@@ -282,7 +318,7 @@ def _entry(
 
 
 proved = partial(_entry, Verdict.PROVED)
-"""An entry whose derivation's claims are the statement itself."""
+"""An entry that is a theorem of the kernel, or whose derivation's claims are the statement itself."""
 derived = partial(_entry, Verdict.DERIVED)
 """An entry whose scalar steps are decided; sentences put them together."""
 enclosed = partial(_entry, Verdict.ENCLOSED)

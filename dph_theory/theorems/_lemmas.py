@@ -1,7 +1,7 @@
 """Derivatives, and the charts and sides they come with, that several statements share."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -236,6 +236,16 @@ def made_valid(law: Values, valid: Values) -> Values:
     """The law with its invalid mass moved to the first, valid outcome: it runs over all laws on Y1."""
     first = np.arange(law.shape[-1]) == 0
     return only(law, valid) + only(trailing(valid_mass(law, ~valid), 1), first)
+
+
+def along_each_logit(pi: Values) -> list[dict[str, Any]]:
+    """The kernel's softmax policy of this law, moved along one logit after the other."""
+    return [{"th": np.log(pi), "d": direction} for direction in np.eye(len(pi))]
+
+
+def smooth_functions() -> list[dict[str, Any]]:
+    """The smooth generators, as the functions f and f1 = f' of the kernel's theorems."""
+    return [{"f": f.generator, "f1": f.generator_derivative} for f in SMOOTH]
 
 
 def variation_by_excess() -> Steps:

@@ -13,7 +13,7 @@ from ..divergences import TOTAL_VARIATION
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, holds, neighbour, proved, scaled
 from ._lemmas import made_valid, variation_by_excess
 
 
@@ -39,13 +39,14 @@ def distance_steps() -> Steps:
     yield FalseStep("without the maximum", q - p, ">=0")
 
 
-DISTANCE = derived(
+DISTANCE = proved(
     "A1.distance",
     "1 - E_q v is at most the distance from q to any fully valid distribution",
     statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
     source=Source("dymetman2026binary", "degeneracy"),
     on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     at_most=(missing_reward, distance_to_valid),
+    kernel=Kernel("degeneracy", where=lambda other, valid: {"other": made_valid(other, valid)}),
     derivation=distance_steps,
     # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.
     certified=False,
@@ -93,7 +94,7 @@ def nearest_steps() -> Steps:
     yield Claim("an invalid outcome's term is its mass", sympy.Subs(sympy.Max(q - p, 0), p, 0), equals=q)
 
 
-NEAREST = derived(
+NEAREST = proved(
     "A1.nearest",
     "1 - E_q v is the distance from q to the fully valid distributions, attained by a whole set",
     statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
@@ -105,6 +106,7 @@ NEAREST = derived(
     given=("A1.distance",),
     # The policy is fully valid: value 1, at distance zero from the face.
     examples=(example(policy=".7 .3 0", other=".2 .6 .2", valid=[True, True, False]),),
+    kernel=Kernel("degeneracy_attained", where=lambda other, valid: {"share": made_valid(other, valid)}),
     derivation=nearest_steps,
     false=(
         neighbour("a distinguished maximiser: one p on Y1 is the nearest to every q", rhs=distance_to_one),

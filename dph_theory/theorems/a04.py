@@ -12,7 +12,7 @@ from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved, scaled
 from ._lemmas import tilted_identity
 
 
@@ -48,7 +48,7 @@ def identity_steps() -> Steps:
     yield FalseStep("without beta", gained, equals=q * sympy.log(Z))
 
 
-IDENTITY = derived(
+IDENTITY = proved(
     "A4.identity",
     "E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
     statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
@@ -62,6 +62,7 @@ IDENTITY = derived(
     ),
     equal=(reward_and_distance, value_and_cost),
     examples=(example(policy=".6 .4", base=".25 .75", valid=[True, False], beta=".5"),),
+    kernel=Kernel("control_identity"),
     derivation=identity_steps,
     false=(
         neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),
@@ -99,7 +100,7 @@ def unique_steps() -> Steps:
 
 POLICY = example(policy=".53 .47", base=".5 .5", valid=[True, False], beta="1000")
 
-UNIQUE = derived(
+UNIQUE = proved(
     "A4.unique",
     "The maximiser is p_beta alone: any other policy loses at least 2 beta TV(q, p_beta)^2",
     statement=r"2\,\mathrm{TV}(q, p_\beta)^2 \le"
@@ -116,6 +117,7 @@ UNIQUE = derived(
     examples=(POLICY,),
     given=("A4.identity", "B4.kl"),
     # The loss is b KL(q||p_b), and that is Pinsker's inequality.
+    kernel=Kernel("control_unique"),
     derivation=unique_steps,
     tight=POLICY,
     false=(
@@ -154,7 +156,7 @@ def value_steps() -> Steps:
     yield FalseStep("with the sign of kappa turned", mu + beta * cost, equals=beta * sympy.log(Z))
 
 
-VALUE = derived(
+VALUE = proved(
     "A4.value",
     "The optimum with a KL penalty is beta log Z = mu - beta kappa(mu)",
     statement=r"\max_q \mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) = \beta \log Z_\beta"
@@ -164,6 +166,7 @@ VALUE = derived(
     equal=(objective_at_tilted, scaled_log_partition),
     given=("A4.unique",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    kernel=Kernel("control_value"),
     derivation=value_steps,
     false=(
         neighbour("the cost of validity forgotten", rhs=validity),

@@ -17,7 +17,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, ScalarForm, Steps, neighbour, proved
 from ._boxes import (
     DROP,
     GAIN,
@@ -62,13 +62,14 @@ def validities(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(tilted_law(log_odds, gain)[0], 1 / (1 + tilted_odds(log_odds, gain)))]
 
 
-VALIDITY = derived(
+VALIDITY = proved(
     "A5.validity",
     "The tilted model's validity: logit mu = logit A1 + 1/beta",
     statement=r"\operatorname{logit} p_\beta(Y_1) = \operatorname{logit} A_1 + 1/\beta",
     source=SOURCE,
     on=CHART,
     equal=(validity_of_tilted, validity_from_logit),
+    kernel=Kernel("validity"),
     derivation=validity_steps,
     examples=(example(base=".25 .75", valid=[True, False], beta=".5", value=".7112345942276"),),
     reductions=over_two_verdicts(validities),
@@ -112,13 +113,14 @@ def masses(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(valid, mu), (invalid, failed * mu)]
 
 
-MIXTURE = derived(
+MIXTURE = proved(
     "A5.mixture",
     "p_beta = mu p_* + (1-mu) p_0",
     statement=r"p_\beta = \mu\, p_* + (1-\mu)\, p_0",
     source=SOURCE,
     on=CHART,
     equal=(tilted, mixture),
+    kernel=Kernel("mixture_of_tilted"),
     derivation=mixture_steps,
     given=("A5.validity",),
     examples=(FOUR,),
@@ -172,13 +174,14 @@ def costs(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(-law[0] * partition - law[1] * (gain + partition), kl)]
 
 
-COST = derived(
+COST = proved(
     "A5.cost",
     "KL(p_beta||a) = kappa(mu), the KL of two Bernoullis",
     statement=r"\mathrm{KL}(p_\beta\|a) = \kappa(\mu) = \mathrm{kl}(\mu\|A_1)",
     source=SOURCE,
     on=CHART,
     equal=(distance_to_base, cost_of_validity),
+    kernel=Kernel("cost"),
     derivation=cost_steps,
     given=("A5.validity",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5", value=".4680105956619"), FOUR),
@@ -223,7 +226,7 @@ def from_contact(contact: Law, mu: Law, gain: Scalar) -> dict[str, Any]:
     return {"base_rate": rate_before(contact, gain), "beta": 1 / gain, "mu": mu[0]}
 
 
-SLOPE = derived(
+SLOPE = proved(
     "A5.slope",
     "kappa'(mu) = 1/beta: the line of slope 1/beta at p_beta supports the frontier",
     statement=r"\kappa'(\mu_\beta) = 1/\beta: \quad"
@@ -231,6 +234,7 @@ SLOPE = derived(
     source=SOURCE,
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), mu=rates()),
     at_most=(supporting_line, kappa),
+    kernel=Kernel("slope"),
     derivation=slope_steps,
     given=("L1.gibbs",),
     examples=(example(base_rate=".25", beta=".5", mu=".7"),),
@@ -302,7 +306,7 @@ def rates_reached(log_odds: Scalar, share: Scalar) -> list[tuple[Scalar, Scalar]
     return [(base[0] / (base[0] + base[1] * less), (odds + share) / (1 + odds))]
 
 
-INVERSE = derived(
+INVERSE = proved(
     "A5.inverse",
     "beta = 1/(logit mu - logit A1) reaches the validity mu",
     statement=r"\beta = \frac{1}{\operatorname{logit} \mu - \operatorname{logit} A_1}"
@@ -311,6 +315,7 @@ INVERSE = derived(
     # A share of A0 that vanished against A1 in rounding would leave no mu above A1.
     on=chart(base=simplex(4, spread=5), valid=masks(4), share=rates(low=1e-4)),
     equal=(validity_reached, wanted),
+    kernel=Kernel("inverse", where=lambda base, valid, share: {"mu": wanted(base, valid, share)}),
     derivation=inverse_steps,
     # mu = .75, of odds 3, from a quarter, of odds 1/3.
     examples=(example(base=".25 .75", valid=[True, False], share="2/3", value=".75"),),

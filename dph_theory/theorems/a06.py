@@ -17,7 +17,17 @@ from ..numeric.balls import Values, is_ball, trailing
 from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, neighbour, scaled
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Kernel,
+    ScalarForm,
+    Steps,
+    derived,
+    neighbour,
+    proved,
+    scaled,
+)
 from ._boxes import GAIN, LOG_ODDS, SHARE, base_of, over_two_verdicts, tilted_law, tilted_odds
 
 
@@ -184,7 +194,7 @@ def surprises(log_odds: Scalar, gain: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(divergence, (1 + tilted_odds(log_odds, gain)).log()), (divergence, (1 + odds * less).log())]
 
 
-FORWARD = derived(
+FORWARD = proved(
     "A6.forward",
     "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)), which vanishes",
     statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big) \to 0"
@@ -194,6 +204,7 @@ FORWARD = derived(
     equal=(filtered_to_tilted, both_forms),
     given=("L1.logarithm",),
     examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    kernel=Kernel("forward_value"),
     derivation=forward_steps,
     reductions=over_two_verdicts(surprises),
     false=(

@@ -12,7 +12,7 @@ from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved, scaled
 from ._lemmas import made_valid
 
 
@@ -47,7 +47,7 @@ def pythagoras_steps() -> Steps:
     )
 
 
-PYTHAGORAS = derived(
+PYTHAGORAS = proved(
     "A7.pythagoras",
     "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
@@ -55,6 +55,7 @@ PYTHAGORAS = derived(
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     equal=(distance_to_base, through_filtered),
     examples=(example(policy=".3 .25 .45", base=".2 .1 .7", valid=[True, True, False]),),
+    kernel=Kernel("pythagoras", where=lambda policy, valid: {"policy": made_valid(policy, valid)}),
     derivation=pythagoras_steps,
     false=(
         neighbour("log A1 added", rhs=with_sign_turned),
@@ -99,7 +100,7 @@ def closest_steps() -> Steps:
     yield "and the p sum to one."
 
 
-CLOSEST = derived(
+CLOSEST = proved(
     "A7.closest",
     "p_* is the unique fully valid distribution closest to a, at distance -log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
@@ -109,6 +110,7 @@ CLOSEST = derived(
     at_most=(margin, farther_than_least),
     given=("A7.pythagoras", "B4.kl"),
     examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),
+    kernel=Kernel("closest", where=lambda policy: {"policy": made_valid(policy, VALID), "valid": VALID}),
     derivation=closest_steps,
     tight=example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2"),
     false=(

@@ -19,7 +19,7 @@ from ..numeric.balls import Values, normalised, trailing
 from ..numeric.enclosures import Scalar, linear
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, ScalarForm, Steps, neighbour, proved, scaled
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_first
 
 
@@ -109,7 +109,7 @@ def reductions() -> Iterator[ScalarForm]:
             )
 
 
-DECOMPOSITION = derived(
+DECOMPOSITION = proved(
     "A8.decomposition",
     "KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0)",
     statement=r"\mathrm{KL}(q\|a) = \mathrm{kl}(q(Y_1)\|A_1) + q(Y_1)\,\mathrm{KL}(q(\cdot|Y_1)\|p_*)"
@@ -125,6 +125,7 @@ DECOMPOSITION = derived(
             value=".208977149289",
         ),
     ),
+    kernel=Kernel("decomposition"),
     derivation=decomposition_steps,
     reductions=tuple(reductions()),
     false=(neighbour("the invalid part dropped", rhs=without_invalid),),
@@ -161,7 +162,7 @@ def two_valid(inner: Law, policy: Law, mu: Scalar, base_rate: Scalar) -> dict[st
     }
 
 
-FRONTIER = derived(
+FRONTIER = proved(
     "A8.frontier",
     "KL(q||a) >= kappa(q(Y1)), the validity-KL frontier",
     statement=r"\mathrm{KL}(q\|a) \ge \kappa(q(Y_1)) = \mathrm{kl}(q(Y_1)\|A_1)",
@@ -169,6 +170,7 @@ FRONTIER = derived(
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     at_most=(least_cost, cost),
     given=("A8.decomposition", "L1.gibbs"),
+    kernel=Kernel("frontier"),
     derivation=frontier_steps,
     reductions=both_ways(
         "two valid outcomes, one invalid: the gap is q(Y1) times their inner divergence",
@@ -249,7 +251,7 @@ def equality_steps() -> Steps:
     )
 
 
-EQUALITY = derived(
+EQUALITY = proved(
     "A8.equality",
     "The cost beyond the frontier is KL(q || mu p_* + (1-mu) p_0): none iff q is that tilt of the base",
     statement=r"\mathrm{KL}(q\|a) - \mathrm{kl}(\mu\|A_1) ="
@@ -264,6 +266,7 @@ EQUALITY = derived(
         example(policy=".1 .1 .4 .4", base=".15 .1 .45 .3", valid=[True, True, False, False]),
         example(policy=".35 .35 .15 .15", base=".2 .2 .3 .3", valid=[True, True, False, False]),
     ),
+    kernel=Kernel("equality"),
     derivation=equality_steps,
     given=("L1.gibbs",),
     false=(

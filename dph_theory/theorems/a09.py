@@ -22,7 +22,18 @@ from ..numeric.balls import Values, trailing
 from ..numeric.enclosures import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, uniform
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, certified, derived, neighbour, scaled
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Kernel,
+    ScalarForm,
+    Steps,
+    certified,
+    derived,
+    neighbour,
+    proved,
+    scaled,
+)
 from ._boxes import (
     DROP,
     GAIN,
@@ -53,6 +64,11 @@ def mean_of_ends(base_rates: Values, beta: Values, rise: Values) -> Values:
     return (mean_after_rise(base_rates, beta) + with_more_gain(base_rates, beta, rise)) / 2
 
 
+def two_gains(base_rates: Values, beta: Values, rise: Values) -> dict[str, Any]:
+    """The two 1/beta of the kernel's theorem."""
+    return {"xs": list(range(len(base_rates))), "gain": 1 / beta, "more": (1 + rise) / beta}
+
+
 def increasing_steps() -> Steps:
     yield "Each prompt's validity rises with t = e^{1/beta}, hence so does their mean."
     odds, t, more = sympy.symbols("odds t more", positive=True)
@@ -76,7 +92,7 @@ def slope(log_odds: Scalar, gain: Scalar, rise: Scalar) -> list[Scalar]:
     return [before / ((1 + before) * (1 + after))]
 
 
-INCREASING = derived(
+INCREASING = proved(
     "A9.increasing",
     "The mean validity under one beta is strictly increasing in 1/beta",
     statement=r"1/\beta < 1/\beta' \;\Rightarrow\;"
@@ -86,6 +102,7 @@ INCREASING = derived(
     on=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
     at_most=(mean_after_rise, with_more_gain),
     examples=(example(base_rates=".1 .3 .6", beta=".5", rise=".5"),),
+    kernel=Kernel("mean_rises", where=two_gains),
     derivation=increasing_steps,
     # fewer would round rates near 1 to 1
     digits=8,

@@ -14,7 +14,7 @@ from ..numeric.balls import Values
 from ..numeric.enclosures import Scalar, xlogx
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, refuted, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, derived, neighbour, refuted, scaled
 from ._boxes import DROP, ODDS, both_ways, chance
 
 MISPRINT = u * sympy.log(u / 2) - (u + 1) / 2 * sympy.log((u + 1) / 2)
@@ -56,6 +56,7 @@ GENERATOR = refuted(
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(zero, misprinted),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    kernel=Kernel("no_generator"),
     derivation=misprint_steps,
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"

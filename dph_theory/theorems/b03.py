@@ -30,8 +30,9 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values, highest, is_ball, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Side, Steps, derived, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Side, Steps, derived, neighbour, proved, scaled
 from ..tokens import RatioLoss, correct_ratios, filtered_token_loss, sequences
+from ._lemmas import smooth_functions
 from ._tokens import RUNS, RUNS_PAIR, SAMPLED, SAMPLED_PAIR
 
 
@@ -58,7 +59,7 @@ def gauge_steps() -> Steps:
     yield FalseStep("with the sum", q * c * (p / q - 1), equals=c * (p + q))
 
 
-GAUGE = derived(
+GAUGE = proved(
     "B3.gauge",
     "f + c(u-1) is the same divergence under samples from ref",
     statement=r"E_{ref}[f(u) + c(u-1)] = D_f(\pi\|\pi_{ref}) \quad\text{for every } c",
@@ -66,10 +67,12 @@ GAUGE = derived(
     on=chart(pi=simplex(3), ref=simplex(3), valid=masks(3), c=uniform(-10, 10)),
     equal=(in_a_gauge, declared),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6", valid=[True, True, False], c="1"),),
+    kernel=Kernel("gauge", where=smooth_functions),
     derivation=gauge_steps,
     false=(
         neighbour(
             "on filtered samples, y ~ p_*",
+            kernel=Kernel("gauge_on_correct_samples", where=smooth_functions),
             lhs=lambda pi, ref, valid, c: mean_loss(filtered(ref, valid), pi, ref, c),
             rhs=lambda pi, ref, valid, c: mean_loss(filtered(ref, valid), pi, ref, 0 * c),
         ),
@@ -116,6 +119,15 @@ def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
     for ratio, exists in stationary_ratios(c):
         inside = exists & np.asarray(ratio * base_rate < 1).astype(bool)
         yield np.where(inside, ratio * base_rate, 0 * c + 1)
+
+
+def best_ratios(base: Values, valid: Values, c: Values) -> list[dict[str, Any]]:
+    """Every loss of the kernel's theorem, with its ratio u = m/A1."""
+    ratios = (mass / valid_mass(base, valid) for mass in target_masses(base, valid, c))
+    return [
+        {"f": f.generator, "f1": f.generator_derivative, "u": u}
+        for f, u in zip(COMPARED, ratios, strict=True)
+    ]
 
 
 def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
@@ -166,7 +178,7 @@ def minimiser_steps() -> Steps:
     yield Claim("f' < 2, alpha = 1/2", 2 - sympy.Derivative(HALF.expression, u), ">0")
 
 
-MINIMISER = derived(
+MINIMISER = proved(
     "B3.minimiser",
     "On correct samples f + c(u-1) has the minimiser m p_* on Y1, f'(m/A1) + c = 0, m capped at 1",
     statement=r"-E_{p_*}[f(u) + c(u-1)] \le -f(m/A_1) - c(m/A_1 - 1),\quad u = \pi/a,\quad"
@@ -179,6 +191,7 @@ MINIMISER = derived(
         example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], c="1"),
         example(pi=".45 .3 .15 .1", base=".15 .1 .45 .3", valid=[True, True, False, False], c="-.5"),
     ),
+    kernel=Kernel("minimiser", where=best_ratios),
     derivation=minimiser_steps,
     tight=example(pi=".002 .02 .974 .004", base=".03 .9 .04 .03", valid=[True, False, False, False], c="2"),
     false=(

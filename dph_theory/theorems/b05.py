@@ -14,7 +14,7 @@ from ..fdivergence import FDivergence
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import Claim, FalseStep, Steps, Theorem, derived, neighbour, refuted, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, Theorem, derived, neighbour, refuted, scaled
 from ..tokens import (
     independent,
     independent_divergences,
@@ -32,6 +32,7 @@ from ._tokens import (
     STRINGS,
     TWO_ALPHAS,
     TWO_TOKENS,
+    token_policies,
 )
 
 
@@ -70,6 +71,7 @@ CHAIN = derived(
             ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
         ),
     ),
+    kernel=Kernel("chain_rule", part="where the divergence is finite", where=token_policies),
     derivation=chain_steps,
     false=(
         neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, FORWARD_KL)),
@@ -118,6 +120,7 @@ def not_the_sum(
         at_most=sides,
         examples=(example.giving(lhs=lhs, rhs=rhs),),
         note=NOTES[direction],
+        kernel=Kernel("tokens_are_not_the_answer") if (name, direction) == ("alpha", "exceeds") else None,
         false=(
             neighbour(
                 "prefixes sampled from the policy",

@@ -18,8 +18,19 @@ from ..fdivergence import FDivergence, u
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, FalseStep, Side, Steps, Theorem, derived, holds, neighbour, scaled
-from ._lemmas import Derivative, at_fixed_samples, same_gradient, symbolic_softmax
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Kernel,
+    Side,
+    Steps,
+    Theorem,
+    holds,
+    neighbour,
+    proved,
+    scaled,
+)
+from ._lemmas import Derivative, along_each_logit, at_fixed_samples, same_gradient, symbolic_softmax
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
@@ -45,7 +56,7 @@ def values_steps() -> Steps:
     yield FalseStep("k2 too", squared, equals=REVERSE_KL.expression)
 
 
-VALUES = derived(
+VALUES = proved(
     "B6.values",
     "As values, k1 and k3 are unbiased for the reverse KL",
     statement=r"E_\pi[-\log r] = E_\pi[r - 1 - \log r] = \mathrm{KL}(\pi\|\pi_{ref}),\quad r = \pi_{ref}/\pi",
@@ -53,6 +64,7 @@ VALUES = derived(
     on=CHART,
     equal=(expected_k1_and_k3, reverse_kl),
     examples=(EXAMPLES[0].giving(value=".360062440636"),),
+    kernel=Kernel("estimators_as_values"),
     derivation=values_steps,
     false=(
         neighbour(
@@ -100,7 +112,7 @@ def loss_steps(estimator: Estimator, divergence: FDivergence) -> Callable[[], St
 
 def gradient_entry(name: str, title: str, statement: str, sides: tuple[Side, Side], **others: Any) -> Theorem:
     """An entry that says which gradient an estimator gives."""
-    return derived(
+    return proved(
         f"B6.{name}",
         title,
         statement=statement,
@@ -119,6 +131,7 @@ GRADIENTS = (
         "k1 as a loss has expected gradient zero",
         r"E_\pi[\nabla(-\log r)] = E_\pi[\nabla\log\pi] = 0 \quad\text{(samples fixed)}",
         (K1.loss_gradient, lambda pi: 0 * pi),
+        kernel=Kernel("k1_in_the_loss", where=along_each_logit),
         derivation=nothing_steps,
         false=(neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),),
     ),
@@ -128,6 +141,7 @@ GRADIENTS = (
         r"E_\pi[\nabla\tfrac12(\log r)^2] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})"
         r" \quad\text{(samples fixed)}",
         (K2.loss_gradient, REVERSE_KL.gradient),
+        kernel=Kernel("k2_in_the_loss", where=along_each_logit),
         derivation=loss_steps(K2, REVERSE_KL),
         false=(
             neighbour("k2 as a loss gives the forward-KL gradient", **FORWARD_TOO),
@@ -140,11 +154,19 @@ GRADIENTS = (
         r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
         r" \quad\text{(samples fixed)}",
         (K3.loss_gradient, FORWARD_KL.gradient),
+        kernel=Kernel("k3_in_the_loss", where=along_each_logit),
         derivation=loss_steps(K3, FORWARD_KL),
         note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
         " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation,"
         " estimated on policy samples, which hardly visit what the policy has forgotten.",
-        false=(neighbour("k3 as a loss gives the reverse-KL gradient", rhs=REVERSE_KL.gradient),),
+        false=(
+            neighbour(
+                "k3 as a loss gives the reverse-KL gradient",
+                at=example(pi=".8 .2", ref=".2 .8"),
+                kernel=Kernel("k3_is_not_reverse"),
+                rhs=REVERSE_KL.gradient,
+            ),
+        ),
     ),
     gradient_entry(
         "corrected",
@@ -152,6 +174,7 @@ GRADIENTS = (
         r"E_{\pi_{old}}\big[\nabla\tfrac{\pi}{\pi_{old}}(r - 1 - \log r)\big]_{\pi_{old} = \pi}"
         r" = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K3.corrected_loss_gradient, REVERSE_KL.gradient),
+        kernel=Kernel("k3_with_the_ratio", where=along_each_logit),
         derivation=corrected_steps,
         false=(
             neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
@@ -163,6 +186,7 @@ GRADIENTS = (
         "k1 inside the reward gives the exact reverse-KL gradient",
         r"E_\pi[(-\log r)\,\nabla\log\pi] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K1.reward_gradient, REVERSE_KL.gradient),
+        kernel=Kernel("k1_in_the_reward", where=along_each_logit),
         derivation=partial(same_gradient, K1.expression, REVERSE_KL, weighted_scores),
         false=(
             neighbour("k1 in the reward gives the forward-KL gradient", **FORWARD_TOO),

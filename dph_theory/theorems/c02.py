@@ -15,7 +15,7 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.theorem import certified, neighbour, refuted, scaled
+from ..statement.theorem import Kernel, certified, neighbour, refuted, scaled
 from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
 
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
@@ -40,6 +40,7 @@ STATED_BOUND = tuple(
         # The scale of a normalised return, (1-gamma) J.
         floor=1.0,
         note=NOTES[reading],
+        kernel=Kernel("stated_bound_fails"),
         false=(
             neighbour(
                 "a constant C_f ten times larger",

@@ -22,7 +22,18 @@ from ..numeric.balls import Values, only, trailing
 from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, rates, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Relation, Steps, derived, holds, neighbour, scaled
+from ..statement.theorem import (
+    Claim,
+    FalseStep,
+    Kernel,
+    Relation,
+    Steps,
+    derived,
+    holds,
+    neighbour,
+    proved,
+    scaled,
+)
 from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
 from ._tokens import REWARDED, REWARDED_PAIR
@@ -267,7 +278,7 @@ FOUR = example(
     pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], lhs=".546681036972", rhs=".55"
 )
 
-FILTERED = derived(
+FILTERED = proved(
     "C4.filtered",
     "J(pi) >= exp(-KL(p_* || pi)): rehearsing correct samples bounds the pass rate",
     statement=r"J(\pi) = \pi(Y_1) \ge e^{-\mathrm{KL}(p_*\|\pi)}",
@@ -276,6 +287,7 @@ FILTERED = derived(
     at_most=(guaranteed_rate, pass_rate),
     given=("L1.gibbs",),
     examples=(FOUR,),
+    kernel=Kernel("rehearsal"),
     derivation=filtered_steps,
     reductions=both_ways(
         "two valid outcomes, one invalid: pi(Y1) less the guarantee is pi(Y1) (1 - e^-KL(p_* || pi(.|Y1)))",
@@ -329,7 +341,7 @@ def equality_steps() -> Steps:
     )
 
 
-EQUALITY = derived(
+EQUALITY = proved(
     "C4.equality",
     "exp(-KL(p_* || pi)) is pi(Y1) iff pi = m p_* on Y1, and else smaller by exp(-KL(p_* || pi(.|Y1)))",
     statement=r"e^{-\mathrm{KL}(p_*\|\pi)} = \pi(Y_1)\,e^{-\mathrm{KL}(p_*\|\pi(\cdot|Y_1))},"
@@ -347,6 +359,12 @@ EQUALITY = derived(
             pi=".3 .25 .25 .2",
             value=".55 .546681036972",
         ),
+    ),
+    kernel=Kernel(
+        "rehearsal_exact",
+        where=lambda m, base, rest, valid, pi: [
+            {"pi": q} for q in (of_the_right_shape(m, base, rest, valid), pi)
+        ],
     ),
     derivation=equality_steps,
     false=(neighbour("equality whatever the shape on Y1", rhs=rates_alone),),

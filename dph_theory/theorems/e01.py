@@ -23,6 +23,7 @@ from ..statement.charts import chart, example, log_uniform, masks, rates, simple
 from ..statement.theorem import (
     Claim,
     FalseStep,
+    Kernel,
     ScalarForm,
     Steps,
     certified,
@@ -30,10 +31,12 @@ from ..statement.theorem import (
     enclosed,
     holds,
     neighbour,
+    proved,
     scaled,
 )
 from ._boxes import LOG_ODDS, ODDS, RATE, SHARE, Law, base_of, chance
 from ._generators import merging
+from ._lemmas import smooth_functions
 
 
 def of_answers(base: Values, valid: Values, mu: Values) -> Values:
@@ -68,7 +71,7 @@ def mixture_steps() -> Steps:
     yield "In the end Y1 gives A1 f(mu/A1), and Y0 alike A0 f((1-mu)/A0)."
 
 
-MIXTURE = derived(
+MIXTURE = proved(
     "E1.mixture",
     "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
@@ -76,6 +79,7 @@ MIXTURE = derived(
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(of_answers, of_verdicts),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
+    kernel=Kernel("one_shape", where=smooth_functions),
     derivation=mixture_steps,
     false=(neighbour("uniform on the valid answers", lhs=uniform_inside),),
 )
@@ -120,6 +124,7 @@ FRONTIER = derived(
     at_most=(verdicts_cost, answers_cost),
     given=("B1.convex", "L1.tangent"),
     examples=(example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
+    kernel=Kernel("verdicts_cost", part="for laws without a zero mass", where=smooth_functions),
     derivation=frontier_steps,
     reductions=merging(
         "two valid outcomes, one invalid: their ratios about the mean q(Y1)/A1, whatever A1",

@@ -22,7 +22,7 @@ from ..numeric.balls import Values, trailing
 from ..numeric.enclosures import Range, Scalar, linear, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, ScalarForm, Steps, derived, neighbour, proved
 from ._boxes import DROP, GAIN, SHARE, Law, chance, laws
 from ._laws import STRING, STRINGS, answers_of, flat
 
@@ -203,6 +203,11 @@ def reverse_validity(base: Values, after: Values, beta: Values) -> Values:
     return (best_response(base, after, beta) * after).sum(axis=-1, keepdims=True)
 
 
+def one_root(base: Values, after: Values, beta: Values) -> list[dict[str, Values]]:
+    """The kernel's l, once for every token at which it is read."""
+    return [{"l": beta + root} for root in root(base[None], after[None], beta[None])[0]]
+
+
 def value_steps() -> Steps:
     yield (
         "Q is the validity after a token, V that at the prefix, the mean of Q under pi; l makes pi sum to "
@@ -230,7 +235,7 @@ def validities(odds: Scalar, drop: Scalar, beta: Scalar, least: Scalar) -> list[
     ]
 
 
-VALUE = derived(
+VALUE = proved(
     "E2.value",
     "Token forward KL: V(s) = l - beta, with pi = beta a/(l - Q)",
     statement=r"\pi(t|s) = \tfrac{\beta a(t|s)}{\ell - Q(s,t)},\; \sum_t \pi(t|s) = 1"
@@ -243,6 +248,7 @@ VALUE = derived(
         # l^2 - 3l/2 + 1/4 = 0: V = l - 1/2 = (1/2 + sqrt(5/4))/2.
         example(base=".5 .5", after="1 0", beta=".5", rhs=".809016994375"),
     ),
+    kernel=Kernel("value_of_prefix", where=one_root),
     derivation=value_steps,
     reductions=(
         ScalarForm(

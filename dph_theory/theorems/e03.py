@@ -15,9 +15,10 @@ from ..laws import filtered_law, locally_filtered, token_forward_limit, token_la
 from ..numeric.balls import Values
 from ..numeric.enclosures import Scalar
 from ..references import Source
-from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, holds, neighbour, proved
 from ._boxes import DROP, ODDS, RATE, Law, both_ways, kl_to_second, mass
 from ._laws import STRING, STRINGS, TREES, TWO_TOKENS, answers_of, flat, local_filter, tables, verifier
+from ._tokens import next_token, verdict_of
 
 
 def law(base: list[Values], verdicts: Values, eps: float) -> Values:
@@ -142,6 +143,16 @@ def _mean_surprise(law: list[Values], masses: list[Values]) -> Values:
     return total
 
 
+def on_prefixes(base: list[Values], verdicts: Values) -> dict[str, Any]:
+    """The base and the verifier of the kernel's theorem, over answers of any number of tokens."""
+    tokens = {"ts": list(range(len(base[0]))), "n": len(base)}
+    return {**tokens, "a": next_token(base), "valid": verdict_of(verdicts)}
+
+
+def on_two_tokens(first: Values, second: Values, valid: Values) -> dict[str, Any]:
+    return on_prefixes([first, second], valid.reshape(second.shape))
+
+
 def cost_steps() -> Steps:
     yield (
         "One answer of mass loc: a prefix of any length, whose ratio to the base is 1/m, and its next token, "
@@ -156,7 +167,7 @@ def cost_steps() -> Steps:
     )
 
 
-COST = derived(
+COST = proved(
     "E3.cost",
     "KL(loc || a) is the mean, under loc, of -log of the mass kept at each prefix",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log"
@@ -165,6 +176,7 @@ COST = derived(
     on=STRINGS,
     equal=(of_answers, of_prefixes),
     examples=(STRING,),
+    kernel=Kernel("local_cost", where=on_prefixes),
     derivation=cost_steps,
     false=(
         neighbour("averaged over the base's prefixes", rhs=under_the_base),
@@ -206,7 +218,7 @@ def one_kept_each(first: Law, second: Law, share: Scalar) -> dict[str, Any]:
 EVEN_TREE = TWO_TOKENS.but(second=[".5 .5", ".5 .5"])
 """Both first tokens end valid alike: local filtering is filtering."""
 
-DEARER = derived(
+DEARER = proved(
     "E3.dearer",
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = \mathrm{KL}(\mathrm{loc}\|p_*) - \log A_1 \ge -\log A_1",
@@ -215,6 +227,7 @@ DEARER = derived(
     at_most=(filtering_cost, local_cost),
     given=("L1.gibbs",),
     examples=(TWO_TOKENS.giving(lhs=".693147180560", rhs="1.20397280433"),),
+    kernel=Kernel("local_dearer", where=on_two_tokens),
     derivation=dearer_steps,
     reductions=both_ways(
         "two first tokens, each with one valid continuation, whose chances are as the two laws' ratios",

@@ -19,6 +19,7 @@ from ..statement.charts import chart, example, log_uniform, rates, uniform
 from ..statement.theorem import (
     Claim,
     FalseStep,
+    Kernel,
     ScalarForm,
     Steps,
     derived,
@@ -164,13 +165,7 @@ def constant_steps() -> Steps:
     yield "The definition, summed over the 0, 1, ... successes among the others:"
     for component, constant in enumerate((1 / sympy.sqrt(2), 2 / sympy.sqrt(3))):
         size = component + 2
-        yield Claim(
-            f"G = {size}",
-            weight(size),
-            equals=constant,
-            states=lambda validity: {V: validity},
-            component=component,
-        )
+        yield Claim(f"G = {size}", weight(size), equals=constant)
     yield FalseStep("G = 4, as a constant", weight(4), equals=sympy.Rational(3, 2))
 
 
@@ -182,6 +177,7 @@ CONSTANT = proved(
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
     examples=(example(validity=".25"),),
+    kernel=Kernel("constant", where=lambda validity: {"V": validity}),
     derivation=constant_steps,
     digits=6,
     reductions=(
@@ -279,7 +275,7 @@ def mean_steps() -> Steps:
     yield Claim("one more term of the sum", geometric, equals=(1 - r ** (n + 1)) / V, where=domain)
 
 
-MEAN = derived(
+MEAN = proved(
     "E4.mean",
     "(r - mean)/mean weighs by [1 - (1-V)^(G-1)]/V, the slope of sum_{k<G} pass@k/k",
     statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV}"
@@ -289,6 +285,7 @@ MEAN = derived(
     equal=(weights, geometric),
     given=("L1.binomial",),
     examples=(example(validity=".25"),),
+    kernel=Kernel("slope_of_passes", where=lambda validity: [{"V": validity, "G": G} for G in MEANS_OF]),
     derivation=mean_steps,
     digits=6,
     reductions=(

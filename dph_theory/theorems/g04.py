@@ -11,7 +11,8 @@ from ..binary_reward import valid_mass
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, derived, neighbour, proved
+from ._lemmas import along_each_logit
 
 
 def expected_update(law: Values, valid: Values, baseline: Values) -> Values:
@@ -36,7 +37,7 @@ def free_steps() -> Steps:
     yield FalseStep("not from the score's mean", p * (v - c), equals=p * (v - V))
 
 
-FREE = derived(
+FREE = proved(
     "G4.free",
     "Every baseline has the same expected update, that of the pass rate, and so the same speed",
     statement=r"E_\pi\,(v - c)\,\nabla\log\pi = \nabla V \quad \text{for every } c",
@@ -44,6 +45,10 @@ FREE = derived(
     on=chart(law=simplex(4, spread=4), valid=masks(4), baseline=uniform(-1, 2)),
     equal=(expected_update, slope_of_the_rate),
     examples=(example(law=".3 .2 .1 .4", valid=[True, True, False, False], baseline="1"),),
+    kernel=Kernel(
+        "every_baseline",
+        where=lambda law, baseline: [{**moved, "c": baseline} for moved in along_each_logit(law)],
+    ),
     derivation=free_steps,
     floor=1.0,
     note="What is reported of negative-sample reinforcement (arXiv 2506.01347, as summarised: it keeps"

@@ -11,7 +11,7 @@ from ..binary_reward import tilted, valid_mass
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved
 
 
 def _update(law: Values, weight: Values, coefficient: Values) -> Values:
@@ -50,7 +50,7 @@ def reward_steps() -> Steps:
     yield FalseStep("with the verdict taken off instead", w * (reward - v), equals=v - v)
 
 
-REWARD = derived(
+REWARD = proved(
     "G8.reward",
     "With the KL in the reward and its mean as baseline, p_beta stays the law whatever answers weigh",
     statement=r"\sum_y p_\beta(y)\, w_y\, (r_y - E_{p_\beta} r)\,\nabla\log\pi(y) = 0,"
@@ -61,6 +61,7 @@ REWARD = derived(
     examples=(
         example(base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25"),
     ),
+    kernel=Kernel("weights_move_nothing", where=lambda base: [{"d": d} for d in np.eye(len(base))]),
     derivation=reward_steps,
     floor=1.0,
     false=(

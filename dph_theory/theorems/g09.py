@@ -12,7 +12,7 @@ from ..laws import effective_beta
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved
 
 
 def under_errors(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
@@ -42,7 +42,7 @@ def law_steps() -> Steps:
     yield FalseStep("1/b", sympy.log(weight), equals=1 / b)
 
 
-LAW = derived(
+LAW = proved(
     "G9.law",
     "Under errors that do not depend on the answer the law is that of a right verifier at beta/J",
     statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
@@ -60,6 +60,7 @@ LAW = derived(
             base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", accepted=".05", refused=".2"
         ),
     ),
+    kernel=Kernel("errors_scale_beta"),
     derivation=law_steps,
     note="So a verifier that errs changes the rate and not the fate (arXiv 2601.04411, as summarised):"
     " without a KL the path is the same, J times slower. Errors tied to answers are no noise: the law is that"

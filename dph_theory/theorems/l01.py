@@ -6,6 +6,7 @@ rest on the completeness of the reals and on continuity alone. The numbers check
 
 from functools import partial
 from math import comb
+from typing import Any
 
 import numpy as np
 import sympy
@@ -15,7 +16,8 @@ from ..estimators import k2_of_ratio
 from ..numeric.balls import Values, lowest, xlogy
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
+from ..statement.theorem import Claim, FalseStep, Kernel, Steps, derived, neighbour, proved, scaled
+from ._lemmas import smooth_functions
 
 
 def height(x: Values, a: Values, b: Values) -> Values:
@@ -36,6 +38,12 @@ def with_slope_below_zero(start: Values, step: Values, a: Values, b: Values) -> 
     return at_end(start, step, a, b) - step / 1000
 
 
+def rising_function(start: Values, step: Values, a: Values, b: Values) -> dict[str, Any]:
+    """The function of the example in the kernel's theorem of every function."""
+    slope = {"f": partial(height, a=a, b=b), "f1": lambda x: (a + b * x) ** 2}
+    return {"v": start, "w": start + step, **slope}
+
+
 def rising_steps() -> Steps:
     length, slope = sympy.symbols("length slope", nonnegative=True)
     yield (
@@ -46,7 +54,7 @@ def rising_steps() -> Steps:
     yield "Where f' is zero throughout, so is the rise."
 
 
-RISING = derived(
+RISING = proved(
     "L1.rising",
     "A function whose slope is not negative does not fall",
     statement=r"f' \ge 0 \text{ on } [v, w] \;\Rightarrow\; f(v) \le f(w),\quad"
@@ -55,6 +63,7 @@ RISING = derived(
     on=chart(start=uniform(-3, 3), step=log_uniform(1e-3, 3), a=uniform(-3, 3), b=uniform(-3, 3)),
     at_most=(at_start, at_end),
     examples=(example(start="-1", step="2", a=".5", b="1"),),
+    kernel=Kernel("rising", where=rising_function),
     derivation=rising_steps,
     false=(
         neighbour(
@@ -99,7 +108,7 @@ def tangent_steps() -> Steps:
     )
 
 
-TANGENT = derived(
+TANGENT = proved(
     "L1.tangent",
     "A function whose second derivative is not negative lies above its tangents",
     statement=r"f'' \ge 0 \;\Rightarrow\; f(w) + f'(w)(v - w) \le f(v),"
@@ -109,6 +118,7 @@ TANGENT = derived(
     at_most=(tangent, curve),
     given=("L1.rising",),
     examples=(example(v=".4", w="2.5"),),
+    kernel=Kernel("tangent", where=smooth_functions),
     derivation=tangent_steps,
     false=(
         neighbour(
@@ -162,7 +172,7 @@ def jensen_steps() -> Steps:
     yield "In the end W = 1 and X = m, and the mean of the tangent is f(m)."
 
 
-JENSEN = derived(
+JENSEN = proved(
     "L1.jensen",
     "Jensen: a convex function of the mean is at most the mean of the function",
     statement=r"f'' \ge 0 \;\Rightarrow\; f\big(\textstyle\sum_i w_i x_i\big) \le \sum_i w_i f(x_i),"
@@ -172,6 +182,7 @@ JENSEN = derived(
     at_most=(at_the_mean, mean_value),
     given=("L1.tangent",),
     examples=(example(law=".2 .3 .5", x=".5 1 4"),),
+    kernel=Kernel("jensen", where=lambda law: [{**f, "w": law} for f in smooth_functions()]),
     derivation=jensen_steps,
     false=(
         neighbour(
@@ -205,7 +216,7 @@ def logarithm_steps() -> Steps:
     yield FalseStep("and not of 1 - s", sympy.Derivative(gap, x) * x**2, equals=1 - x)
 
 
-LOGARITHM = derived(
+LOGARITHM = proved(
     "L1.logarithm",
     "log s >= 1 - 1/s, with equality at s = 1 only",
     statement=r"1 - \frac1s \le \log s, \quad \text{with equality} \iff s = 1",
@@ -214,6 +225,7 @@ LOGARITHM = derived(
     at_most=(bound, lambda s: np.log(s)),
     given=("L1.rising",),
     examples=(example(s=".5"), example(s="1.25")),
+    kernel=Kernel("logarithm"),
     derivation=logarithm_steps,
     tight=example(s="1.01"),
     false=(
@@ -242,7 +254,7 @@ def gibbs_steps() -> Steps:
     yield FalseStep("with the ratio turned over", q * (1 - 1 / s).subs(s, p / q), equals=q - p)
 
 
-GIBBS = derived(
+GIBBS = proved(
     "L1.gibbs",
     "Gibbs: KL(q||p) >= 0, with equality only at p = q",
     statement=r"\sum_y q \log p \le \sum_y q \log q, \quad \text{with equality} \iff p = q",
@@ -251,6 +263,7 @@ GIBBS = derived(
     at_most=(likelihood_of_other, own_likelihood),
     given=("L1.logarithm",),
     examples=(example(q=".5 .3 .2", p=".2 .2 .6"),),
+    kernel=Kernel("gibbs"),
     derivation=gibbs_steps,
     false=(
         neighbour(
@@ -282,7 +295,7 @@ def cauchy_steps() -> Steps:
     yield FalseStep("with the sign of the product", pair, equals=v * w * (a * d + c * b) ** 2)
 
 
-CAUCHY = derived(
+CAUCHY = proved(
     "L1.cauchy",
     "Cauchy-Schwarz: (E ab)^2 <= E a^2 E b^2",
     statement=r"\big(\textstyle\sum_i w_i a_i b_i\big)^2 \le \sum_i w_i a_i^2 \,\sum_i w_i b_i^2",
@@ -290,6 +303,7 @@ CAUCHY = derived(
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
     examples=(example(law=".2 .3 .5", a="1 2 -1", b="2 1 1"),),
+    kernel=Kernel("cauchy", where=lambda law: {"w": law}),
     derivation=cauchy_steps,
     tight=example(law=".4 .3 .3", a="2 2 2", b="2 2 2"),
     false=(
@@ -333,7 +347,7 @@ def binomial_steps() -> Steps:
     yield Claim("one power of a in the product", step, equals=(before + here) * a**j * b ** (m + 1 - j))
 
 
-BINOMIAL = derived(
+BINOMIAL = proved(
     "L1.binomial",
     "The binomial theorem",
     statement=r"\sum_{k=0}^n \binom nk a^k b^{n-k} = (a + b)^n",
@@ -341,6 +355,7 @@ BINOMIAL = derived(
     on=chart(a=uniform(0.001, 3), b=uniform(0.001, 3)),
     equal=(expansion, powers),
     examples=(example(a=".25", b=".75"),),
+    kernel=Kernel("binomial_theorem", where=lambda a: [{"n": n} for n in POWERS]),
     derivation=binomial_steps,
     false=(
         neighbour("its last term left out", lhs=lambda a, b: expansion(a, b, most=POWERS[-1] - 1)),

@@ -14,6 +14,8 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from .settings import CHECKS, INSTANCES, QUICK_INSTANCES, Settings
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..statement.theorem import Theorem
     from .reports import Report
 
@@ -34,6 +36,7 @@ _LOADED_BY_WORKERS = ("dph_theory.verification.run", "dph_theory.verification.pr
     is_flag=True,
     help=f"A short run: {QUICK_INSTANCES} instances, shorter searches, no whole boxes.",
 )
+@click.option("--kernel", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
 @click.option(
     "--json", "path", type=terminal.OutputFile(), help='Write the reports there; "-" is standard output.'
 )
@@ -44,6 +47,7 @@ def verify(
     instances: int | None,
     seed: int,
     quick: bool,
+    kernel: bool,
     path: Path | None,
 ) -> None:
     """Check every theorem of the registry (or those NAMEd; "A" and "A5" stand for all whose names begin so).
@@ -66,6 +70,7 @@ def verify(
         if listing:
             console.print(tables.listing(theorems).rich())
             return
+        accepted = not kernel or _compiled(console)
         reports = _run_with_progress(theorems, settings, context)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
@@ -73,7 +78,26 @@ def verify(
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
     tables.print_reports(console, theorems, reports, quick=quick)
-    sys.exit(0 if reports and all(report.as_expected for report in reports) else 1)
+    sys.exit(0 if accepted and reports and all(report.as_expected for report in reports) else 1)
+
+
+def _compiled(console: "Console") -> bool:
+    """Whether Coq accepts the kernel, or is not here to be asked; what was found is printed."""
+    from ..kernel import coq
+    from .run import kernel_theorems
+
+    if not coq.installed():
+        console.print(f"kernel: not compiled, Coq is not installed ({coq.INSTALL}); as recorded:")
+        console.print(coq.recorded().told(), highlight=False)
+        return True
+    try:
+        found = coq.compiled(kernel_theorems())
+    except coq.CoqError as error:
+        console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
+        return False
+    console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:")
+    console.print(found.told(), highlight=False)
+    return not found.beyond_the_reals
 
 
 def _settings(checks: str, instances: int | None, seed: int, quick: bool) -> Settings:

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from ..kernel.files import definition_texts, statement
 from ..references import REFERENCES
-from ..statement.theorem import Claim, FalseStep, Relation, Theorem, Verdict
+from ..statement.theorem import Claim, FalseNeighbour, FalseStep, Kernel, Relation, Theorem, Verdict
 from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
 from .checks import CHECKS, applies
 
 _MEANING = {
-    Verdict.PROVED: "claims that are the statement, decided by sympy, z3 or both, for all values",
+    Verdict.PROVED: "the statement itself, by the proof kernel or by claims decided for all values",
     Verdict.DERIVED: "each scalar step is decided by sympy, z3 or both; sentences put them together",
     Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
     Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
@@ -18,6 +19,7 @@ _MEANING = {
     Verdict.REFUTED: "the statement is false, and the checks must find a counterexample",
 }
 _CHECKS = {
+    "kernel": "the proof kernel, Coq, for every number of outcomes",
     "symbolic": "a derivation, decided by sympy and z3",
     "numeric": "random instances, extreme corners included",
     "adversarial": "an optimiser that looks for the worst violation",
@@ -90,16 +92,18 @@ def family_page(name: str) -> str:
 
 
 def _section(theorem: Theorem) -> str:
+    given = "" if theorem.proved_in_kernel else _given(theorem)
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}**{_given(theorem)} ({_MEANING[theorem.expected]}).",
+        f"- Expected verdict: **{theorem.expected}**{given} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
+        *_in_kernel(theorem.kernel),
         *_derivation(theorem),
         *_boxes(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
         "- False neighbours, each refuted at a kept instance:",
-        *(f"    - {escaped(neighbour.name)}" for neighbour in theorem.false_neighbours),
+        *(line for neighbour in theorem.false_neighbours for line in _neighbour(neighbour)),
     ]
     lines = "\n".join(facts)
     return f"## {theorem.name}\n\n{escaped(theorem.title)}.\n\n$$\n{theorem.statement}\n$$\n\n{lines}\n"
@@ -115,12 +119,58 @@ def _given(theorem: Theorem) -> str:
     return f", given {', '.join(links)}" if theorem.given else ""
 
 
+def in_kernel() -> str:
+    """What the kernel proves: the entries by verdict, the false neighbours, and the definitions in use."""
+    named = [theorem for theorem in THEOREMS.values() if theorem.kernel is not None]
+    refuted = [theorem for theorem in named if theorem.expected is Verdict.REFUTED]
+    whole = [theorem for theorem in named if theorem.proved_in_kernel]
+    beside = [t for t in THEOREMS.values() if any(false.kernel for false in t.false_neighbours)]
+    rows = {
+        "the whole statement": whole,
+        "a part of it": [theorem for theorem in named if theorem not in (*whole, *refuted)],
+        "that it is false": refuted,
+        "that a neighbour is false": beside,
+    }
+    table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
+    introduced = "As they stand in the files; `sum ys f` adds up f over the outcomes ys."
+    return "\n".join(
+        (
+            *("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, ""),
+            *("## Definitions", "", introduced, "", "```coq", *definition_texts(), "```"),
+        )
+    )
+
+
+def _link(theorem: Theorem, to: str = "theorems/") -> str:
+    place = f"{file_name(theorem.family)}#{theorem.name.lower().replace('.', '')}"
+    return f"[{escaped(theorem.name)}]({to}{place})"
+
+
+def _in_kernel(kernel: Kernel | None, indent: str = "") -> list[str]:
+    """The theorem of the kernel as it is written there, and what of the statement it is."""
+    if kernel is None:
+        return []
+    found = statement(kernel.theorem)
+    of = f"part of it, {escaped(kernel.part)}" if kernel.part else "for every number of outcomes"
+    place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
+    lines = [
+        f"{indent}- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
+        "",
+    ]
+    return [*lines, *(f"{indent}        {line}" for line in found.text.splitlines()), ""]
+
+
+def _neighbour(false: FalseNeighbour) -> list[str]:
+    return [f"    - {escaped(false.name)}", *_in_kernel(false.kernel, "        ")]
+
+
 def _derivation(theorem: Theorem) -> list[str]:
     """The sentences of the derivation and the claims between them, as they stand in the entry."""
     if theorem.derivation is None:
         return []
     lines = [f"    {number}. {_step(step)}" for number, step in enumerate(theorem.derivation(), 1)]
-    return ["- Derivation (claims are decided by machine, false ones must be refused):", *lines]
+    given = _given(theorem) if theorem.proved_in_kernel else ""
+    return [f"- Derivation{given} (claims are decided by machine, false ones must be refused):", *lines]
 
 
 def _step(step: Claim | str) -> str:

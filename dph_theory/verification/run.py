@@ -29,13 +29,8 @@ QUICK: Mapping[str, Mapping[str, Any]] = {
     "symbolic": {"first_only": True},
 }
 """The short form's options of the checks of a theorem."""
-GIVEN_BY = {
-    Verdict.PROVED: "symbolic",
-    Verdict.DERIVED: "symbolic",
-    Verdict.ENCLOSED: "enclosed",
-    Verdict.CERTIFIED: "certified",
-}
-"""The verdicts above HOLDS, strongest first, with the check that gives them."""
+GIVEN_BY = {Verdict.DERIVED: "symbolic", Verdict.ENCLOSED: "enclosed", Verdict.CERTIFIED: "certified"}
+"""The verdicts between PROVED and HOLDS, strongest first, with the check that gives them."""
 _STRENGTH = tuple(Verdict)
 """The members stand from strongest to weakest."""
 
@@ -67,16 +62,34 @@ def _selected_by(name: str) -> tuple[str, str, str]:
     return name, name.partition(".")[0], name[0]
 
 
+def given_by(theorem: Theorem, verdict: Verdict) -> str | None:
+    """The check that gives a theorem a verdict above HOLDS; None for other verdicts.
+
+    A proof is the kernel's, where it has all of the statement, or else claims of the derivation.
+    """
+    if verdict is Verdict.PROVED:
+        return "kernel" if theorem.proved_in_kernel else "symbolic"
+    return GIVEN_BY.get(verdict)
+
+
 def expected_verdict(theorem: Theorem, checks: Sequence[str]) -> Verdict:
     """The theorem's verdict if the check that gives it is asked for, else the strongest that others can give.
 
     A theorem expected to be proved that has no derivation is thus not as expected.
     """
-    if theorem.expected is Verdict.REFUTED or GIVEN_BY.get(theorem.expected, checks[0]) in checks:
+    giving = given_by(theorem, theorem.expected)
+    if theorem.expected is Verdict.REFUTED or giving is None or giving in checks:
         return theorem.expected
-    weaker = list(GIVEN_BY)[list(GIVEN_BY).index(theorem.expected) + 1 :]
-    others = (v for v in weaker if GIVEN_BY[v] != GIVEN_BY[theorem.expected] and GIVEN_BY[v] in checks)
-    return next((verdict for verdict in others if applies(GIVEN_BY[verdict], theorem)), Verdict.HOLDS)
+    weaker = _STRENGTH[_STRENGTH.index(theorem.expected) + 1 :]
+    others = ((verdict, GIVEN_BY[verdict]) for verdict in weaker if verdict in GIVEN_BY)
+    found = (verdict for verdict, check in others if check in checks and applies(check, theorem))
+    return next(found, Verdict.HOLDS)
+
+
+def kernel_theorems() -> list[str]:
+    """The theorems of the kernel that entries of the registry or their false neighbours name."""
+    named = (kernel.theorem for theorem in THEOREMS.values() for kernel in theorem.kernels)
+    return sorted(set(named))
 
 
 def overall(results: Sequence[CheckResult], given: Iterable[Verdict] = ()) -> Verdict:
@@ -109,11 +122,14 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
     checks = [check for check in settings.selected if applies(check, theorem)]
     results = tuple(_timed(check, theorem, settings) for check in checks)
     given = {name: THEOREMS[name].expected for name in theorem.given}
+    found = overall(results, given.values())
+    if found is Verdict.PROVED and theorem.proved_in_kernel:
+        given = {}  # The kernel's proof is complete: only the derivation rests on other entries.
     return Report(
         theorem.name,
         str(theorem.source),
         expected_verdict(theorem, settings.selected),
-        overall(results, given.values()),
+        found,
         results,
         tuple(at_witness(theorem, false, settings) for false in theorem.false_neighbours),
         given,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..support.errors import argument_error, choice
 
-CHECKS = ("symbolic", "numeric", "adversarial", "certified", "enclosed")
+CHECKS = ("kernel", "symbolic", "numeric", "adversarial", "certified", "enclosed")
 """The checks in the order in which they run."""
 INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 

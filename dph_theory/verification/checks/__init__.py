@@ -1,4 +1,4 @@
-"""The five checks, symbolic to enclosed: each maps a theorem to a `CheckResult`."""
+"""The six checks, kernel to enclosed: each maps a theorem to a `CheckResult`."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -7,12 +7,14 @@ from types import MappingProxyType
 from ...statement.theorem import Relation, Theorem
 from .certified import certified
 from .enclosed import enclosed
+from .kernel import kernel
 from .result import CheckResult
 from .search import adversarial, numeric
 from .symbolic import symbolic
 
 CHECKS: Mapping[str, Callable[..., CheckResult]] = MappingProxyType(
     {
+        "kernel": kernel,
         "symbolic": symbolic,
         "numeric": numeric,
         "adversarial": adversarial,
@@ -32,6 +34,8 @@ def applies(check: str, theorem: Theorem) -> bool:
     """Whether the theorem has what the check needs, and this machine what the theorem needs."""
     if not available(theorem):
         return False
+    if check == "kernel":
+        return bool(theorem.kernels)
     if check == "symbolic":
         return theorem.derivation is not None
     if check == "certified":
@@ -49,6 +53,7 @@ __all__ = [
     "available",
     "certified",
     "enclosed",
+    "kernel",
     "numeric",
     "symbolic",
 ]

@@ -59,7 +59,7 @@ def test_a_derivation_leans_on_entries_that_hold_and_never_on_itself():
         assert not theorem.given or theorem.derivation
         given = [THEOREMS[name].expected for name in theorem.given]
         assert Verdict.REFUTED not in given
-        if theorem.expected in (Verdict.PROVED, Verdict.DERIVED):
+        if theorem.expected in (Verdict.PROVED, Verdict.DERIVED) and not theorem.proved_in_kernel:
             assert theorem.expected.at_most(given) is theorem.expected, "better than what it rests on"
 
 

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from support.interrupted_command import interrupted
 
+from dph_theory.kernel import coq
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.cli import verify
 
@@ -30,12 +32,36 @@ def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
     done = dph("verify", "A8", "C2.old", "--quick", "--instances", "500", "--json", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith(
-        "4 theorems: 3 derived (2 of them given other entries), 1 refuted; 4 as expected; "
-    )
+    assert last.startswith("4 theorems: 3 proved, 1 refuted; 4 as expected; ")
     assert "false neighbours refuted" in last
     names = [report["theorem"] for report in json.loads(path.read_text())]
     assert names == ["A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
+
+
+def test_with_coq_the_kernel_is_compiled_and_what_coq_refuses_fails_the_run(monkeypatch):
+    found = replace(coq.recorded(), seconds=2.0)
+    monkeypatch.setattr(coq, "installed", lambda: True)
+    monkeypatch.setattr(coq, "compiled", lambda names: found)
+    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    assert (done.exit_code, "compiled here in 2 seconds" in done.stdout) == (0, True)
+    found = replace(found, axioms=("Cheat.proof",))
+    assert here("L1.gibbs", "--kernel", "--checks", "kernel").exit_code == 1
+
+    def refuses(names):
+        raise coq.CoqError("Laws.v, line 3: no")
+
+    monkeypatch.setattr(coq, "compiled", refuses)
+    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    assert (done.exit_code, "Coq refuses it\nLaws.v, line 3: no" in done.stdout) == (1, True)
+
+
+def test_without_coq_the_record_is_shown(monkeypatch):
+    monkeypatch.setattr(coq, "installed", lambda: False)
+    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    assert done.exit_code == 0
+    assert "not compiled, Coq is not installed" in done.stdout
+    assert f"Laws.v: accepted by Coq {coq.recorded().coq}, SHA-256" in done.stdout
+    assert "1 theorem: 1 proved; 1 as expected" in done.stdout
 
 
 def test_a_subset_of_checks():
@@ -78,7 +104,7 @@ def test_the_list_names_every_theorem():
     [
         (("A5.validty",), "the nearest names are A5.validity, "),
         (("Z9",), "the nearest names are "),
-        (("--checks", "guess"), "one of symbolic, numeric, adversarial, certified"),
+        (("--checks", "guess"), "one of kernel, symbolic, numeric, adversarial, certified"),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
         (("--json", "missing/folder/v.json"), "does not exist"),

@@ -25,7 +25,7 @@ def test_the_table_is_grouped_by_paper_and_the_counts_come_last():
     assert "All valid outcomes are weighted by x" in out
     assert "a false step, refused: odds that gain 1/beta: points" in out
     assert "A8.decomposition" in out[out.index("A8.frontier") :]
-    assert "(DERIVED)" in out
+    assert "(PROVED)" in out
     assert out.splitlines()[-1].startswith("2 theorems: 2 derived (1 of them given other entries)")
 
 

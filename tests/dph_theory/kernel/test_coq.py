@@ -1,0 +1,98 @@
+"""What Coq said of the kernel, and, where Coq is installed, what it says now."""
+
+import shutil
+
+import pytest
+
+from dph_theory.kernel import coq, files
+from dph_theory.verification.run import kernel_theorems
+
+with_coq = pytest.mark.skipif(
+    not coq.installed(), reason=f"the proof kernel was not compiled: Coq is not installed ({coq.INSTALL})"
+)
+DELIBERATE = {
+    "Laws.v": ("f v <= f w /\\", "f v < f w /\\"),
+    "Pinsker.v": ("2 * tv ys q p ^ 2 <= kl", "3 * tv ys q p ^ 2 <= kl"),
+    "KLControl.v": (
+        "valid = expit (logit (mass ys base valid) + 1 / beta)",
+        "valid = expit (logit (mass ys base valid) + beta)",
+    ),
+    "Frontier.v": ("- ln (mass ys base valid).\nProof. intros", "+ ln (mass ys base valid).\nProof. intros"),
+    "Divergences.v": ("l - beta = sum", "l + beta = sum"),
+    "Updates.v": (
+        "Derive (fun t => kl ys ref (moved ys th d t)) 0.",
+        "Derive (fun t => kl ys (moved ys th d t) ref) 0.",
+    ),
+    "Trees.v": ("prob (local ts valid n a) h * - ln (kept", "prob a h * - ln (kept"),
+    "Groups.v": ("weight by_deviation 3 V = 2 / sqrt 3", "weight by_deviation 3 V = 3 / sqrt 2"),
+    "Refuted.v": ("(three (1 / 5) (1 / 5) (3 / 5)) < 0", "(three (1 / 5) (1 / 5) (3 / 5)) > 0"),
+}
+"""A wrong statement for each file: what is written, and what stands there instead."""
+
+
+def test_the_record_is_of_these_files_and_of_the_theorems_that_entries_name():
+    record = coq.recorded()
+    assert record.files == files.hashes(), "run python docs/generate.py where Coq is"
+    assert list(record.theorems) == kernel_theorems(), "run python docs/generate.py where Coq is"
+
+
+def test_nothing_rests_on_more_than_the_classical_reals():
+    record = coq.recorded()
+    assert record.axioms
+    assert record.beyond_the_reals == []
+    other = coq.Compilation(record.coq, record.files, record.theorems, (*record.axioms, "Cheat.proof"))
+    assert other.beyond_the_reals == ["Cheat.proof"]
+    assert "more than the classical reals: Cheat.proof" in other.told()
+
+
+def test_the_record_says_where_another_file_is_here():
+    record = coq.recorded()
+    other = coq.Compilation(record.coq, {**record.files, "Laws.v": "0" * 64}, record.theorems, record.axioms)
+    assert "Laws.v: accepted by Coq" in other.told()
+    assert other.told().count("another file is here") == 1
+    assert "another file" not in record.told()
+
+
+def test_without_coq_the_reason_is_said(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(coq.CoqError, match="coqc is not installed"):
+        coq.compiled([])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which all files are compiled."""
+    place = tmp_path_factory.mktemp("kernel")
+    coq.compile_into(place)
+    return place
+
+
+@with_coq
+@pytest.mark.slow
+def test_coq_says_what_is_recorded():
+    found, record = coq.compiled(kernel_theorems()), coq.recorded()
+    assert (found.files, found.theorems, found.axioms) == (record.files, record.theorems, record.axioms)
+
+
+@with_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [path.name for path in files.paths()])
+def test_a_deliberate_error_is_refused(folder, name):
+    right, wrong = DELIBERATE[name]
+    text = (files.FOLDER / name).read_text()
+    assert text.count(right) == 1
+    (folder / "Wrong.v").write_text(text.replace(right, wrong))
+    with pytest.raises(coq.CoqError, match=r"Wrong\.v"):
+        coq.compile_one(folder, "Wrong.v")
+
+
+@with_coq
+@pytest.mark.slow
+def test_an_axiom_would_be_seen(folder):
+    (folder / "Cheat.v").write_text("Axiom cheat : 0 = 1.\nTheorem easy : 0 = 1.\nProof. exact cheat. Qed.\n")
+    coq.compile_one(folder, "Cheat.v")
+    (folder / "Seen.v").write_text(
+        'From Kernel Require Import Cheat.\nRedirect "seen" Print Assumptions easy.\n'
+    )
+    coq.compile_one(folder, "Seen.v")
+    assert "cheat" in (folder / "seen.out").read_text()
