@@ -10,6 +10,7 @@ from jaxtyping import Float
 from trl.trainer.utils import add_fused_lm_head
 
 from .generation import evaluating, padded
+from .load import on_device
 
 BATCH_TOKENS = 16_384
 """Tokens that go through a model at once unless told otherwise, padding counted."""
@@ -33,7 +34,7 @@ def sequence_logps(
     """
     lengths = [len(before) + len(after) for before, after in zip(prompts, completions, strict=True)]
     found = [np.empty(0, np.float32)] * len(lengths)
-    with evaluating(model), _scoring(model, temperature):
+    with on_device(model), evaluating(model), _scoring(model, temperature):
         for rows in token_batches(lengths, batch_tokens):
             values = _log_probs(model, [prompts[i] for i in rows], [completions[i] for i in rows])
             for i, row in zip(rows, values, strict=True):

@@ -110,7 +110,7 @@ class GreedyEvaluation(TrainerCallback):
         if state.global_step % (self.recipe.evaluate.every or state.max_steps):
             return
         tokenizer, sampling = self.trainer.processing_class, self.recipe.sampling
-        prompts = prompt_tokens(tokenizer, self.task, self.examples, chat=self.recipe.model.chat)
+        prompts = prompt_tokens(tokenizer, self.task, self.examples, self.recipe.model)
         # An engine of its own would answer with the initial weights.
         own = replace(sampling, backend="transformers")
         answers = sample(self.trainer.model, tokenizer, prompts, 1, own, self.recipe.seed, greedy=True)

@@ -13,7 +13,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, silent
 
 from ..models.generation import prompt_of
-from ..models.load import ModelHashes, load_model, load_tokenizer, lora_config
+from ..models.load import ModelHashes, load_tokenizer, load_trainable, lora_config
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
@@ -38,10 +38,17 @@ _DEFAULTS = {
 _ELSEWHERE = {
     "output_dir": "output",
     "seed": "seed",
-    "temperature": "sampling.temperature",
-    "top_p": "sampling.top_p",
     "max_completion_length": "sampling.max_new_tokens",
+    "generation_rows": "sampling.batch_size",
     "use_vllm": "sampling.backend",
+    "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
+    "vllm_max_model_length": "sampling.vllm_length",
+    "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
+    "chat_template_kwargs": "model.template",
+    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
+    # They would sample in training alone what no other stage samples.
+    **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
+    **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
     **{
         name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
     },
@@ -53,8 +60,12 @@ def resolved(recipe: Recipe, method: Setup) -> dict[str, Any]:
     """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
     ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
-    part of the recipe decides, and for a value that is not of its type.
+    part of the recipe decides, for a value that is not of its type, and for a model in float16.
     """
+    if recipe.model.dtype == "float16":
+        allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"
+        raise argument_error("model.dtype", recipe.model.dtype, allowed)
+    sampling = recipe.sampling
     for key in recipe.train:
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
@@ -63,11 +74,20 @@ def resolved(recipe: Recipe, method: Setup) -> dict[str, Any]:
         **_DEFAULTS,
         "output_dir": str(Folders.of(recipe).checkpoints),
         "seed": recipe.seed,
-        "temperature": recipe.sampling.temperature,
-        "top_p": recipe.sampling.top_p,
-        "max_completion_length": recipe.sampling.max_new_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p or None,
+        "repetition_penalty": sampling.repetition_penalty,
+        "max_completion_length": sampling.max_new_tokens,
+        "generation_rows": sampling.batch_size,
+        "chat_template_kwargs": dict(recipe.model.template),
         "bf16": recipe.model.dtype == "bfloat16",
-        "use_vllm": recipe.sampling.backend == "vllm",
+        "use_vllm": sampling.backend == "vllm",
+        "vllm_gpu_memory_utilization": sampling.vllm_memory_training,
+        "vllm_max_model_length": sampling.vllm_length,
+        "vllm_tensor_parallel_size": sampling.vllm_tensor_parallel,
+        "vllm_enable_sleep_mode": sampling.backend == "vllm",
         "disable_tqdm": True,
         **method.arguments,
         **recipe.train,
@@ -131,7 +151,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     rates = {name: float(smoothed_rate(rate.correct, rate.n)) for name, rate in presampling.rates.items()}
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
-        model=load_model(recipe.model),
+        model=load_trainable(recipe.model),
         reward_funcs=VerifierReward(task),
         args=args,
         train_dataset=Dataset.from_list(

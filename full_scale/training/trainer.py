@@ -91,6 +91,14 @@ def _chunk(trainer: Any, buffer: RehearsalBuffer, rows: list[int]) -> list[tuple
 _LOG = logging.getLogger(__name__)
 
 
+def _trains_in_float32(model: Any) -> None:
+    """ValueError for a weight that trains in 16 bits, where a step of 1e-6 of its size is rounded away."""
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and weight.dtype != torch.float32:
+            allowed = "float32 for a weight that trains; bf16=True computes in 16 bits all the same"
+            raise argument_error(f"dtype of {name}", weight.dtype, allowed)
+
+
 class DPHTrainer(ExactResume):
     """GRPOTrainer with rehearsal; at eta = 0 it is GRPOTrainer, bit for bit.
 
@@ -103,6 +111,9 @@ class DPHTrainer(ExactResume):
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:
         check_versions()
         super().__init__(*args, **kwargs)
+        if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            # Those keep float32 weights beside the ones that they compute with.
+            _trains_in_float32(self.model)
         self.rehearsal = rehearsal
         self.notes: tuple[str, ...] = ()
         self._ready: RehearsalBuffer | None = None
@@ -117,6 +128,17 @@ class DPHTrainer(ExactResume):
             )
         if self.args.two_backward and self.accelerator.distributed_type == DistributedType.DEEPSPEED:
             raise argument_error("two_backward", True, "not with DeepSpeed, whose backward also steps")
+
+    def _generate_single_turn(
+        self, prompt_ids: Any, images: Any, fields: Any, *args: Any, **named: Any
+    ) -> Any:
+        """TRL's generation by transformers, of at most `generation_rows` rows at once."""
+        rows, generate = self.args.generation_rows, super()._generate_single_turn
+        if self.use_vllm or rows is None or images or fields or len(prompt_ids) <= rows:
+            return generate(prompt_ids, images, fields, *args, **named)
+        starts = range(0, len(prompt_ids), rows)
+        parts = [generate(prompt_ids[at : at + rows], images, fields, *args, **named) for at in starts]
+        return [row for ids, _ in parts for row in ids], None
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
         samples = super()._generate_and_score_completions(inputs)

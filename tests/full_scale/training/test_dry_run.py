@@ -10,16 +10,9 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 import full_scale.tasks.loaders
 from full_scale.presampling.stage import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
-from full_scale.training.dry_run import (
-    BYTES,
-    Footprint,
-    Launch,
-    Shape,
-    dry_run,
-    footprint,
-    model_shape,
-    stage_footprint,
-)
+from full_scale.training.dry_run import dry_run
+from full_scale.training.launch import Launch
+from full_scale.training.memory import BYTES, Footprint, Shape, footprint, model_shape, stage_footprint
 
 LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 128_256, 131_072)
 ARGUMENTS = {
@@ -78,8 +71,11 @@ def test_llama_8b_is_the_published_size(tmp_path):
 
 def test_weights_gradients_and_moments():
     found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16")
-    assert found.weights == found.gradients == found.optimizer // 2 == 2 * LLAMA_8B.parameters
-    sharded = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8, sharded=True)
+    # Float32 masters whatever is computed in, and autocast's copy in 16 bits.
+    assert found.gradients == found.optimizer // 2 == 4 * LLAMA_8B.parameters
+    assert found.weights == (4 + 2) * LLAMA_8B.parameters
+    assert footprint(LLAMA_8B, ARGUMENTS, dtype="float32").weights == 4 * LLAMA_8B.parameters
+    sharded = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8, True))
     assert sharded.weights == sharded.gradients == 4 * LLAMA_8B.parameters // 8
     assert sharded.weights + sharded.gradients + sharded.optimizer == pytest.approx(14.96 * GIB, rel=1e-3)
 
@@ -90,7 +86,7 @@ def test_weights_gradients_and_moments():
 )
 def test_a_reference_stands_beside_where_the_method_needs_it(change, needed):
     found = footprint(LLAMA_8B, ARGUMENTS | change, dtype="bfloat16")
-    assert found.reference == (2 * LLAMA_8B.parameters if needed else 0)
+    assert found.reference == (4 * LLAMA_8B.parameters if needed else 0)
 
 
 def test_an_adapter_is_its_own_reference():
@@ -101,21 +97,22 @@ def test_an_adapter_is_its_own_reference():
 
 
 def test_the_cache_is_generations():
-    found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8)
+    found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8))
     # 256 sequences of 6144 tokens, 32 layers, 8 + 8 heads of 128 channels at two bytes.
     assert found.cache == 256 * 6144 * 32 * 2048 * 2
-    assert footprint(LLAMA_8B, ARGUMENTS | {"use_vllm": True}, dtype="bfloat16").cache == 0
+    bounded = footprint(LLAMA_8B, ARGUMENTS | {"generation_rows": 32}, dtype="bfloat16", launch=Launch(8))
+    assert bounded.cache == found.cache // 8
 
 
 def test_rehearsal_rows_and_checkpoints():
-    plain = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8)
+    plain = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8))
     rows = ARGUMENTS | {"eta": 0.05, "rehearsal_rows": 1024}
-    rehearsing = footprint(LLAMA_8B, rows, dtype="bfloat16", world_size=8)
+    rehearsing = footprint(LLAMA_8B, rows, dtype="bfloat16", launch=Launch(8))
     assert rehearsing.activations == 2 * plain.activations
-    apart = footprint(LLAMA_8B, rows | {"two_backward": True}, dtype="bfloat16", world_size=8)
+    apart = footprint(LLAMA_8B, rows | {"two_backward": True}, dtype="bfloat16", launch=Launch(8))
     assert apart.activations == plain.activations
     for name in ("activation_checkpointing", "gradient_checkpointing"):
-        kept = footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16", world_size=8)
+        kept = footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16", launch=Launch(8))
         assert kept.activations > 10 * plain.activations
 
 
@@ -150,10 +147,9 @@ def test_the_other_stages_at_the_recipes_length():
     recipe = load_recipe("llama3.1-8b-bird-dph-f-paper")
     found = stage_footprint(LLAMA_8B, recipe, models=2)
     assert found.weights == 2 * 2 * LLAMA_8B.parameters
-    assert found.cache == 64 * 6144 * 32 * 2048 * 2
+    assert found.cache == 32 * 6144 * 32 * 2048 * 2
     # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
     assert found.activations + found.logits < 4 * GIB
-    assert stage_footprint(LLAMA_8B, load_recipe("llama3.1-8b-bird-dph-f-vllm")).cache == 0
 
 
 @pytest.fixture(scope="module")

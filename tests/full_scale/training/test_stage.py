@@ -6,8 +6,9 @@ import torch
 from support.rule_task import stage_inputs
 from support.tiny_llama import plain_log_probs
 from support.tiny_training import TRL_WARNS, StopAfter, same
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GenerationConfig
 
+from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
@@ -157,11 +158,54 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     ):
         with pytest.raises(ValueError, match=named):
             resolved(replace(recipe, train={key: 1}), method)
-    for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
+    half = replace(recipe, model=replace(recipe.model, dtype="float16"))
+    with pytest.raises(ValueError, match=r"model\.dtype='float16'.*scaled"):
+        resolved(half, method)
+    for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("log_completions", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
             resolved(replace(recipe, train={key: value}), method)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
         resolved(replace(recipe, train={"learning_rat": 1}), method)
+
+
+SAMPLED = {
+    "top_k": 5,
+    "min_p": 0.1,
+    "repetition_penalty": 1.1,
+    "generation_kwargs": {},
+    "chat_template_kwargs": {},
+    "vllm_gpu_memory_utilization": 0.2,
+    "vllm_max_model_length": 64,
+    "vllm_tensor_parallel_size": 2,
+    "vllm_structured_outputs_regex": "a",
+    "generation_rows": 4,
+    "bf16": True,
+}
+
+
+@pytest.mark.parametrize("key", SAMPLED)
+def test_what_every_stage_samples_by_is_not_set_for_training_alone(stage, key):
+    recipe, *_ = stage()
+    with pytest.raises(ValueError, match=rf"train key='{key}'.*(sampling|model)"):
+        resolved(replace(recipe, train={key: SAMPLED[key]}), setup(recipe.method))
+
+
+def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(stage):
+    recipe, *given = stage("GRPO")
+    declared = GenerationConfig(eos_token_id=[1, 9])
+    declared.save_pretrained(recipe.model.path)
+    drawn = {"top_p": 0.9, "top_k": 7, "min_p": 0.1, "repetition_penalty": 1.1, "batch_size": 5}
+    recipe = replace(
+        recipe,
+        sampling=replace(recipe.sampling, **drawn),
+        model=replace(recipe.model, template={"think": False}),
+    )
+    run = build_trainer(recipe, *given)
+    settings = run.generation_config
+    assert sorted(run.eos_token_ids) == sorted(settings.eos_token_id) == declared_stop_tokens(recipe.model)
+    found = {name: getattr(settings, name) for name in drawn if name != "batch_size"}
+    assert found == {name: drawn[name] for name in found}
+    assert (run.args.generation_rows, run.chat_template_kwargs) == (5, {"think": False})
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
