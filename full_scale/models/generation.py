@@ -127,7 +127,8 @@ def _vllm() -> Any:
     try:
         return importlib.import_module("vllm")
     except ModuleNotFoundError as error:
-        raise argument_error("sampling.backend", "vllm", "transformers, or install vllm") from error
+        allowed = "transformers, or install vllm: pip install 'dph[vllm]'"
+        raise argument_error("sampling.backend", "vllm", allowed) from error
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, Genera
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import ModelConfig
+from ..storage.places import require_here
 from ..storage.tensors import hash_files
 
 
@@ -38,6 +39,7 @@ def gguf_file(path: str | Path) -> Path | None:
 
 def source(path: str | Path) -> dict[str, Any]:
     """The arguments of transformers' `from_pretrained` that say where a model, or its tokenizer, is."""
+    require_here("model.path", str(path), "a folder, a GGUF file or a name on the Hub")
     file = gguf_file(path)
     if file is None:
         return {"pretrained_model_name_or_path": str(path)}
@@ -107,6 +109,7 @@ def tokenizer_hash(name: str | Path) -> str:
 
 
 def _snapshot(name: str | Path) -> Path:
+    require_here("model", str(name), "a folder, or a hub name")
     if Path(name).is_dir():
         return Path(name)
     try:

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
 
+from ..storage.places import require_here
 from .protocol import Prompt
 from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
@@ -109,6 +110,7 @@ def _read_dataset(
 ) -> list[DataRow]:
     from datasets import load_dataset
 
+    require_here("data", data, "a JSON or JSONL file, a folder, or the name of a dataset")
     name = str(path) if path.is_dir() else data
     try:
         rows = load_dataset(name, subset, split=split)

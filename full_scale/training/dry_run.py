@@ -73,7 +73,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         prompts = len(presampling.trained(recipe.method.prompts))
     shape = _shape(recipe, missing)
     if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
-        missing.append("the package vllm, which sampling.backend names")
+        missing.append("the package vllm, which sampling.backend names: pip install 'dph[vllm]'")
     if launch.package is not None and importlib.util.find_spec(launch.package) is None:
         missing.append(f"the package {launch.package}, which the launch needs: pip install 'dph[deepspeed]'")
     steps = _steps(arguments, prompts, launch.world_size)
@@ -117,7 +117,7 @@ def _too_large(stage: str, found: Footprint, recipe: Recipe, launch: Launch, dev
     return (
         f"{stage} does not fit in {device / GIB:.0f} GiB, of which a tenth is left free, because it takes "
         f"{found.total / GIB:.1f} ({largest}); "
-        + (f"it fits with {better}" if better else "nothing that is known here makes it fit")
+        + (f"it fits with {', or with '.join(better)}" if better else "nothing known here makes it fit")
     )
 
 

@@ -1,6 +1,7 @@
 """Roughly how much memory each stage takes of a device, whether that fits, and what would."""
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -70,7 +71,9 @@ def model_shape(config: ModelConfig) -> Shape:
     """
     found = AutoConfig.from_pretrained(**source(config.path), local_files_only=True, trust_remote_code=False)
     load_tokenizer(config, local=True)
-    with torch.device("meta"):
+    with torch.device("meta"), warnings.catch_warnings():
+        # peft asks for it by the name that transformers is giving up.
+        warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
         lora = lora_config(config)
         if lora is not None:
@@ -202,15 +205,23 @@ class Change:
 Estimate = Callable[[Recipe, Launch], Footprint]
 
 
-def what_fits(stage: str, estimate: Estimate, recipe: Recipe, launch: Launch, device: float) -> str | None:
-    """The smallest set of changes with which a stage fits in a device of so many bytes, or none of these."""
+def what_fits(stage: str, estimate: Estimate, recipe: Recipe, launch: Launch, device: float) -> list[str]:
+    """The smallest sets of changes with which a stage fits in a device of so many bytes.
+
+    One for the launch as it is, one that spreads the training over devices, whichever there are.
+    """
+    found: dict[bool, str] = {}
+    kinds = 1 if launch.sharded or stage != "train" else 2
     for changes in sorted(itertools.product(*_savings(stage, recipe, launch)), key=_count):
         chosen = [change for change in changes if change is not None]
         spread = max((change.devices for change in chosen), default=0)
         other = changed(recipe, [text for change in chosen for text in change.overrides])
-        if estimate(other, Launch(spread, True) if spread else launch).fits(device):
-            return " ".join(map(str, chosen))
-    return None
+        start = Launch(spread, True) if spread else launch
+        if bool(spread) not in found and estimate(other, start).fits(device):
+            found[bool(spread)] = " ".join(map(str, chosen))
+        if len(found) == kinds:
+            break
+    return [found[spread] for spread in sorted(found)]
 
 
 def _count(changes: tuple[Change | None, ...]) -> int:

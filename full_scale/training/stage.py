@@ -162,7 +162,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
-    trainer.notes = method.notes
+    trainer.notes = (*method.notes, *_sampler_notes(args))
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
@@ -172,6 +172,20 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=step)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
+
+
+def _sampler_notes(args: DPHConfig) -> tuple[str, ...]:
+    """What stands between the sampler's probabilities and the trainer's."""
+    if not args.use_vllm:
+        return ()
+    if not args.vllm_importance_sampling_correction:
+        return ("vLLM's samples count as the trainer's: the law is one between the two samplers'.",)
+    mode, largest = args.vllm_importance_sampling_mode, args.vllm_importance_sampling_clip_max
+    done = "left out" if mode.endswith("mask") else "counted as if it were that"
+    return (
+        "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
+        f"{mode}); a ratio above {largest} is {done}, and the laws hold as far as that spares verdicts.",
+    )
 
 
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:

@@ -1,3 +1,4 @@
+import re
 import shutil
 from dataclasses import replace
 
@@ -12,10 +13,11 @@ from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.training.config import DPHConfig
 from full_scale.training.metrics import read_metrics
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import build_trainer, resolved, train
+from full_scale.training.stage import _sampler_notes, build_trainer, resolved, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -206,6 +208,21 @@ def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(st
     found = {name: getattr(settings, name) for name in drawn if name != "batch_size"}
     assert found == {name: drawn[name] for name in found}
     assert (run.args.generation_rows, run.chat_template_kwargs) == (5, {"think": False})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "sequence_mask.*above 3.0 is left out"),
+        ({"vllm_importance_sampling_mode": "token_truncate"}, "token_truncate.*counted as if"),
+        ({"vllm_importance_sampling_correction": False}, "count as the trainer's"),
+    ],
+)
+def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(tmp_path, settings, said):
+    plain = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False}
+    (note,) = _sampler_notes(DPHConfig(**plain, use_vllm=True, **settings))
+    assert re.search(said, note)
+    assert _sampler_notes(DPHConfig(**plain)) == ()
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
