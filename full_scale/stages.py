@@ -81,7 +81,7 @@ def _task(recipe: Recipe) -> Iterator[Task]:
     try:
         yield task
     finally:
-        task.verifier.close()
+        task.close()
 
 
 def _take_leave() -> None:

@@ -159,6 +159,8 @@ class ExampleSource:
     """Maths and `dataset`: the field of the question, if it is no usual one (`prompt` of a `dataset`)."""
     answer: str | None = None
     """Maths and `dataset`: the field of the answer, if it is no usual one."""
+    verifier: str | None = None
+    """`dataset`: `module:function` of (answer, row) that returns true or false, in place of math-verify."""
 
 
 class Layout(NamedTuple):
@@ -260,6 +262,8 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = _filled(source.template, question=prompt), ()
+    if source.verifier is not None:
+        return Prompt(identity, prompt, {**row.values, "verifier": source.verifier}, turns)
     given = row.text(source.answer or "answer")
     answer = tagged(given) or last_boxed(given) or given.strip()
     return Prompt(identity, prompt, {"verifier": "maths", "answer": answer}, turns)

@@ -169,7 +169,7 @@ def _task(recipe: Recipe, missing: list[str]) -> Task | None:
     except (ValueError, OSError) as error:
         missing.append(f"the task's data ({error})")
         return None
-    task.verifier.close()
+    task.close()
     return task
 
 

@@ -21,7 +21,7 @@ from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
-from .judging import GreedyEvaluation, VerifierReward
+from .judging import FurtherReward, GreedyEvaluation, VerifierReward
 from .logit_step import LogitStep
 from .metrics import Metrics
 from .record import TrainingRecord
@@ -49,6 +49,7 @@ _ELSEWHERE = {
     # They would sample in training alone what no other stage samples.
     **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
     **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
+    "reward_weights": "task.options.rewards",
     **{
         name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
     },
@@ -141,6 +142,8 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     trained = presampling.trained(recipe.method.prompts)
     method = setup(recipe.method, presampling.values(trained))
     args = DPHConfig(**resolved(recipe, method))
+    if task.rewards:
+        args.reward_weights = [1.0, *(reward.weight for reward in task.rewards.values())]
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
@@ -152,7 +155,10 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
         model=load_trainable(recipe.model),
-        reward_funcs=VerifierReward(task),
+        reward_funcs=[
+            VerifierReward(task),
+            *(FurtherReward(name, reward.scorer, task) for name, reward in task.rewards.items()),
+        ],
         args=args,
         train_dataset=Dataset.from_list(
             [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]

@@ -28,7 +28,7 @@ from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..storage.tensors import read_tensors, write_tensors
 from .config import RELEASED
-from .judging import record_rewards
+from .judging import record_rewards, require_verdict_alone
 from .reference import OnlineReference, last_log_probs, sequence_log_probs
 from .resume import ExactResume
 
@@ -119,7 +119,10 @@ class DPHTrainer(ExactResume):
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
-        self._verdicts = None if self.args.baseline == "mean" else record_rewards(self, "prompt")
+        self._verdicts = None
+        if self.args.baseline != "mean":
+            require_verdict_alone(self, f"baseline={self.args.baseline!r}")
+            self._verdicts = record_rewards(self, "prompt")
         if self.args.eta == 0:
             return
         if rehearsal is None or not len(rehearsal):
@@ -273,6 +276,8 @@ class OnlineTrainer(DPHTrainer):
             )
         if self.args.mask_truncated_completions:
             raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
+        if self.args.online != "definition":
+            require_verdict_alone(self, f"online={self.args.online!r}")
         self.base_rates = base_rates or {}
         self.reference = OnlineReference(self)
         self.recorded = record_rewards(self, "example_id")

@@ -13,6 +13,7 @@ from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.tasks.protocol import WeightedReward
 from full_scale.training.config import DPHConfig
 from full_scale.training.metrics import read_metrics
 from full_scale.training.record import TrainingRecord
@@ -223,6 +224,42 @@ def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(
     (note,) = _sampler_notes(DPHConfig(**plain, use_vllm=True, **settings))
     assert re.search(said, note)
     assert _sampler_notes(DPHConfig(**plain)) == ()
+
+
+class Length:
+    def __call__(self, examples, completions):
+        return [float(len(text.split())) for text in completions]
+
+    def close(self):
+        pass
+
+
+def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(stage):
+    recipe, task, *given = stage("GRPO", max_steps=1)
+    rewards = {"length": WeightedReward(Length(), 0.5), "seen": WeightedReward(Length())}
+    run = build_trainer(recipe, replace(task, rewards=rewards), *given)
+    assert run.reward_func_names == ["verifier", "length", "seen"]
+    run.train()
+    (log,) = [log for log in run.state.log_history if "loss" in log]
+    verdict, length, seen = (log[f"rewards/{name}/mean"] for name in run.reward_func_names)
+    assert log["reward"] == pytest.approx(verdict + 0.5 * length)
+    assert length == seen > 0
+    assert log["collapse/validity"] == pytest.approx(verdict)
+    assert log["outcomes/correct"] == pytest.approx(verdict)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [MethodConfig(name="GRPO", baseline="one"), MethodConfig(name="KL-control-sequence", beta=0.5)],
+    ids=["baseline", "online"],
+)
+def test_what_uses_the_verdict_alone_takes_other_rewards_of_weight_zero(stage, method):
+    recipe, task, *given = stage("GRPO")
+    recipe = replace(recipe, method=method)
+    build_trainer(recipe, replace(task, rewards={"seen": WeightedReward(Length())}), *given)
+    weighed = replace(task, rewards={"length": WeightedReward(Length(), 0.5)})
+    with pytest.raises(ValueError, match=r"reward weights=.*'length': 0\.5.*(baseline|online)"):
+        build_trainer(recipe, weighed, *given)
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):
