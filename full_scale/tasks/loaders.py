@@ -66,6 +66,10 @@ def _published(config: TaskConfig) -> Task:
     own = {item.name: getattr(options, item.name) for item in dataclasses.fields(ExampleSource)}
     train = ExampleSource(**own | {"task": config.name, "data": config.data, "databases": config.databases})
     sources = _evaluation(options, train)
+    for source in (train, *sources.values()):
+        if source.verifier is not None and source.task != "dataset":
+            allowed = f"none for the task {source.task!r}, which has its own; `dataset` takes one"
+            raise argument_error("verifier", source.verifier, allowed)
     needed = {source.verifier or LAYOUTS[source.task].verifier for source in (train, *sources.values())}
     return Task(
         config.name,
@@ -122,7 +126,7 @@ def _verifier(options: Options, needed: set[str]) -> Verifier:
 def _made(maker: Any, values: Mapping[str, Any], name: str, *given: str) -> Any:
     hints = typing.get_type_hints(maker.__init__)
     # What is given already, and what is returned, are no options.
-    hints = {key: hint for key, hint in hints.items() if key not in ("return", *["function"][: len(given)])}
+    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function")}
     return maker(*given, **arguments(hints, values, f"task.options.{name}."))
 
 

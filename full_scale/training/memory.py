@@ -1,6 +1,7 @@
 """Roughly how much memory each stage takes of a device, whether that fits, and what would."""
 
 import itertools
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -199,7 +200,7 @@ class Change:
 
     def __str__(self) -> str:
         spread = [f"FSDP2 or ZeRO 3 on {self.devices} devices"] if self.devices else []
-        return " ".join([*spread, *self.overrides])
+        return " ".join([*spread, *map(shlex.quote, self.overrides)])
 
 
 Estimate = Callable[[Recipe, Launch], Footprint]

@@ -190,7 +190,7 @@ def _sampler_notes(args: DPHConfig) -> tuple[str, ...]:
     done = "left out" if mode.endswith("mask") else "counted as if it were that"
     return (
         "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
-        f"{mode}); a ratio above {largest} is {done}, and the laws hold as far as that spares verdicts.",
+        f"{mode}); a ratio above {largest} is {done}: the laws hold as far as that favours no answer.",
     )
 
 

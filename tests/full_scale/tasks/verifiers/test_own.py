@@ -101,6 +101,12 @@ def test_what_is_wrong_in_the_configuration_is_named(options, named):
         load_task(config(**options))
 
 
+def test_a_task_with_a_verifier_takes_no_other():
+    for options in ({"verifier": SHORT}, {"evaluation": {"x": {"data": "test.jsonl", "verifier": SHORT}}}):
+        with pytest.raises(ValueError, match=r"verifier='own_task:is_short'.*'maths', which has its own"):
+            load_task(TaskConfig(name="maths", data="train.jsonl", options=options))
+
+
 def test_close_ends_all_workers():
     closed = []
 
