@@ -2,8 +2,8 @@
 
 Each number of tokens is scored in a process of its own by a Llama of one narrow layer and a wide vocabulary.
 Memory is the most the process held beyond what it held before. Bytes per token fall as tokens grow where
-memory is bounded by a slice (TRL's head: 4096 tokens x 32768 words; without Triton it makes three float32
-tensors of that size beside it), and stay where all logits are held.
+memory is bounded by a slice (`full_scale.models.log_probs.SLICE_BYTES`, what TRL's head makes beside it
+included), and stay where all logits are held.
 Prints the table and stores it, with the versions, in benchmarks/results/log_probs.json.
 """
 
@@ -22,7 +22,7 @@ from rich.table import Table
 from dph_theory.support.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
-WORDS, HIDDEN, PROMPT, COMPLETION = 16_384, 32, 64, 192
+WORDS, HIDDEN, PROMPT, COMPLETION = 131_072, 32, 64, 192
 ROWS = (4, 16, 64, 128)
 
 
@@ -66,17 +66,18 @@ def peak(folder: Path, rows: int) -> int:
 
 def measured(folder: Path) -> list[dict[str, Any]]:
     """A row for each number of rows scored at once."""
+    from full_scale.models.log_probs import SLICE_BYTES
+
     found = []
     for rows in ROWS:
         command = [sys.executable, __file__, "--rows", str(rows), "--model", str(folder)]
         bytes_held = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         tokens = rows * (PROMPT + COMPLETION)
-        one_slice = 4 * min(tokens, 4096) * min(WORDS, 32_768)
         found.append(
             {
                 "tokens": tokens,
                 "bytes_per_token": bytes_held / tokens,
-                "slice_bytes_per_token": one_slice / tokens,
+                "slice_bytes_per_token": SLICE_BYTES / tokens,
                 "all_logits_bytes_per_token": 2 * 4 * WORDS * COMPLETION / (PROMPT + COMPLETION),
             }
         )

@@ -1,4 +1,4 @@
-"""Cost of a DPH step against GRPO's and GRPO's with a KL penalty: seconds, operations, memory, side by side.
+"""Cost of a DPH step against that of TRL's own GRPO trainer: seconds, operations, memory, side by side.
 
 Each case trains the same model on the same prompts, in a process of its own, the cases taking turns. Seconds
 are the processor's (which others on the machine lengthen less than the wall's), of the wall on a GPU.
@@ -7,9 +7,9 @@ belong to it.
 Operations (of matrix products and attention, counted by torch) are the limit: 6 a weight and token for a row
 that is trained on, 2 for one that is only scored. Memory is the most that tensors held at once in one step,
 counted as they come and go (on a GPU, what torch had allocated): exact, and the same in every run.
-Prints ratios to GRPO and stores them, with the machine, in benchmarks/results/training.json: measurements of
-one machine on one day, so quote ratios. With --device cuda a larger model is trained in bfloat16, and the
-numbers go to training-cuda.json.
+Prints ratios to that trainer and stores them, with the machine, in benchmarks/results/training.json:
+measurements of one machine on one day, so quote ratios. With --device cuda a larger model is trained in
+bfloat16, and the numbers go to training-cuda.json.
 """
 
 import argparse
@@ -46,8 +46,11 @@ DEFINITION = {"divergence": "forward_kl", "online": "definition", "online_coeffi
 WHAT = ("step_seconds", "training_seconds", "training_flops", "peak_bytes")
 SHARES = {"25%": 0.25, "50%": 0.5, "100%": 1.0}
 """Rehearsal rows as a share of the rollouts of a step."""
+BASE = "GRPO by TRL"
 CASES: dict[str, dict[str, Any]] = {
-    "GRPO": {},
+    BASE: {},
+    "GRPO by this trainer": {},
+    "DPH-F as in the recipes: 50% rows, the meter on": {**REHEARSED, "share": 0.5, "collapse_every": 1},
     "GRPO + KL": {"beta": 0.04},
     **{f"DPH-F, {name} rows": {**REHEARSED, "share": share} for name, share in SHARES.items()},
     "DPH-F, 25% rows of unequal lengths": {**REHEARSED, "share": 0.25, "ragged": True},
@@ -95,8 +98,10 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from trl import GRPOConfig, GRPOTrainer
 
     from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
+    from full_scale.training.collapse_meter import CollapseMeter
     from full_scale.training.config import DPHConfig
     from full_scale.training.trainer import DPHTrainer, OnlineTrainer
 
@@ -104,7 +109,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
     rng = np.random.default_rng(0)
     rollouts, tokens = size["batch"] * size["accumulate"], size["tokens"]
     prompts = [" ".join(f"w{i}" for i in random_words(rng, size, tokens // 4)) for _ in range(4 * rollouts)]
-    share = settings.pop("share", None)
+    share, metered = settings.pop("share", None), settings.get("collapse_every")
     if share is not None:
         lengths = np.full((2 * rollouts, 2), [tokens // 4, tokens])
         if settings.pop("ragged", False):
@@ -114,7 +119,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
         rows = [RehearsalRow(f"r{i}", *text, [-8.0] * len(text[1])) for i, text in enumerate(texts)]
         settings["rehearsal_rows"] = int(share * rollouts)
     online = settings.get("online") is not None
-    args = DPHConfig(
+    args = (GRPOConfig if case == BASE else DPHConfig)(
         output_dir=str(output),
         per_device_train_batch_size=size["batch"],
         gradient_accumulation_steps=size["accumulate"],
@@ -129,18 +134,21 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
         bf16=device == "cuda",
         gradient_checkpointing=False,
         disable_tqdm=True,
-        log_u_tolerance=float("inf"),
         **settings,
+        **({} if case == BASE else {"log_u_tolerance": float("inf")}),
     )
-    return (OnlineTrainer if online else DPHTrainer)(
+    trainer = (GRPOTrainer if case == BASE else OnlineTrainer if online else DPHTrainer)(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32),
         reward_funcs=lambda completions, **columns: [float(sum(map(ord, text)) % 2) for text in completions],
         args=args,
         train_dataset=Dataset.from_list([{"prompt": p, "example_id": p} for p in prompts]),
         processing_class=AutoTokenizer.from_pretrained(model),
-        rehearsal=None if share is None else RehearsalBuffer.from_rows(rows, {}),
+        **({} if share is None else {"rehearsal": RehearsalBuffer.from_rows(rows, {})}),
         **({"base_rates": dict.fromkeys(prompts, 0.5)} if online else {}),
     )
+    if metered:
+        CollapseMeter(dict.fromkeys(prompts, 0.5)).attach(trainer)
+    return trainer
 
 
 def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
@@ -191,7 +199,7 @@ def measured(device: str, rounds: int, steps: int, cases: Sequence[str]) -> list
     for case in cases:
         row: dict[str, Any] = {"case": case}
         for what in WHAT:
-            ratios = [mine[what] / grpo[what] for mine, grpo in zip(found[case], found["GRPO"], strict=True)]
+            ratios = [mine[what] / grpo[what] for mine, grpo in zip(found[case], found[BASE], strict=True)]
             row[what] = float(np.median([round_[what] for round_ in found[case]]))
             row[f"{what}_over_grpo"] = float(np.median(ratios))
             row[f"{what}_over_grpo_range"] = [min(ratios), max(ratios)]

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from dph_theory.support.table import Table
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe, recipe_keys
 
-WRONG = 2
+TOO_LARGE, WRONG = 1, 2
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = terminal.OutputFile()
@@ -27,14 +28,18 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
 @_config
+@click.option("--export", type=_OUTPUT, help="Write the rehearsal buffer there: .jsonl or .parquet.")
 @_overrides
-def presample_command(config: str, overrides: Sequence[str]) -> None:
+def presample_command(config: str, export: Path | None, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
         check_versions()
         from .stages import presample_stage
 
-        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
+        found = presample_stage(_recipe(config, overrides), progress)
+        _say(console, found.findings)
+        if export is not None and os.environ.get("RANK", "0") == "0":
+            found.buffer.export(export)
 
 
 class _WithKeys(click.Command):
@@ -52,23 +57,41 @@ class _WithKeys(click.Command):
 )
 @_config
 @click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
-@click.option("--world-size", type=click.IntRange(min=1), default=1, help="Processes of the dry run.")
+@click.option("--world-size", type=click.IntRange(min=1), help="Processes of the dry run.")
 @click.option("--sharded", is_flag=True, help="In the dry run, count memory for FSDP or ZeRO 3.")
 @click.option("--launch", type=_FILE, help="In the dry run, both as this file of accelerate launch says.")
+@click.option(
+    "--device-memory",
+    type=click.FloatRange(min=0, min_open=True),
+    help="GiB of a device: whether each stage fits in it, else what would; exit code 1 if one does not.",
+)
 @_overrides
 def train_command(
-    config: str, dry_run: bool, world_size: int, sharded: bool, launch: Path | None, overrides: Sequence[str]
+    config: str,
+    dry_run: bool,
+    world_size: int | None,
+    sharded: bool,
+    launch: Path | None,
+    device_memory: float | None,
+    overrides: Sequence[str],
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is kept") as (console, progress):
         check_versions()
         recipe = _recipe(config, overrides)
         if dry_run:
-            from .training.dry_run import Launch
+            from .training.dry_run import GIB
             from .training.dry_run import dry_run as estimated
+            from .training.launch import Launch
 
-            start = Launch.read(launch) if launch is not None else Launch(world_size, sharded)
-            _print_dry_run(console, estimated(recipe, start))
+            start = Launch.read(launch) if launch is not None else Launch.of_process()
+            start = replace(
+                start, world_size=world_size or start.world_size, sharded=sharded or start.sharded
+            )
+            found = estimated(recipe, start, device=(device_memory or 0) * GIB)
+            _print_dry_run(console, found)
+            if found.too_large:
+                sys.exit(TOO_LARGE)
             return
         from .stages import train_stage
 
@@ -257,4 +280,5 @@ def _print_dry_run(console: Console, found: Any) -> None:
         _print_tables(console, [Table.of([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
+    _say(console, found.too_large)
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

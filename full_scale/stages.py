@@ -33,7 +33,8 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     processes = _processes()
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
-        found = presample(recipe, task, load(recipe.model), progress=progress, processes=processes)
+        initial = load(recipe.model, aside=recipe.sampling.backend == "vllm")
+        found = presample(recipe, task, initial, progress=progress, processes=processes)
     _take_leave()
     return found
 
@@ -43,7 +44,7 @@ def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
     end_with_launcher()
     with locked(Folders.of(recipe).here), _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
-        found = train(recipe, task, _presampling(recipe, hashes), hashes, progress=progress)
+        found = train(recipe, task, _presampling(recipe, task, hashes), hashes, progress=progress)
     _take_leave()
     return found
 
@@ -54,8 +55,8 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
     if not base_only:
         TrainingRecord.read(folders.training)
     with locked(folders.base().here if base_only else folders.here), _task(recipe) as task:
-        initial = load(recipe.model)
-        presampling = _presampling(recipe, initial.hashes)
+        initial = load(recipe.model, aside=recipe.sampling.backend == "vllm")
+        presampling = _presampling(recipe, task, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
         shared["processes"] = processes
         base = folders.base()
@@ -68,9 +69,9 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
     return found
 
 
-def _presampling(recipe: Recipe, hashes: ModelHashes) -> Presampling:
+def _presampling(recipe: Recipe, task: Task, hashes: ModelHashes) -> Presampling:
     found = Presampling.load(Folders.of(recipe).presample)
-    found.check(recipe, hashes)
+    found.check(recipe, task, hashes)
     return found
 
 
@@ -80,7 +81,7 @@ def _task(recipe: Recipe) -> Iterator[Task]:
     try:
         yield task
     finally:
-        task.verifier.close()
+        task.close()
 
 
 def _take_leave() -> None:

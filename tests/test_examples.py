@@ -1,15 +1,19 @@
 """The examples run as a new user runs them, and print what the theory says."""
 
+import importlib.machinery
 import os
 import re
 import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
+import torch
 
 from dph_theory import beta_for_mean_validity
+from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -36,6 +40,7 @@ def test_they_are_short():
         "choose_beta",
         "collapse_meter",
         "two_checkpoints",
+        "verl_policy_loss",
     ]
     assert all(len(f.read_text().splitlines()) < 50 for f in files)
 
@@ -48,6 +53,45 @@ def test_advantages_and_metrics_are_told_apart(capsys):
     assert "averaged at G = 8: maximises log V truncated at order 7" in found
     assert "unbiased: an unbiased estimate of pass@k" in found
     assert "bootstrap: BIASED" in found
+
+
+def verl_of(monkeypatch):
+    """A stand-in of verl with its registry of policy losses, into which the example is run."""
+    registry = {}
+    core = types.ModuleType("verl.trainer.ppo.core_algos")
+    core.register_policy_loss = lambda name: lambda loss: registry.setdefault(name, loss)
+    for name in ("verl", "verl.trainer", "verl.trainer.ppo"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["verl"].__spec__ = importlib.machinery.ModuleSpec("verl", None)
+    monkeypatch.setitem(sys.modules, core.__name__, core)
+    runpy.run_path(str(EXAMPLES / "verl_policy_loss.py"), run_name="__main__")
+    return registry["dph"]
+
+
+def test_the_loss_registered_with_verl_is_ours_on_the_same_tensors(monkeypatch, capsys):
+    """Value and gradient of `dph_loss` of the two kinds of rows, whatever their order in the batch."""
+    loss = verl_of(monkeypatch)
+    torch.manual_seed(0)
+    log_pi = torch.randn(6, 5).log_softmax(dim=1)
+    log_old = log_pi + 0.3 * torch.randn(6, 5)
+    mask = torch.arange(5) < torch.tensor([5, 3, 4, 2, 5, 1])[:, None]
+    advantages = torch.tensor([1.0, torch.nan, -0.5, torch.nan, 0.2, -1.0])
+    stored = advantages.isnan()
+    found, expected = log_pi.clone().requires_grad_(), log_pi.clone().requires_grad_()
+    value, metrics = loss(log_old, found, advantages[:, None].expand(6, 5), mask.float())
+    parts = (expected[~stored], log_old[~stored], advantages[~stored], mask[~stored])
+    rehearsed = generator_loss("forward_kl", (expected - log_old)[stored], mask[stored])
+    ours = dph_loss(ppo_clip_loss(*parts, clip_low=0.2, clip_high=0.28), rehearsed, 0.05)
+    for each in (value, ours):
+        each.backward()
+    assert value.item() == ours.item()
+    assert torch.equal(found.grad, expected.grad)
+    assert metrics == {"actor/rehearsal": pytest.approx(rehearsed.item())}
+    only = advantages.isnan()
+    value, _ = loss(log_old[only], log_pi[only], advantages[only, None].expand(2, 5), mask[only])
+    assert value.item() == pytest.approx(0.05 * rehearsed.item())
+    with pytest.raises(ValueError, match="token-mean"):
+        loss(log_old, log_pi, log_pi, mask, "seq-mean-token-sum")
 
 
 @pytest.mark.slow

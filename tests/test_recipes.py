@@ -11,8 +11,9 @@ from trl import GRPOConfig
 from dph_theory import mu_from_beta
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
-from full_scale.training.config import RELEASED
-from full_scale.training.dry_run import Launch, dry_run
+from full_scale.training.config import RELEASED, DPHConfig
+from full_scale.training.dry_run import dry_run
+from full_scale.training.launch import Launch
 from full_scale.training.stage import resolved
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
@@ -35,6 +36,23 @@ def named(family, method):
 def test_every_family_has_every_method():
     assert {named(family, method) for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
     assert {"tiny-sql-kl-control", "llama3.1-8b-bird-kl-control"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("family", ["tiny-sql", BIRD])
+def test_what_theory_g_adds_differs_from_its_family_by_its_method_alone(family, tmp_path):
+    plain, control = load_recipe(named(family, "grpo")), load_recipe(f"{family}-kl-control")
+    one, annealed = (load_recipe(f"{family}-{name}") for name in ("grpo-one", "kl-control-annealed"))
+    for recipe, other in ((one, plain), (annealed, control)):
+        found, before = recipe.as_dict(), other.as_dict()
+        assert {key for key in before if found[key] != before[key]} == {"name", "method"}
+    machine = {"use_cpu": True, "bf16": False, "output_dir": str(tmp_path)}
+    built = DPHConfig(**resolved(one, setup(one.method)) | machine)
+    assert (built.baseline, built.scale_rewards) == ("one", "none")
+    built = DPHConfig(**resolved(annealed, setup(annealed.method)) | machine)
+    assert built.online_from > built.online_coefficient > 0
+    assert built.excess_bound == 0.1
+    unset = DPHConfig(**resolved(plain, setup(plain.method)) | machine)
+    assert (unset.baseline, unset.online_from, unset.excess_bound) == ("mean", None, None)
 
 
 def test_paper_and_release_stand_side_by_side():

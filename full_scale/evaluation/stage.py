@@ -14,11 +14,10 @@ from dph_theory.support.progress import Progress
 from dph_theory.support.record import as_json, from_json, record
 
 from ..models.generation import Completion, derived_seed, prompt_tokens, sample
-from ..models.load import LoadedModel
+from ..models.load import LoadedModel, stop_tokens
 from ..models.log_probs import sequence_logps
 from ..presampling.buffer import RehearsalRow
-from ..presampling.result import Presampling
-from ..presampling.stage import prompts_hash
+from ..presampling.result import Presampling, prompts_hash
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import SharedJournal
@@ -56,7 +55,7 @@ class Answers:
     def of(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
         """One greedy and `evaluate.samples` sampled answers to each prompt."""
         sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
-        prompts = prompt_tokens(self.tokenizer, self.task, examples, chat=self.recipe.model.chat)
+        prompts = prompt_tokens(self.tokenizer, self.task, examples, self.recipe.model)
         greedy = sample(self.model, self.tokenizer, prompts, 1, sampling, seed, greedy=True)
         drawn = sample(self.model, self.tokenizer, prompts, n, sampling, seed)
         groups = [[*first, *others] for first, others in zip(greedy, drawn, strict=True)]
@@ -300,9 +299,10 @@ def _identity(
         "initial_hash": initial.hashes.model,
         "tokenizer_hash": initial.hashes.tokenizer,
         "chat": recipe.model.chat,
+        "template": recipe.model.template,
+        "stop_tokens": stop_tokens(trained.model, initial.tokenizer),
         "seed": recipe.seed,
-        # Which tokens are scored together moves no number but by rounding.
-        "sampling": {key: value for key, value in vars(recipe.sampling).items() if key != "batch_tokens"},
+        "sampling": recipe.sampling.drawing(),
         "samples": recipe.evaluate.samples,
         "sets": {name: prompts_hash(examples) for name, examples in sets.items()},
         "buffer": presampling.buffer.digest,

@@ -19,8 +19,9 @@ from transformers import GenerationConfig
 
 from dph_theory.support.errors import argument_error
 
-from ..recipe.schema import SamplingConfig
+from ..recipe.schema import ModelConfig, SamplingConfig
 from ..tasks.protocol import Prompt, Task
+from .load import stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells its processes of one another."""
@@ -39,7 +40,8 @@ def draw(
     """Token ids of n completions of each prompt, n rows a prompt, by an engine on the model's own folder.
 
     The engine samples what lies in the folder that the model was loaded from: weights changed since, and
-    adapters, are not seen, so the latter are refused. ValueError says so, and if vllm is not installed.
+    adapters, are not seen, so the latter are refused. It sleeps between two calls, without memory on the
+    device. ValueError says so, and if vllm is not installed.
     """
     if hasattr(model, "peft_config"):
         raise argument_error(
@@ -53,29 +55,55 @@ def draw(
             n=n,
             temperature=0.0 if greedy else sampling.temperature,
             top_p=1.0 if greedy else sampling.top_p,
-            top_k=-1,
+            top_k=0 if greedy else sampling.top_k,
+            min_p=0.0 if greedy else sampling.min_p,
+            repetition_penalty=sampling.repetition_penalty,
             max_tokens=sampling.max_new_tokens,
-            stop_token_ids=[tokenizer.eos_token_id],
+            stop_token_ids=stop_tokens(model, tokenizer),
             seed=int(prompt_seed),
         )
         for prompt_seed in seeds
     ]
     wanted = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
-    engine = _engine(model.name_or_path, str(model.dtype).removeprefix("torch."))
-    answers = engine.generate(wanted, parameters, use_tqdm=False)
+    dtype = str(model.dtype).removeprefix("torch.")
+    with _awake(_engine(model.name_or_path, dtype, _engine_settings(sampling))) as engine:
+        answers = engine.generate(wanted, parameters, use_tqdm=False)
     return [list(output.token_ids) for answer in answers for output in answer.outputs]
 
 
+def _engine_settings(sampling: SamplingConfig) -> tuple[tuple[str, Any], ...]:
+    spread = sampling.vllm_tensor_parallel
+    if spread > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise argument_error("sampling.vllm_tensor_parallel", spread, "1 where each process has an engine")
+    return (
+        ("gpu_memory_utilization", sampling.vllm_memory),
+        ("max_model_len", sampling.vllm_length),
+        ("tensor_parallel_size", spread),
+    )
+
+
 @lru_cache(maxsize=1)
-def _engine(path: str, dtype: str) -> Any:
-    """One engine stays loaded: it holds most of the device's memory."""
-    with _alone():
-        return _vllm().LLM(model=path, dtype=dtype, generation_config="vllm", trust_remote_code=False)
+def _engine(path: str, dtype: str, settings: tuple[tuple[str, Any], ...]) -> Any:
+    """One engine stays loaded, asleep."""
+    fixed = {"generation_config": "vllm", "trust_remote_code": False, "enable_sleep_mode": True}
+    with _alone(whole=dict(settings)["tensor_parallel_size"] > 1):
+        engine = _vllm().LLM(model=path, dtype=dtype, **fixed, **dict(settings))
+    engine.sleep(level=1)
+    return engine
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """The environment of a process that was launched by itself, and sees one GPU: its own.
+def _awake(engine: Any) -> Iterator[Any]:
+    engine.wake_up()
+    try:
+        yield engine
+    finally:
+        engine.sleep(level=1)
+
+
+@contextmanager
+def _alone(*, whole: bool) -> Iterator[None]:
+    """The environment of a process that was launched by itself, and sees one GPU, its own, or the `whole`.
 
     The engine runs in a process started within. There it would take a launch for parts of one engine, and
     every one the first GPU; so each process of a launch has a whole engine, and data parallelism is the
@@ -86,7 +114,7 @@ def _alone() -> Iterator[None]:
     devices = named.split(",") if named else [str(i) for i in range(torch.cuda.device_count())]
     for name in LAUNCHED:
         os.environ.pop(name, None)
-    if devices:
+    if devices and not whole:
         os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(kept.get("LOCAL_RANK", "0")) % len(devices)]
     try:
         yield
@@ -99,7 +127,8 @@ def _vllm() -> Any:
     try:
         return importlib.import_module("vllm")
     except ModuleNotFoundError as error:
-        raise argument_error("sampling.backend", "vllm", "transformers, or install vllm") from error
+        allowed = "transformers, or install vllm: pip install 'dph[vllm]'"
+        raise argument_error("sampling.backend", "vllm", allowed) from error
 
 
 @dataclass(frozen=True)
@@ -126,15 +155,15 @@ def prompt_of(example: Prompt, task: Task, chat: bool) -> str | list[dict[str, s
     return [*system, *turns]
 
 
-def prompt_tokens(tokenizer: Any, task: Task, examples: Sequence[Prompt], *, chat: bool) -> list[list[int]]:
-    """The token ids of the examples' prompts, made as TRL makes them."""
-    prompts = [prompt_of(example, task, chat) for example in examples]
-    if not chat:
+def prompt_tokens(
+    tokenizer: Any, task: Task, examples: Sequence[Prompt], config: ModelConfig
+) -> list[list[int]]:
+    """The token ids of the examples' prompts to a model, made as TRL makes them."""
+    prompts = [prompt_of(example, task, config.chat) for example in examples]
+    if not config.chat:
         return [list(tokenizer(prompt)["input_ids"]) for prompt in prompts]
-    return [
-        list(tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"])
-        for prompt in prompts
-    ]
+    settings = {"add_generation_prompt": True, "return_dict": True, **config.template}
+    return [list(tokenizer.apply_chat_template(prompt, **settings)["input_ids"]) for prompt in prompts]
 
 
 def sample(
@@ -150,8 +179,9 @@ def sample(
     """Draw n completions of each prompt (token ids) at the sampling temperature, or one greedy one.
 
     A function of the arguments alone: neither the caller's random state nor the model's own generation
-    settings (a top-k, a repetition penalty) take part, and the random state is left as it was. Rows are
-    generated `batch_size` at a time. ValueError for an empty prompt, n < 1, more than one greedy.
+    settings (a top-k, a repetition penalty) take part, but for the tokens that it declares as ends; the
+    random state is left as it was. Rows are generated `batch_size` at a time. ValueError for an empty prompt,
+    n < 1, more than one greedy.
     """
     if n < 1 or (greedy and n > 1):
         raise argument_error("n", n, "at least 1, and 1 if greedy")
@@ -161,7 +191,8 @@ def sample(
         rows: Iterable[list[int]] = draw(model, tokenizer, prompts, n, sampling, seed, greedy=greedy)
     else:
         rows = _generate(model, tokenizer, [p for p in prompts for _ in range(n)], sampling, seed, greedy)
-    done = [_completion(tokenizer, row) for row in rows]
+    ends = stop_tokens(model, tokenizer)
+    done = [_completion(tokenizer, row, ends) for row in rows]
     return [done[start : start + n] for start in range(0, len(done), n)]
 
 
@@ -174,12 +205,19 @@ def _generate(
     seed: int,
     greedy: bool,
 ) -> Iterator[list[int]]:
-    drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
+    drawn = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        # 0 keeps every token; none spares the pass over the vocabulary.
+        "min_p": sampling.min_p or None,
+    }
     settings = GenerationConfig(
         do_sample=not greedy,
         max_new_tokens=sampling.max_new_tokens,
+        repetition_penalty=sampling.repetition_penalty,
         pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
+        eos_token_id=stop_tokens(model, tokenizer),
         **({} if greedy else drawn),
     )
     for batch, start in enumerate(range(0, len(prompts), sampling.batch_size)):
@@ -199,10 +237,10 @@ def padded(
     return next(whole), next(whole)
 
 
-def _completion(tokenizer: Any, row: Sequence[int]) -> Completion:
-    finished = tokenizer.eos_token_id in row
-    ids = tuple(row[: row.index(tokenizer.eos_token_id) + 1] if finished else row)
-    return Completion(tokenizer.decode(ids, skip_special_tokens=True), ids, finished)
+def _completion(tokenizer: Any, row: Sequence[int], ends: Sequence[int]) -> Completion:
+    end = next((at for at, token in enumerate(row) if token in ends), None)
+    ids = tuple(row if end is None else row[: end + 1])
+    return Completion(tokenizer.decode(ids, skip_special_tokens=True), ids, end is not None)
 
 
 @contextmanager

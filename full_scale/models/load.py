@@ -1,8 +1,9 @@
 """The one way to load a model, safely, and the hashes that say which weights and tokenizer it has."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import torch
 from huggingface_hub import snapshot_download
 from peft import LoraConfig
-from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, GgufConfig
 
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import ModelConfig
+from ..storage.places import require_here
 from ..storage.tensors import hash_files
 
 
@@ -37,6 +39,7 @@ def gguf_file(path: str | Path) -> Path | None:
 
 def source(path: str | Path) -> dict[str, Any]:
     """The arguments of transformers' `from_pretrained` that say where a model, or its tokenizer, is."""
+    require_here("model.path", str(path), "a folder, a GGUF file or a name on the Hub")
     file = gguf_file(path)
     if file is None:
         return {"pretrained_model_name_or_path": str(path)}
@@ -106,6 +109,7 @@ def tokenizer_hash(name: str | Path) -> str:
 
 
 def _snapshot(name: str | Path) -> Path:
+    require_here("model", str(name), "a folder, or a hub name")
     if Path(name).is_dir():
         return Path(name)
     try:
@@ -123,16 +127,53 @@ class LoadedModel:
     hashes: ModelHashes
 
 
-def load(config: ModelConfig) -> LoadedModel:
-    """The initial model; ValueError if its path has neither safetensors nor GGUF weights, or no tokenizer."""
-    model, tokenizer = _ready(load_model(config)), load_tokenizer(config)
-    return LoadedModel(model, tokenizer, ModelHashes.of(config.path))
+def load(config: ModelConfig, *, aside: bool = False) -> LoadedModel:
+    """The initial model, on the device at hand, or `aside` of it, where vLLM is to have the room.
+
+    ValueError if its path has neither safetensors nor GGUF weights, or no tokenizer.
+    """
+    model, tokenizer = load_model(config).eval(), load_tokenizer(config)
+    return LoadedModel(model if aside else model.to(device()), tokenizer, ModelHashes.of(config.path))
 
 
 def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> LoadedModel:
-    """A model trained from the initial one, whose tokenizer it shares, from its own folder."""
+    """A model trained from the initial one, with whose tokens it begins and ends, from its own folder."""
     hashes = ModelHashes(model_hash(folder, {config.path: initial.hashes.model}), initial.hashes.tokenizer)
-    return LoadedModel(_ready(load_model(config, folder)), initial.tokenizer, hashes)
+    model = load_model(config, folder).eval().to(initial.model.device)
+    model.generation_config = initial.model.generation_config
+    return LoadedModel(model, initial.tokenizer, hashes)
+
+
+def load_trainable(config: ModelConfig) -> Any:
+    """The initial model as it trains: in float32 where all its weights do, whatever it computes in.
+
+    A step of 1e-6 is lost in a 16-bit weight, which holds three digits. The weights below an adapter do not
+    move and keep the recipe's precision; peft makes the adapter's own float32.
+    """
+    return load_model(replace(config, dtype="float32") if config.lora is None else config)
+
+
+def stop_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """What ends a completion: the tokenizer's end, and every token that the model declares as one.
+
+    The same that TRL stops at. `model` is one, or its generation configuration.
+    """
+    declared = getattr(model, "generation_config", model).eos_token_id
+    ids = declared if isinstance(declared, list) else [] if declared is None else [declared]
+    return sorted({tokenizer.eos_token_id, *ids})
+
+
+def declared_stop_tokens(config: ModelConfig) -> list[int]:
+    """`stop_tokens` of the initial model, from its files without its weights."""
+    of = source(config.path)
+    folder = of["pretrained_model_name_or_path"]
+    try:
+        found = GenerationConfig.from_pretrained(folder, local_files_only=True)
+    except OSError:
+        found = GenerationConfig.from_model_config(
+            AutoConfig.from_pretrained(**of, local_files_only=True, trust_remote_code=False)
+        )
+    return stop_tokens(found, load_tokenizer(config, local=True))
 
 
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
@@ -184,5 +225,20 @@ def lora_config(config: ModelConfig) -> LoraConfig | None:
         raise argument_error("model.lora", dict(config.lora), allowed) from error
 
 
-def _ready(model: Any) -> Any:
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+def device() -> str:
+    """Where models compute."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextmanager
+def on_device(model: Any) -> Iterator[None]:
+    """The model where models compute; put back afterwards, if it was kept aside."""
+    kept = model.device
+    aside = kept.type != device()
+    if aside:
+        model.to(device())
+    try:
+        yield
+    finally:
+        if aside:
+            model.to(kept)

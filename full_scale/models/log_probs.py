@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 import torch
+import trl.trainer.utils as trl_utils
 from jaxtyping import Float
-from trl.trainer.utils import add_fused_lm_head
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
 from .generation import evaluating, padded
+from .load import on_device
 
 BATCH_TOKENS = 16_384
 """Tokens that go through a model at once unless told otherwise, padding counted."""
+SLICE_BYTES = 2**29
+"""What the logits of a slice of tokens and vocabulary may take, with what is computed from them."""
 _UNSCORED = -100
 
 
@@ -27,13 +31,13 @@ def sequence_logps(
     """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
 
     Rows of like length go through the model together, as many as make `batch_tokens` tokens (one at least).
-    Logits exist for a slice of tokens and of the vocabulary at a time, in the model's precision, and are
-    folded into the logarithm of their sum in float32 (TRL's head). Neither the padding nor the other rows of
+    Logits exist for a slice of tokens and of the vocabulary at a time, of at most SLICE_BYTES, and are folded
+    into the logarithm of their sum in float32 (TRL's head). Neither the padding nor the other rows of
     a batch change a row but by rounding.
     """
     lengths = [len(before) + len(after) for before, after in zip(prompts, completions, strict=True)]
     found = [np.empty(0, np.float32)] * len(lengths)
-    with evaluating(model), _scoring(model, temperature):
+    with on_device(model), evaluating(model), _scoring(model, temperature):
         for rows in token_batches(lengths, batch_tokens):
             values = _log_probs(model, [prompts[i] for i in rows], [completions[i] for i in rows])
             for i, row in zip(rows, values, strict=True):
@@ -71,13 +75,24 @@ def _log_probs(
 
 @contextmanager
 def _scoring(model: Any, temperature: float) -> Iterator[None]:
-    """The model with TRL's head at that temperature; its forward is put back."""
-    own = vars(model).get("forward")
-    add_fused_lm_head(model, temperature=temperature)
+    """The model with TRL's head at that temperature and slice; its forward, and TRL's slice, are put back."""
+    own, words = vars(model).get("forward"), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
+    trl_utils.add_fused_lm_head(model, temperature=temperature)
+    trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(words, slice_of_words(model.device.type))
     try:
         yield
     finally:
+        trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = words
         if own is None:
             del model.forward
         else:
             model.forward = own
+
+
+def slice_of_words(device: str) -> int:
+    """How much of the vocabulary TRL's head takes at a time, so that SLICE_BYTES hold it.
+
+    By Triton it holds one tensor of the slice; elsewhere three float32 ones beside it.
+    """
+    tensors = 1 if device == "cuda" else 4
+    return max(1, SLICE_BYTES // (4 * tensors * TOKEN_CHUNK_SIZE))

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_json
+from dph_theory.support.files import write_json, write_text
 
-from ..storage.tensors import hash_values, read_tensors, write_tensors
+from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
 
 BUFFER, MANIFEST = "buffer.safetensors", "manifest.json"
 _ARRAYS = ("prompt_ids", "prompt_offsets", "completion_ids", "completion_offsets", "ref_logps")
@@ -103,6 +103,28 @@ class RehearsalBuffer:
                 BUFFER, str(folder), "the buffer that its manifest describes; pre-sample again"
             )
         return buffer
+
+    def export(self, path: Path) -> None:
+        """Write the rows for other trainers, as JSONL or parquet by the path's ending, whole or not at all.
+
+        Columns example_id, prompt_ids, completion_ids, ref_logps (one for each completion token); the
+        manifest, which says of which model at which temperature, goes beside it as `<path>.json`. ValueError
+        for another ending.
+        """
+        if path.suffix not in (".jsonl", ".parquet"):
+            raise argument_error("export", str(path), "a file that ends in .jsonl or .parquet")
+        rows = [row._asdict() for row in self.rows()]
+        if path.suffix == ".jsonl":
+            write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
+        else:
+            from datasets import Dataset, disable_progress_bars
+
+            disable_progress_bars()
+            part = path.with_name(f"{path.name}.part")
+            with storing(path.parent):
+                Dataset.from_list(rows).to_parquet(str(part))
+                part.rename(path)
+        write_json(path.with_name(f"{path.name}.json"), {**self.manifest, "digest": self.digest})
 
     def check(self, **expected: Any) -> None:
         """Raise ValueError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""

@@ -1,6 +1,7 @@
 """What the initial model can do: pass rates, D_pef and D_exp, the rehearsal buffer."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,14 +13,47 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
 
-from ..models.load import ModelHashes
+from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
+from ..storage.tensors import hash_values
+from ..tasks.protocol import Prompt, Task
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
 PACKAGES = ("torch", "transformers")
 JOURNAL, RECORD, BUFFER = "journal.jsonl", "presample.json", "buffer"
+
+
+def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, Any]:
+    """What a pre-sampling depends on: model, prompts as the model is given them, sampling, the split."""
+    return {
+        **hashes.as_dict(),
+        "dtype": recipe.model.dtype,
+        "chat": recipe.model.chat,
+        "template": recipe.model.template,
+        "stop_tokens": declared_stop_tokens(recipe.model),
+        "seed": recipe.seed,
+        "sampling": recipe.sampling.drawing(),
+        "presample": vars(recipe.presample),
+        "task": task.name,
+        "system": task.system if recipe.model.chat else None,
+        "prompts": prompts_hash(task.train),
+    }
+
+
+def prompts_hash(examples: Sequence[Prompt]) -> str:
+    """The sha256 of prompts and what they are judged by; where the databases lie does not count."""
+    return hash_values(
+        [
+            [e.id, e.prompt, list(e.turns), {k: v for k, v in e.reference.items() if k != "database"}]
+            for e in examples
+        ]
+    )
+
+
+FREE = ("seed", "sampling.batch_size", "sampling.backend")
+"""What a training may have otherwise than its pre-sampling: they move no probability."""
 
 
 class Rate(NamedTuple):
@@ -115,23 +149,17 @@ class Presampling:
         )
         write_json(folder / RECORD, made)
 
-    def check(self, recipe: Recipe, hashes: ModelHashes) -> None:
-        """ValueError unless it was made with the recipe's model, tokenizer, sampling and presample settings.
+    def check(self, recipe: Recipe, task: Task, hashes: ModelHashes) -> None:
+        """ValueError names what of the recipe is not as it was: model, precision, task, prompts, sampling.
 
         The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
         """
-        law = ("temperature", "top_p", "max_new_tokens")
-        wanted = {
-            **hashes.as_dict(),
-            **{f"sampling.{name}": getattr(recipe.sampling, name) for name in law},
-            **{f"presample.{name}": value for name, value in vars(recipe.presample).items()},
-        }
+        kept, wanted = (_flat(found) for found in (self.identity, identity_of(recipe, task, hashes)))
         for name, value in wanted.items():
-            part, _, key = name.rpartition(".")
-            found = (self.identity[part] if part else self.identity)[key]
-            if found != value:
+            if name not in FREE and kept.get(name) != value:
+                found = repr(kept[name]) if name in kept else "nothing of this name"
                 allowed = (
-                    f"the pre-sampling has {found!r}; keep to that, or pre-sample in another output folder"
+                    f"the pre-sampling has {found}; keep to that, or pre-sample in another output folder"
                 )
                 raise argument_error(name, value, allowed)
 
@@ -162,3 +190,12 @@ class Presampling:
                 " the data, such as a reference query that does not run"
             )
         return said
+
+
+def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """An identity as JSON has it, its settings under the names that they have in a recipe."""
+    flat: dict[str, Any] = {}
+    for name, value in json.loads(json.dumps(identity)).items():
+        inner = name in ("sampling", "presample")
+        flat |= {f"{name}.{key}": each for key, each in value.items()} if inner else {name: value}
+    return flat

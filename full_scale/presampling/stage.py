@@ -19,10 +19,9 @@ from ..recipe.folders import Folders
 from ..recipe.schema import PresampleConfig, Recipe
 from ..storage.journal import SharedJournal
 from ..storage.processes import Processes
-from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task
 from .buffer import RehearsalBuffer, RehearsalRow
-from .result import JOURNAL, RECORD, Presampling, Rate
+from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def presample(
     recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
     """
     folder, processes = Folders.of(recipe).presample, processes or Processes()
-    identity = _identity(recipe, task, initial)
+    identity = identity_of(recipe, task, initial.hashes)
     if (folder / RECORD).is_file():
         found = Presampling.load(folder)
         if dict(found.identity) == json.loads(json.dumps(identity)):
@@ -82,32 +81,10 @@ def presample(
     return Presampling.load(folder)
 
 
-def _identity(recipe: Recipe, task: Task, initial: LoadedModel) -> dict[str, Any]:
-    """What the pre-sampling depends on."""
-    return {
-        **initial.hashes.as_dict(),
-        "dtype": str(initial.model.dtype).removeprefix("torch."),
-        "chat": recipe.model.chat,
-        "seed": recipe.seed,
-        # Which tokens are scored together moves no number but by rounding.
-        "sampling": {key: value for key, value in vars(recipe.sampling).items() if key != "batch_tokens"},
-        "presample": vars(recipe.presample),
-        "task": task.name,
-        "prompts": prompts_hash(task.train),
-    }
-
-
 def _split_name(chosen: PresampleConfig) -> str:
     """The journal of a way to split the prompts."""
     fresh = "-fresh" if chosen.fresh else ""
     return f"split-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
-
-
-def prompts_hash(examples: Sequence[Prompt]) -> str:
-    """The sha256 of prompts and what they are judged by; where the databases lie does not count."""
-    return hash_values(
-        [[e.id, e.prompt, {k: v for k, v in e.reference.items() if k != "database"}] for e in examples]
-    )
 
 
 def _drawn(
@@ -119,7 +96,7 @@ def _drawn(
     place: tuple[str, int],
 ) -> list[list[tuple[Completion, Score]]]:
     """n rollouts of each example with their verdicts; `place` tells their random numbers from others."""
-    prompts = prompt_tokens(initial.tokenizer, task, examples, chat=recipe.model.chat)
+    prompts = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
     seed = derived_seed(recipe.seed, "presample", *place)
     drawn = sample(initial.model, initial.tokenizer, prompts, n, recipe.sampling, seed)
     asked = [example for example in examples for _ in range(n)]
@@ -165,7 +142,7 @@ def _split(
     if chosen.fresh:
         again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
         pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
-    prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], chat=recipe.model.chat)
+    prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], recipe.model)
     return {
         entry.id: _rows(
             recipe,
@@ -205,7 +182,7 @@ def _finish(
     batches = range(len(rolled))
     entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
     pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
-    prompts = prompt_tokens(tokenizer, task, task.train, chat=recipe.model.chat)
+    prompts = prompt_tokens(tokenizer, task, task.train, recipe.model)
     rows = [
         RehearsalRow(entry.id, prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
         for entry, prompt in zip(entries, prompts, strict=True)

@@ -32,6 +32,8 @@ class ModelConfig:
     attention: str = "sdpa"
     chat: bool = False
     """Whether prompts go through the tokenizer's chat template."""
+    template: Mapping[str, Any] = Field(default_factory=dict)
+    """Arguments of the chat template, such as enable_thinking."""
     lora: Mapping[str, Any] | None = None
     """Arguments of peft's LoraConfig, or none to train every weight."""
 
@@ -51,16 +53,39 @@ class TaskConfig:
 
 @dataclass(frozen=True, config=CHECKED)
 class SamplingConfig:
-    """How completions are drawn."""
+    """How completions are drawn, in every stage: pre-sampling, training, evaluation."""
 
     temperature: Annotated[float, Field(gt=0)] = 1.0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    top_k: Annotated[int, Field(ge=0)] = 0
+    """0 is off."""
+    min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
+    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
     max_new_tokens: Count = 4096
     batch_size: Count = 64
-    """Prompts measured, and rows generated, at once."""
+    """Prompts measured, and rows that transformers generates, at once on a device."""
     batch_tokens: Count = 16_384
     """Tokens whose log-probabilities are computed at once, padding counted; one row at least."""
     backend: Literal["transformers", "vllm"] = "transformers"
+    vllm_memory: Annotated[float, Field(gt=0, lt=1)] = 0.85
+    """Share of a device's memory that the engine takes in pre-sampling and evaluation."""
+    vllm_memory_training: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    """The same beside a trainer."""
+    vllm_length: Count | None = None
+    """Tokens of prompt and completion that the engine makes room for; the model's context if none."""
+    vllm_tensor_parallel: Count = 1
+    """Devices that one engine is spread over."""
+
+    def law(self) -> dict[str, Any]:
+        """What decides how likely each completion is to be drawn."""
+        return {name: value for name, value in vars(self).items() if name in _LAW}
+
+    def drawing(self) -> dict[str, Any]:
+        """What decides which completions are drawn: the law, and how random numbers are shared out."""
+        return {**self.law(), "batch_size": self.batch_size, "backend": self.backend}
+
+
+_LAW = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -95,7 +120,7 @@ class MethodConfig:
     baseline: Literal["mean", "leave_one_out", "one", "none"] | None = None
     """What is subtracted from rewards; `one` drifts least (theory G4). Advantages are then not divided by the
     group's deviation."""
-    mu: float | None = None
+    mu: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Target mean validity of KL control, in place of beta (theory A9)."""
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
@@ -176,6 +201,14 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
     return build(Recipe, {**values, **empty}, "")
+
+
+def changed(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
+    """A recipe after `key=value` overrides; errors as `load_recipe`."""
+    values = recipe.as_dict()
+    for override in overrides:
+        _override(values, override)
+    return build(Recipe, values, "")
 
 
 def recipe_keys() -> list[tuple[str, str, str]]:

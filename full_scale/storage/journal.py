@@ -16,17 +16,19 @@ class Journal:
     """A JSONL file: what the work depends on, then an entry a line, on the disk before `append` returns.
 
     A last line that was cut off is dropped, and with it nothing but the work of one batch. Opening one that
-    depends on anything else raises ValueError, which names what differs, and leaves the file as it is.
+    depends on anything else raises ValueError, which names what differs, and leaves the file as it is; where
+    no work has been done yet, it begins anew.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
         wanted = json.loads(json.dumps(identity))
         lines = self._whole_lines()
-        if lines:
+        if len(lines) > 1:
             self._check(lines[0], wanted)
-        else:
+        elif lines != [wanted]:
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
             self.append(wanted)
         self.first = wanted
         """What the work depends on."""

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
 
+from ..storage.places import require_here
 from .protocol import Prompt
 from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
@@ -109,6 +110,7 @@ def _read_dataset(
 ) -> list[DataRow]:
     from datasets import load_dataset
 
+    require_here("data", data, "a JSON or JSONL file, a folder, or the name of a dataset")
     name = str(path) if path.is_dir() else data
     try:
         rows = load_dataset(name, subset, split=split)
@@ -157,6 +159,8 @@ class ExampleSource:
     """Maths and `dataset`: the field of the question, if it is no usual one (`prompt` of a `dataset`)."""
     answer: str | None = None
     """Maths and `dataset`: the field of the answer, if it is no usual one."""
+    verifier: str | None = None
+    """`dataset`: `module:function` of (answer, row) that returns true or false, in place of math-verify."""
 
 
 class Layout(NamedTuple):
@@ -258,6 +262,8 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = _filled(source.template, question=prompt), ()
+    if source.verifier is not None:
+        return Prompt(identity, prompt, {**row.values, "verifier": source.verifier}, turns)
     given = row.text(source.answer or "answer")
     answer = tagged(given) or last_boxed(given) or given.strip()
     return Prompt(identity, prompt, {"verifier": "maths", "answer": answer}, turns)

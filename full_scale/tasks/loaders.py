@@ -14,8 +14,9 @@ from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
-from .protocol import RESERVED, Task, Verifier
+from .protocol import RESERVED, VERDICT, Task, Verifier, WeightedReward
 from .verifiers.maths import MathsVerifier
+from .verifiers.own import OwnReward, OwnVerifier
 from .verifiers.pool import Dispatch
 from .verifiers.sql import SqlVerifier
 
@@ -32,6 +33,19 @@ class Options(ExampleSource):
     """Arguments of `SqlVerifier`: seconds, rows, memory, workers."""
     maths: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of `MathsVerifier`: seconds, memory, workers."""
+    own: Mapping[str, Any] = Field(default_factory=dict)
+    """Arguments of `OwnVerifier` and of every reward: seconds, memory, workers."""
+    rewards: Mapping[str, Any] = Field(default_factory=dict)
+    """Further rewards of the training by name, each `{function: module:function, weight: ...}`."""
+
+
+@dataclass(frozen=True, config=CHECKED)
+class RewardOptions:
+    """A reward beside the verdict: a function of (answer, reference), and its weight."""
+
+    function: str = ""
+    weight: float = 0.0
+    """0 logs it alone; the verdict weighs 1."""
 
 
 def load_task(config: TaskConfig) -> Task:
@@ -52,14 +66,30 @@ def _published(config: TaskConfig) -> Task:
     own = {item.name: getattr(options, item.name) for item in dataclasses.fields(ExampleSource)}
     train = ExampleSource(**own | {"task": config.name, "data": config.data, "databases": config.databases})
     sources = _evaluation(options, train)
-    needed = {LAYOUTS[source.task].verifier for source in (train, *sources.values())}
+    for source in (train, *sources.values()):
+        if source.verifier is not None and source.task != "dataset":
+            allowed = f"none for the task {source.task!r}, which has its own; `dataset` takes one"
+            raise argument_error("verifier", source.verifier, allowed)
+    needed = {source.verifier or LAYOUTS[source.task].verifier for source in (train, *sources.values())}
     return Task(
         config.name,
         examples(train, "train"),
         {name: examples(source, name) for name, source in sources.items()},
         _verifier(options, needed),
         system=options.system,
+        rewards=_rewards(options),
     )
+
+
+def _rewards(options: Options) -> dict[str, WeightedReward]:
+    made = {}
+    for name, values in options.rewards.items():
+        where = f"task.options.rewards.{name}"
+        if name == VERDICT or not name.isidentifier():
+            raise argument_error(where, name, f"a plain name other than {VERDICT!r}")
+        told = build(RewardOptions, values, f"{where}.")
+        made[name] = WeightedReward(_own(OwnReward, told.function, options), told.weight)
+    return made
 
 
 def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSource]:
@@ -73,6 +103,8 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
             raise argument_error(where, name, f"any name but {RESERVED}")
         source = build(ExampleSource, values, f"{where}.")
         source = dataclasses.replace(source, task=source.task or train.task)
+        if source.task == train.task:
+            source = dataclasses.replace(source, verifier=source.verifier or train.verifier)
         choice(f"{where}.task", source.task, LAYOUTS)
         if not source.data:
             raise argument_error(f"{where}.data", source.data, "a file, a folder or a dataset's name")
@@ -82,14 +114,26 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
 
 def _verifier(options: Options, needed: set[str]) -> Verifier:
     makers: dict[str, Callable[..., Verifier]] = {"sql": SqlVerifier, "maths": MathsVerifier}
-    verifiers = {name: _made(makers[name], getattr(options, name), name) for name in sorted(needed)}
+    verifiers = {
+        name: _made(makers[name], getattr(options, name), name)
+        if name in makers
+        else _own(OwnVerifier, name, options)
+        for name in sorted(needed)
+    }
     return Dispatch(verifiers) if len(verifiers) > 1 else verifiers[needed.pop()]
 
 
-def _made(maker: Any, values: Mapping[str, Any], name: str) -> Verifier:
+def _made(maker: Any, values: Mapping[str, Any], name: str, *given: str) -> Any:
     hints = typing.get_type_hints(maker.__init__)
-    del hints["return"]
-    return maker(**arguments(hints, values, f"task.options.{name}."))
+    # What is given already, and what is returned, are no options.
+    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function")}
+    return maker(*given, **arguments(hints, values, f"task.options.{name}."))
+
+
+def _own(maker: Any, function: str, options: Options) -> Any:
+    if not all(function.partition(":")):
+        raise argument_error("function", function, "module:function, as in my_task:is_correct")
+    return _made(maker, options.own, "own", function)
 
 
 def _by(module: str) -> Callable[[TaskConfig], Task]:

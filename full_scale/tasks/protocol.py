@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from dph_theory.support.errors import argument_error
 
+VERDICT = "verifier"
+"""The name of the reward that is the verdict."""
 RESERVED = ("train", "rehearsed", "explored")
 """Names of sets that are the training's own: no evaluation set of a task may bear one."""
 
@@ -45,6 +47,27 @@ class Verifier(Protocol):
         ...
 
 
+@runtime_checkable
+class Scorer(Protocol):
+    """Gives completions numbers beside the verdict; None where it has none, and never raises."""
+
+    def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
+        """One number for each pair of example and completion, in order."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...
+
+
+@dataclass(frozen=True)
+class WeightedReward:
+    """A reward beside the verdict's, whose weight is 1; of weight 0 it is logged alone."""
+
+    scorer: Scorer
+    weight: float = 0.0
+
+
 @dataclass(frozen=True)
 class Task:
     """A verifiable task: prompts to train on, sets to evaluate on, a verifier, the styles of its answers."""
@@ -57,6 +80,14 @@ class Task:
     styles: tuple[str, ...] = ()
     system: str | None = None
     """The system message that goes before every prompt where the model is used through its chat template."""
+    rewards: Mapping[str, WeightedReward] = field(default_factory=dict)
+    """Rewards of the training beside the verdict, by name; the theory is of the verdict alone."""
+
+    def close(self) -> None:
+        """Free what the verifier and the rewards hold."""
+        self.verifier.close()
+        for reward in self.rewards.values():
+            reward.scorer.close()
 
     def __post_init__(self) -> None:
         for name in self.evaluation:

@@ -32,9 +32,11 @@ class CollapseMeter:
     """Measures KL(pi || ref) - kl(V || A1), the excess KL of theory A8, on the samples TRL has just drawn.
 
     `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
-    holds the keys, or "prompt" for the prompts themselves. Groups whose prompt is not among them are left
-    out and counted. Every `every`-th generated batch is measured, at one forward pass under the policy and
-    one under the reference. Neither weights nor random numbers are touched.
+    holds the keys, or "prompt" for the prompts themselves. Of several reward functions `verdict` names the
+    binary one that is measured. Completions that TRL masks because they are cut off are measured too. Groups
+    whose prompt is not among the base rates are left out and counted. Every `every`-th generated batch is
+    measured, at one forward pass under the policy and one under the reference. Neither weights nor random
+    numbers are touched.
 
     With `step`, a `LogitStep` attached to the same trainer, `collapse/by_luck` stands beside it: the excess
     that sampling alone brings a run without a KL, of a prompt with RIGHT equal right answers and WRONG wrong
@@ -50,6 +52,7 @@ class CollapseMeter:
         key: str = "prompt",
         every: int = 1,
         step: LogitStep | None = None,
+        verdict: str | None = None,
     ) -> None:
         for name, rate in base_rates.items():
             if not 0 < rate < 1:
@@ -57,22 +60,19 @@ class CollapseMeter:
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
+        self.verdict = verdict
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
 
         The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
         loaded from where the trained one came from. RuntimeError under another TRL than the pinned one;
-        ValueError for several reward functions, and for mask_truncated_completions, under which TRL hides
-        what is to be measured.
+        ValueError where no reward function is known to be the verdict.
         """
         check_versions()
-        if trainer.args.mask_truncated_completions:
-            raise argument_error(
-                "mask_truncated_completions", True, "off: the meter needs every completion in full"
-            )
-        recorded = record_rewards(trainer, self.key)
+        recorded = record_rewards(trainer, self.key, self.verdict)
         online = reference or OnlineReference(trainer)
+        lengths = _recorded_lengths(trainer) if trainer.args.mask_truncated_completions else None
         generate = trainer._generate_and_score_completions
 
         def generate_and_measure(inputs: Any) -> dict[str, Any]:
@@ -80,7 +80,8 @@ class CollapseMeter:
             # Counted by TRL's own steps, which a resumed run takes up where they were.
             batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
             if trainer.model.training and batch % self.every == 0:
-                self._measure(trainer, recorded, online.with_log_probs(samples))
+                whole = samples if lengths is None else _unmasked(samples, lengths)
+                self._measure(trainer, recorded, online.with_log_probs(whole))
             return samples
 
         trainer._generate_and_score_completions = generate_and_measure
@@ -105,6 +106,30 @@ class CollapseMeter:
                 found["by_luck"] = _by_luck(groups[known], self.step.last, groups[..., 0].numel())
             for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
+
+
+def _recorded_lengths(trainer: GRPOTrainer) -> list[int]:
+    """From now on, the lengths of the completions that TRL generated last."""
+    generate, lengths = trainer._generate, list[int]()
+
+    def generate_and_keep(prompts: Any) -> Any:
+        made = generate(prompts)
+        lengths[:] = map(len, made[1])
+        return made
+
+    trainer._generate = generate_and_keep
+    return lengths
+
+
+def _unmasked(samples: dict[str, Any], lengths: list[int]) -> dict[str, Any]:
+    """The samples with every completion in full; what was computed without some is to be computed anew."""
+    mask = samples["completion_mask"]
+    ends = torch.tensor(lengths, device=mask.device)[:, None]
+    whole = (torch.arange(mask.shape[1], device=mask.device) < ends).to(mask)
+    if torch.equal(mask, whole):
+        return samples
+    stale = ("old_per_token_logps", "ref_per_token_logps", "tool_mask")
+    return {name: value for name, value in samples.items() if name not in stale} | {"completion_mask": whole}
 
 
 def _by_luck(groups: Tensor, step: float, answers: int) -> float:

@@ -27,6 +27,12 @@ RELEASED = {
 }
 """The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl")
+_REFUSED = {
+    "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
+    "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
+    "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
+}
+"""Settings of TRL that do not go with this trainer, and why."""
 
 
 @dataclass
@@ -44,6 +50,8 @@ class DPHConfig(GRPOConfig):
     rehearsal_level: str = "token"
     rehearsal_reduction: str = "token_mean"
     rehearsal_rows: int = 512
+    generation_rows: int | None = None
+    """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
     rehearsal_form: str = "generator"
     """`generator`, or one of RELEASED: the loss as the authors' code computes it."""
     two_backward: bool = False
@@ -74,8 +82,7 @@ class DPHConfig(GRPOConfig):
         super().__post_init__()
         if not 0 <= self.eta < math.inf:
             raise argument_error("eta", self.eta, "a finite number, at least 0")
-        if self.rehearsal_rows < 1:
-            raise argument_error("rehearsal_rows", self.rehearsal_rows, "at least one row")
+        self._check_rows_and_refused()
         for name, allowed in (
             ("rehearsal_level", LEVELS),
             ("rehearsal_reduction", REDUCTIONS),
@@ -103,6 +110,14 @@ class DPHConfig(GRPOConfig):
             raise argument_error(
                 "alpha", self.alpha, "a number for divergence='alpha' and alpha-DPG, none otherwise"
             )
+
+    def _check_rows_and_refused(self) -> None:
+        for name in ("rehearsal_rows", "generation_rows"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise argument_error(name, getattr(self, name), "at least one row")
+        for name, why in _REFUSED.items():
+            if getattr(self, name):
+                raise argument_error(name, getattr(self, name), f"off: {why}")
 
     def declared(self) -> FDivergence:
         """The divergence itself."""

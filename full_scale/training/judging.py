@@ -12,7 +12,7 @@ from dph_theory.support.errors import argument_error
 
 from ..models.generation import prompt_tokens, sample
 from ..recipe.schema import Recipe
-from ..tasks.protocol import Task
+from ..tasks.protocol import VERDICT, Scorer, Task
 
 
 class VerifierReward:
@@ -21,7 +21,7 @@ class VerifierReward:
     The share of each outcome (correct, wrong, timeout, ...) goes into the metrics.
     """
 
-    __name__ = "verifier"
+    __name__ = VERDICT
 
     def __init__(self, task: Task) -> None:
         self.verifier = task.verifier
@@ -45,6 +45,21 @@ class VerifierReward:
             for outcome in sorted(self.outcomes):
                 log_metric(f"outcomes/{outcome}", counts[outcome] / len(scores))
         return [float(score.correct) for score in scores]
+
+
+class FurtherReward:
+    """A reward of the task beside its verdict, as TRL calls a reward function."""
+
+    def __init__(self, name: str, scorer: Scorer, task: Task) -> None:
+        self.__name__, self.scorer = name, scorer
+        self.examples = {example.id: example for example in task.train}
+
+    def __call__(
+        self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
+    ) -> list[float | None]:
+        """One number for each completion, None where there is none: TRL leaves it out of its means."""
+        examples = [self.examples[name] for name in example_id]
+        return self.scorer(examples, [_text(completion) for completion in completions])
 
 
 class Recorded:
@@ -75,15 +90,28 @@ class Recorded:
         return rewards
 
 
-def record_rewards(trainer: Any, key: str) -> Recorded:
-    """Put the trainer's one reward function behind a `Recorded`, or find it there already."""
-    if len(trainer.reward_funcs) != 1 or not callable(trainer.reward_funcs[0]):
-        raise argument_error(
-            "reward_funcs", trainer.reward_func_names, "exactly one reward function, the verifier"
-        )
-    if not (isinstance(trainer.reward_funcs[0], Recorded) and trainer.reward_funcs[0].key == key):
-        trainer.reward_funcs[0] = Recorded(trainer.reward_funcs[0], key)
-    return trainer.reward_funcs[0]
+def record_rewards(trainer: Any, key: str, verdict: str | None = None) -> Recorded:
+    """Put the reward function that is the verdict behind a `Recorded`, or find it there already.
+
+    It is the one of that name; without a name, the verifier's or the only one.
+    """
+    names = list(trainer.reward_func_names)
+    wanted = verdict or (VERDICT if VERDICT in names else names[0] if len(names) == 1 else None)
+    if wanted not in names or not callable(trainer.reward_funcs[names.index(wanted)]):
+        raise argument_error("verdict", verdict, f"the name of the binary reward among {names}")
+    at = names.index(wanted)
+    found = trainer.reward_funcs[at]
+    if not (isinstance(found, Recorded) and found.key == key):
+        found = trainer.reward_funcs[at] = Recorded(found, key)
+    return found
+
+
+def require_verdict_alone(trainer: Any, why: str) -> None:
+    """ValueError if another reward than the first, the verdict, has a weight."""
+    weights = trainer.reward_weights.tolist()
+    if any(weights[1:]) or weights[0] != 1:
+        named = dict(zip(trainer.reward_func_names, weights, strict=True))
+        raise argument_error("reward weights", named, f"1 for the verdict and 0 for the others with {why}")
 
 
 def _text(completion: Any) -> str:
@@ -110,7 +138,7 @@ class GreedyEvaluation(TrainerCallback):
         if state.global_step % (self.recipe.evaluate.every or state.max_steps):
             return
         tokenizer, sampling = self.trainer.processing_class, self.recipe.sampling
-        prompts = prompt_tokens(tokenizer, self.task, self.examples, chat=self.recipe.model.chat)
+        prompts = prompt_tokens(tokenizer, self.task, self.examples, self.recipe.model)
         # An engine of its own would answer with the initial weights.
         own = replace(sampling, backend="transformers")
         answers = sample(self.trainer.model, tokenizer, prompts, 1, own, self.recipe.seed, greedy=True)

@@ -28,7 +28,7 @@ from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..storage.tensors import read_tensors, write_tensors
 from .config import RELEASED
-from .judging import record_rewards
+from .judging import record_rewards, require_verdict_alone
 from .reference import OnlineReference, last_log_probs, sequence_log_probs
 from .resume import ExactResume
 
@@ -91,6 +91,14 @@ def _chunk(trainer: Any, buffer: RehearsalBuffer, rows: list[int]) -> list[tuple
 _LOG = logging.getLogger(__name__)
 
 
+def _trains_in_float32(model: Any) -> None:
+    """ValueError for a weight that trains in 16 bits, where a step of 1e-6 of its size is rounded away."""
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and weight.dtype != torch.float32:
+            allowed = "float32 for a weight that trains; bf16=True computes in 16 bits all the same"
+            raise argument_error(f"dtype of {name}", weight.dtype, allowed)
+
+
 class DPHTrainer(ExactResume):
     """GRPOTrainer with rehearsal; at eta = 0 it is GRPOTrainer, bit for bit.
 
@@ -103,12 +111,18 @@ class DPHTrainer(ExactResume):
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:
         check_versions()
         super().__init__(*args, **kwargs)
+        if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            # Those keep float32 weights beside the ones that they compute with.
+            _trains_in_float32(self.model)
         self.rehearsal = rehearsal
         self.notes: tuple[str, ...] = ()
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
-        self._verdicts = None if self.args.baseline == "mean" else record_rewards(self, "prompt")
+        self._verdicts = None
+        if self.args.baseline != "mean":
+            require_verdict_alone(self, f"baseline={self.args.baseline!r}")
+            self._verdicts = record_rewards(self, "prompt")
         if self.args.eta == 0:
             return
         if rehearsal is None or not len(rehearsal):
@@ -117,6 +131,17 @@ class DPHTrainer(ExactResume):
             )
         if self.args.two_backward and self.accelerator.distributed_type == DistributedType.DEEPSPEED:
             raise argument_error("two_backward", True, "not with DeepSpeed, whose backward also steps")
+
+    def _generate_single_turn(
+        self, prompt_ids: Any, images: Any, fields: Any, *args: Any, **named: Any
+    ) -> Any:
+        """TRL's generation by transformers, of at most `generation_rows` rows at once."""
+        rows, generate = self.args.generation_rows, super()._generate_single_turn
+        if self.use_vllm or rows is None or images or fields or len(prompt_ids) <= rows:
+            return generate(prompt_ids, images, fields, *args, **named)
+        starts = range(0, len(prompt_ids), rows)
+        parts = [generate(prompt_ids[at : at + rows], images, fields, *args, **named) for at in starts]
+        return [row for ids, _ in parts for row in ids], None
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
         samples = super()._generate_and_score_completions(inputs)
@@ -251,6 +276,8 @@ class OnlineTrainer(DPHTrainer):
             )
         if self.args.mask_truncated_completions:
             raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
+        if self.args.online != "definition":
+            require_verdict_alone(self, f"online={self.args.online!r}")
         self.base_rates = base_rates or {}
         self.reference = OnlineReference(self)
         self.recorded = record_rewards(self, "example_id")

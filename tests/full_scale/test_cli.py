@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -8,11 +9,13 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 from support.simulated_runs import Simulated, kl_control
+from support.tiny_llama import eight_billion
 
 import full_scale.demo
 import full_scale.stages
 from full_scale import cli
 from full_scale.models import versions
+from full_scale.recipe.schema import RECIPES
 
 TINY = ("--config", "tiny-sql-grpo")
 
@@ -151,6 +154,41 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
         "missing: the pre-sampling",
     ):
         assert words in found.output
+
+
+def test_presample_exports_the_buffer_by_the_first_process(stage, tmp_path):
+    written = []
+    found = SimpleNamespace(findings=["done"], buffer=SimpleNamespace(export=written.append))
+    stage("presample_stage", lambda recipe, progress: found)
+    options = (*TINY, "--export", str(tmp_path / "rows.jsonl"))
+    assert invoke(cli.presample_command, *options, env={"RANK": "1"}).exit_code == 0
+    assert written == []
+    assert invoke(cli.presample_command, *options).exit_code == 0
+    assert written == [tmp_path / "rows.jsonl"]
+
+
+DRY = ("--config", "llama3.1-8b-bird-dph-f-paper", "--dry-run")
+
+
+@pytest.mark.parametrize(("memory", "code"), [("80", 0), ("30", 1)])
+def test_dry_run_holds_the_stages_against_a_device(tmp_path, memory, code):
+    places = (f"output={tmp_path}", f"model.path={eight_billion(tmp_path / 'model')}")
+    launch = ("--launch", str(RECIPES / "launch" / "fsdp2.yaml"))
+    found = invoke(cli.train_command, *DRY, "--device-memory", memory, *launch, *places)
+    assert found.exit_code == code, found.output
+    assert ("train does not fit in 30 GiB" in " ".join(found.output.split())) == (code == 1)
+
+
+def test_dry_run_counts_the_processes_it_was_started_with(tmp_path):
+    fsdp = ("--launch", str(RECIPES / "launch" / "fsdp2.yaml"))
+    for options, env, rows in (
+        ((), {}, "128"),
+        ((), {"WORLD_SIZE": "8"}, "1,024"),
+        (("--world-size", "4"), {"WORLD_SIZE": "8"}, "512"),
+        ((*fsdp, "--world-size", "16"), {}, "2,048"),
+    ):
+        found = invoke(cli.train_command, *DRY, *options, f"output={tmp_path}", env=env)
+        assert re.search(rf"rollouts a step\W+{rows}\b", found.output), (options, env)
 
 
 def test_help_lists_the_keys_of_a_recipe():

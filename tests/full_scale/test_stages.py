@@ -99,7 +99,8 @@ def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed
         train_stage(other, silent)
     # Other seeds share it; so does another batch size.
     shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
-    Presampling.load(Folders.of(shared).presample).check(shared, ModelHashes.of(shared.model.path))
+    found = Presampling.load(Folders.of(shared).presample)
+    found.check(shared, ruled_task(), ModelHashes.of(shared.model.path))
 
 
 def kept(recipe):

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 (a table)
 r"""Gold answer, answer, and whether they are the same: what the maths verifier decides, and what is decided so.
 
-Where taste decides: a decimal must agree to 12 places; `10\%` is .1 and also 10; braces alone group; a unit,
-a currency and degrees are left out; the order of a set's elements does not count, that of a tuple's does;
+Where taste decides: a decimal must agree to 12 places; `10\%` is .1 and also 10; braces alone group; a unit
+that only one names, a currency and degrees are left out, two units must be one and are not converted; the order of a set's elements does not count, that of a tuple's does;
 `1.234` is a decimal, never a thousand; words are compared without capitals.
 """
 
@@ -77,5 +77,18 @@ WORDS = [
     ("true", "false", OTHER), ("evil", "live", OTHER), ("yes", "Yes.", SAME), ("yes", "no", OTHER), ("odd", r"\text{odd}", SAME),
     ("even", "odd", OTHER), (r"\text{(C)}", "C", SAME), ("C", "(C)", SAME), (r"\text{A}", "A", SAME), ("A", "B", OTHER),
 ]
+UNITS = [
+    ("5 cm", "5 m", OTHER), ("5 cm", "5 cm", SAME), ("5 cm", "5", SAME), (r"5\text{ cm}", r"5\ \mathrm{cm}", SAME), ("5 cm", "6 cm", OTHER),
+    (r"5\text{ cm}", r"5\text{ m}", OTHER), (r"5 \mathrm{~cm}", r"5 \mathrm{~m}", OTHER), ("5 cm", "5 centimeters", SAME), ("5 km", "5 kilometres", SAME),
+    (r"5\text{ cm}^2", r"5\text{ cm}", OTHER), (r"5\text{ cm}^2", r"5\text{ cm}^{2}", SAME), (r"5\text{ cm}^2", "5 square cm", SAME), ("5 m/s", "5 km/h", OTHER),
+    ("5 hours", "5 h", SAME), ("5 hours", "5 minutes", OTHER), ("5 inches", "5 in", SAME), ("5 inches", "5 feet", OTHER), ("5 kg", "5 g", OTHER),
+    ("5 L", "5 l", SAME), ("5 mL", "5 L", OTHER), (r"\frac{1}{2}\text{ m}", r"0.5\text{ m}", SAME), (r"\frac{1}{2}\text{ m}", r"0.5\text{ cm}", OTHER),
+    (r"5\text{ apples}", r"5\text{ pears}", SAME),
+]
+CHARACTERS = [
+    (r"\sqrt{2}", "√2", SAME), ("√2", r"\sqrt{2}", SAME), ("2√2", r"\sqrt{8}", SAME), ("√2", "√3", OTHER), ("√2", "2", OTHER), ("√(x+1)", r"\sqrt{x+1}", SAME),
+    ("√12", r"2\sqrt{3}", SAME), ("∛8", "2", SAME), ("0.5", "½", SAME), ("½", "1/2", SAME), ("2.5", "2½", SAME), ("2½", r"\frac{5}{2}", SAME), ("½", "2", OTHER),
+    (r"\frac{3}{4}", "¾", SAME), (r"\frac{1}{3}", "⅓", SAME), ("⅔", "⅓", OTHER), ("x^2", "x²", SAME), ("x²", "x³", OTHER), ("x^{10}", "x¹⁰", SAME),
+]
 # fmt: on
-PAIRS = [*NUMBERS, *POWERS, *PERIODS, *DECIMALS, *EXPRESSIONS, *SETS, *WORDS]
+PAIRS = [*UNITS, *CHARACTERS, *NUMBERS, *POWERS, *PERIODS, *DECIMALS, *EXPRESSIONS, *SETS, *WORDS]

@@ -78,11 +78,26 @@ def inputs(case, folder):
     return replace(recipe, name=name, output=str(folder / "runs")), *given
 
 
+def small_steps(folder, dtype="bfloat16", lora=None):
+    """What a training of ten steps of AdamW at 1e-6 is given, the published setting."""
+    settings = TRAIN | {"max_steps": 10, "learning_rate": 1e-6, "lr_scheduler_type": "constant"}
+    method = MethodConfig(name="DPH-F", rehearsal_rows=3)
+    recipe, *given = stage_inputs(folder, method, model={"dtype": dtype, "lora": lora}, **settings)
+    return replace(recipe, output=str(folder / "runs")), *given
+
+
 def main(what, folder):
-    """plain: every case to its end; killed: stopped after a step, the last by a kill; resumed: goes on."""
+    """plain: every case to its end; killed: stopped after a step, the last by a kill; resumed: goes on.
+
+    steps, sharded steps: `small_steps`.
+    """
     torch.set_num_threads(1)
-    if what != "plain" and not DEEPSPEED:
+    if what not in ("plain", "steps") and not DEEPSPEED:
         sharded()
+    if "steps" in what:
+        train(*small_steps(folder))
+        torch.distributed.destroy_process_group()
+        return
     cases = [case for case in CASES if not (DEEPSPEED and CASES[case][0].two_backward)]
     for case in cases:
         given = inputs(case, folder)

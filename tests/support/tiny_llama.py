@@ -41,6 +41,22 @@ def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WO
     return folder
 
 
+def eight_billion(folder: Path) -> Path:
+    """The configuration of Llama 3.1 8B with a tokenizer, and no weights."""
+    tiny = tiny_llama(folder)
+    (tiny / "model.safetensors").unlink()
+    LlamaConfig(
+        vocab_size=128_256,
+        hidden_size=4096,
+        intermediate_size=14336,
+        num_hidden_layers=32,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        max_position_embeddings=131_072,
+    ).save_pretrained(folder)
+    return folder
+
+
 def plain_log_probs(model, prompt_ids, completion_ids):
     """Token log-probabilities of one completion, by log_softmax of the model's logits: no TRL, no padding."""
     ids = torch.tensor([[*prompt_ids, *completion_ids]])

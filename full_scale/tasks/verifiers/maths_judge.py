@@ -39,14 +39,72 @@ _WORD = re.compile(
 )
 
 
+_ROOT = re.compile(r"([√∛])\s*(?:\(([^()]*)\)|\{([^{}]*)\}|(\d+(?:\.\d+)?|[A-Za-z]))")
+_VULGAR = re.compile("[¼½¾⅐-⅞]")
+_RAISED = re.compile("[⁰¹²³⁴-⁹]+")
+
+_PREFIXES = {"": "", "k": "kilo", "c": "centi", "m": "milli", "d": "deci"}
+_BASES = {"m": "meter metre", "g": "gram", "L": "liter litre", "s": "second", "W": "watt", "J": "joule"}
+_OTHERS = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:pound oz:ounce day:d week:wk
+    year:yr mph:mi/h"""
+
+
+def _units() -> dict[str, str]:
+    """Every spelling of a unit with the one that stands for it."""
+    found = {"l": "L", "ml": "mL", "sec": "s", "kph": "km/h", "m/sec": "m/s"}
+    for short, long in ((short, names) for short, names in _BASES.items()):
+        for prefix, word in _PREFIXES.items():
+            found |= {prefix + short: prefix + short}
+            found |= {f"{word}{name}{end}": prefix + short for name in long.split() for end in ("", "s")}
+    for entry in _OTHERS.split():
+        short, _, names = entry.partition(":")
+        found |= {f"{name}{end}": short for name in (short, *names.split(",")) for end in ("", "s")}
+    speeds = {f"{length}/{time}" for length in ("m", "km", "cm", "ft", "mi") for time in ("s", "h", "min")}
+    return found | {speed: speed for speed in speeds}
+
+
+_UNITS = _units()
+_UNIT = re.compile(
+    r"""(?<=[\d}])(?:[\s~]|\\[ ,;:!])*(?:\\(?:text|mathrm|textrm|mbox)\s*\{)?[\s~]*
+    (?:(square|sq\.?|cubic)\s+)?([A-Za-z]+(?:/[A-Za-z]+)?)\.?[\s~]*\}?(?:\^\{?(\d)\}?)?[\s.\}]*$""",
+    re.VERBOSE,
+)
+
+
+def unit(answer: str) -> str | None:
+    r"""The unit of measure that an answer ends with, in one spelling and with its power, or none.
+
+    `5 cm`, `5\text{ cm}^2`, `5 square centimeters`; names that are in no list of units count as none.
+    """
+    found = _UNIT.search(_bare(answer))
+    if found is None or found[2] not in _UNITS:
+        return None
+    power = found[3] or {None: "1", "cubic": "3"}.get(found[1], "2")
+    return f"{_UNITS[found[2]]}^{power}"
+
+
+def _number(answer: str) -> str:
+    """An answer without the unit that it ends with; a brace that this leaves open is closed."""
+    left = _UNIT.sub("", _bare(answer))
+    return left + "}" * (left.count("{") - left.count("}"))
+
+
+def _bare(answer: str) -> str:
+    return answer.strip().strip("$").strip()
+
+
 def plain(text: str) -> str:
     r"""The text with its numbers in one notation.
 
     Full-width and other scripts' digits become 0 to 9; spaces between groups of three digits go (`1\,000`,
     `12 345`); `1.2e-5` becomes a product with a power of ten, a recurring decimal (`0.\overline{3}`,
-    `0.\dot{1}4\dot{2}`) its fraction, `2 1/2` a mixed number; a point that ends a number goes (`7.`).
+    `0.\dot{1}4\dot{2}`) its fraction, `2 1/2` a mixed number; a point that ends a number goes (`7.`); roots,
+    fractions and powers that are characters of their own are written out (`√2`, `½`, `x²`).
     """
     text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text.translate(_CHARACTERS))
+    text = _VULGAR.sub(lambda m: _written_out(m[0]), text)
+    text = _RAISED.sub(lambda m: f"^{{{unicodedata.normalize('NFKC', m[0])}}}", text)
+    text = _ROOT.sub(lambda m: f"\\sqrt{'' if m[1] == '√' else '[3]'}{{{m[2] or m[3] or m[4]}}}", text)
     text = _GROUPS.sub(lambda m: re.sub(r"\D", "", m[0].replace(r"\thinspace", "")), text)
     text = _MIXED.sub(r"\1\\frac{\2}{\3}", text)
     text = _SCIENTIFIC.sub(_power, text)
@@ -63,6 +121,11 @@ def word(answer: str) -> str | None:
     """
     found = _WORD.fullmatch(answer.strip().strip("$").strip())
     return found[1].lower() if found else None
+
+
+def _written_out(fraction: str) -> str:
+    over, _, under = unicodedata.normalize("NFKC", fraction).partition("\u2044")
+    return rf"\frac{{{over}}}{{{under}}}"
 
 
 def _power(match: re.Match[str]) -> str:
@@ -94,20 +157,26 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
 
     `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. Of the answer its last \boxed{...} counts,
     else what follows its last `####`, else what math-verify finds in its end, both in one notation (`plain`).
-    An inequality may stand for its interval, words are compared as words. math-verify gives up a step
+    An inequality may stand for its interval, words are compared as words, and where both name a unit of
+    measure it must be the same one. math-verify gives up a step
     after `seconds` without saying so: a step that took as long and found nothing is a `timeout`.
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
-    gold, _ = _parsed(_marked(gold_text), seconds)
-    if not gold:
-        return {"outcome": JudgeOutcome.GOLD_ERROR, "detail": f"no answer in {job['gold']!r}"}
     marked = last_boxed(text)
     if marked is None:
         marked = tagged(text)
+    units = (unit(gold_text), unit(text if marked is None else marked))
+    if None not in units and units[0] == units[1] and marked is not None:
+        gold_text, marked = _number(gold_text), _number(marked)
+    gold, _ = _parsed(_marked(gold_text), seconds)
+    if not gold:
+        return {"outcome": JudgeOutcome.GOLD_ERROR, "detail": f"no answer in {job['gold']!r}"}
     expected = word(gold_text)
     if expected is not None and marked is not None:
         return {"outcome": JudgeOutcome.CORRECT if word(marked) == expected else JudgeOutcome.WRONG}
+    if None not in units and units[0] != units[1]:
+        return {"outcome": JudgeOutcome.WRONG}
     answer, late = _parsed(text[-LONGEST_TEXT:] if marked is None else _marked(marked), seconds)
     if not answer:
         return {"outcome": JudgeOutcome.TIMEOUT if late else JudgeOutcome.NO_ANSWER}

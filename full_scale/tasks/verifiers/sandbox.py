@@ -158,7 +158,9 @@ class _Guard:
         # What SQLite asks for itself when it makes a virtual table's columns known. A query that asks for it
         # is refused by SQLite: this table may not be modified, and nothing may be in a read-only database.
         declared = action == sqlite3.SQLITE_UPDATE and table == "sqlite_master"
-        if function or read or declared:
+        # FTS5 asks for it before it reads a table of its own; it sets nothing.
+        version = action == sqlite3.SQLITE_PRAGMA and (table, name) == ("data_version", None)
+        if function or read or declared or version:
             return sqlite3.SQLITE_OK
         self.denied = True
         return sqlite3.SQLITE_DENY

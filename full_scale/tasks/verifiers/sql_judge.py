@@ -76,11 +76,17 @@ def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
     first, last, has_whole = math.nan, math.nan, False
     for number in sorted(numbers):
         close = math.isclose(number, last, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        close = close and not (_is_exact(number) or _is_exact(last))
         if not close or (has_whole and _is_whole(number)):
             first, has_whole = number, False
         has_whole = has_whole or _is_whole(number)
         classes[number], last = first, number
     return classes
+
+
+def _is_exact(number: int | float) -> bool:
+    """A whole number that a float may not hold: a float beside it is another one, not its rounding."""
+    return isinstance(number, int) and abs(number) > 2**53
 
 
 def _is_whole(number: int | float) -> bool:

@@ -18,7 +18,7 @@ from full_scale.models.log_probs import sequence_logps
 from full_scale.presampling.buffer import RehearsalRow
 from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import EvaluateConfig
+from full_scale.recipe.schema import EvaluateConfig, ModelConfig
 from full_scale.storage.processes import Processes
 
 TEMPERATURE = 0.9
@@ -43,7 +43,7 @@ def test_what_is_stored_of_each_prompt(answers):
     examples = answers.task.train[:3]
     found = answers.of(examples, seed=11)
     sampling = answers.recipe.sampling
-    prompts = prompt_tokens(answers.tokenizer, answers.task, examples, chat=False)
+    prompts = prompt_tokens(answers.tokenizer, answers.task, examples, ModelConfig())
     drawn = sample(answers.model, answers.tokenizer, prompts, 4, sampling, 11)
     greedy = sample(answers.model, answers.tokenizer, prompts, 1, sampling, 11, greedy=True)
     for i, (example, entry) in enumerate(zip(examples, found, strict=True)):
@@ -110,7 +110,7 @@ def test_prompts_of_one_text_have_mean_verdicts(answers):
     other = next(e for e in answers.task.train if e.reference != one.reference)
     pair = [one, replace(other, prompt=one.prompt)]
     found = replace(answers, together={one.prompt: pair}).of([*pair, answers.task.train[2]], seed=11)
-    prompts = prompt_tokens(answers.tokenizer, answers.task, pair, chat=False)
+    prompts = prompt_tokens(answers.tokenizer, answers.task, pair, ModelConfig())
     drawn = sample(answers.model, answers.tokenizer, prompts, 4, answers.recipe.sampling, 11)
     for entry, group in zip(found[:2], drawn, strict=True):
         means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]

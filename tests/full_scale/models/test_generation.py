@@ -15,7 +15,8 @@ from transformers import GenerationConfig
 
 from full_scale.models import generation
 from full_scale.models.generation import derived_seed, padded, prompt_of, prompt_tokens, sample
-from full_scale.recipe.schema import SamplingConfig
+from full_scale.models.load import declared_stop_tokens, on_device, stop_tokens
+from full_scale.recipe.schema import ModelConfig, SamplingConfig
 
 SAMPLING = SamplingConfig(temperature=0.7, top_p=0.9, max_new_tokens=5, backend="vllm")
 
@@ -26,8 +27,17 @@ class Engine:
     def __init__(self, **settings):
         Engine.made = (*Engine.made, settings)
         Engine.environment = dict(os.environ)
+        Engine.asleep = False
+
+    def sleep(self, *, level):
+        assert level == 1
+        Engine.asleep = True
+
+    def wake_up(self):
+        Engine.asleep = False
 
     def generate(self, prompts, parameters, *, use_tqdm):
+        assert not Engine.asleep
         self.asked = (prompts, parameters, use_tqdm)
         Engine.last = self
         rows = [
@@ -72,11 +82,15 @@ def test_one_engine_with_what_was_asked(pair, vllm):
         "dtype": "float32",
         "generation_config": "vllm",
         "trust_remote_code": False,
+        "enable_sleep_mode": True,
+        "gpu_memory_utilization": 0.85,
+        "max_model_len": None,
+        "tensor_parallel_size": 1,
     }
     _, parameters, shown = Engine.last.asked
     assert not shown
     assert [(p.n, p.temperature, p.top_p, p.top_k, p.max_tokens) for p in parameters] == [
-        (3, 0.7, 0.9, -1, 5)
+        (3, 0.7, 0.9, 0, 5)
     ] * 2
     assert parameters[0].seed != parameters[1].seed
     assert parameters[0].stop_token_ids == [1]
@@ -94,6 +108,50 @@ def test_each_process_of_a_launch_has_an_engine_on_a_gpu_of_its_own(pair, vllm, 
     assert Engine.environment["CUDA_VISIBLE_DEVICES"] == own
     assert not set(generation.LAUNCHED) & set(Engine.environment)
     assert {name: os.environ.get(name) for name in launch} == launch
+
+
+def test_the_engine_sleeps_between_two_calls_and_takes_what_the_recipe_says(pair, vllm):
+    settings = replace(SAMPLING, vllm_memory=0.5, vllm_length=64, top_k=3, min_p=0.1, repetition_penalty=1.2)
+    for seed in (0, 1):
+        sample(*pair, [[5]], 1, settings, seed)
+        assert Engine.asleep
+    (made,) = Engine.made
+    assert (made["gpu_memory_utilization"], made["max_model_len"]) == (0.5, 64)
+    (parameters,) = Engine.last.asked[1]
+    assert (parameters.top_k, parameters.min_p, parameters.repetition_penalty) == (3, 0.1, 1.2)
+
+
+def test_an_engine_over_several_devices_sees_all_of_them_and_stands_alone(pair, vllm, monkeypatch):
+    spread = replace(SAMPLING, vllm_tensor_parallel=2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    sample(*pair, [[5]], 1, spread, 0)
+    assert (Engine.made[0]["tensor_parallel_size"], Engine.environment["CUDA_VISIBLE_DEVICES"]) == (2, "4,5")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match=r"vllm_tensor_parallel=2"):
+        sample(*pair, [[5]], 1, spread, 0)
+
+
+class Moved:
+    device = torch.device("cpu")
+
+    def __init__(self):
+        self.seen = []
+
+    def to(self, device):
+        self.device = torch.device(device)
+        self.seen.append(self.device.type)
+
+
+def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch):
+    model = Moved()
+    monkeypatch.setattr("full_scale.models.load.device", lambda: "meta")
+    with on_device(model):
+        assert model.device.type == "meta"
+    assert model.seen == ["meta", "cpu"]
+    model.device = torch.device("meta")
+    with on_device(model):
+        pass
+    assert model.seen == ["meta", "cpu"]
 
 
 def test_greedy_is_temperature_zero(pair, vllm):
@@ -153,6 +211,40 @@ def test_the_models_own_generation_settings_take_no_part(llama):
         model.generation_config = own
 
 
+def test_every_end_that_the_model_declares_ends_a_completion_of_either_sampler(tmp_path, vllm):
+    folder = tiny_llama(tmp_path, hidden=16, scale=2.0)
+    declared = GenerationConfig(eos_token_id=[EOS, 9, 12])
+    declared.save_pretrained(folder)
+    found = loaded(folder)
+    ends = stop_tokens(found.model, found.tokenizer)
+    assert ends == declared_stop_tokens(ModelConfig(path=str(folder))) == [EOS, 9, 12]
+    rows = [c for group in drawn((found.model, found.tokenizer), n=64) for c in group]
+    assert {c.token_ids[-1] for c in rows if c.finished} == set(ends)
+    assert not any(end in c.token_ids[:-1] for c in rows for end in ends)
+    sample(found.model, found.tokenizer, [[5]], 1, SAMPLING, 0)
+    assert Engine.last.asked[1][0].stop_token_ids == ends
+
+
+def test_without_a_generation_configuration_the_models_own_says_what_ends(tmp_path):
+    folder = tiny_llama(tmp_path, hidden=16)
+    (folder / "generation_config.json").unlink()
+    assert declared_stop_tokens(ModelConfig(path=str(folder))) == [EOS]
+
+
+@pytest.mark.parametrize("change", [{"top_k": 1}, {"min_p": 1.0}])
+def test_every_cut_of_the_distribution_is_made(llama, change):
+    for group in drawn(llama, **change):
+        assert len({completion.token_ids for completion in group}) == 1
+
+
+def test_repetitions_are_penalised(llama):
+    def repeated(penalty):
+        rows = [c.token_ids for group in drawn(llama, n=32, repetition_penalty=penalty) for c in group]
+        return sum(len(row) - len(set(row)) for row in rows)
+
+    assert repeated(100.0) < 0.75 * repeated(1.0)
+
+
 def test_a_completion_ends_with_its_end_token_or_is_unfinished(llama):
     _, tokenizer = llama
     found = [completion for group in drawn(llama, n=32) for completion in group]
@@ -209,7 +301,7 @@ def test_padding():
 def test_prompts_plain_and_through_the_chat_template(llama):
     _, tokenizer = llama
     task = ruled_task()
-    assert prompt_tokens(tokenizer, task, task.train[:1], chat=False) == [[3, 10]]
+    assert prompt_tokens(tokenizer, task, task.train[:1], ModelConfig()) == [[3, 10]]
     object.__setattr__(task, "system", "w0")
     messages = prompt_of(task.train[0], task, True)
     assert [turn["role"] for turn in messages] == ["system", "user"]
@@ -219,12 +311,15 @@ def test_prompts_plain_and_through_the_chat_template(llama):
     assert [turn["content"] for turn in prompt_of(spoken, task, True)] == ["w1", "w2"]
     with pytest.raises(ValueError, match=r"model\.chat=False"):
         prompt_of(spoken, task, False)
-    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}w15"
+    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}{{ end or 'w15' }}"
+    spoken_to = ModelConfig(chat=True)
     try:
-        words = tokenizer.convert_ids_to_tokens(prompt_tokens(tokenizer, task, task.train[:1], chat=True)[0])
+        words = tokenizer.convert_ids_to_tokens(prompt_tokens(tokenizer, task, task.train[:1], spoken_to)[0])
+        ended = prompt_tokens(tokenizer, task, task.train[:1], replace(spoken_to, template={"end": "w3"}))[0]
     finally:
         tokenizer.chat_template = None
     assert words == ["w0", "p0", "p7", "w15"]
+    assert tokenizer.convert_ids_to_tokens(ended) == ["w0", "p0", "p7", "w3"]
 
 
 def test_seeds_of_different_pieces_differ():

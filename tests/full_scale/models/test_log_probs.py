@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 import torch
+import trl.trainer.utils as trl_utils
 from hypothesis import given
 from hypothesis import strategies as st
 from support.rule_task import loaded
 from support.tiny_llama import plain_log_probs, tiny_llama
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from full_scale.models import log_probs
 from full_scale.models.log_probs import sequence_logps, token_batches
 
 PROMPTS = [[3], [4, 5, 6], [7, 8], [9, 10, 3, 4]]
@@ -73,6 +75,19 @@ def test_no_tensor_holds_the_vocabulary_for_all_tokens(tmp_path, monkeypatch):
     tokens, vocabulary = 4 * 40, wide.config.vocab_size
     assert seen.entries <= max(8 * vocabulary, wide.lm_head.weight.numel())
     assert seen.entries < tokens * vocabulary / 8
+
+
+def test_a_slice_of_the_vocabulary_is_bounded_in_bytes_and_changes_rounding_alone(tmp_path, monkeypatch):
+    wide = loaded(tiny_llama(tmp_path, hidden=16, layers=1, words=[f"w{i}" for i in range(800)])).model
+    texts = [[3 + i % 7 for i in range(20)] for _ in range(4)]
+    whole, own = sequence_logps(wide, texts, texts, 1.0), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
+    # Four float32 tensors of 4096 tokens and 128 words.
+    monkeypatch.setattr(log_probs, "SLICE_BYTES", 4 * 4 * 4096 * 128)
+    with Largest() as seen:
+        sliced = sequence_logps(wide, texts, texts, 1.0)
+    assert seen.entries <= 4 * 40 * 128 < 4 * 40 * wide.config.vocab_size / 6
+    np.testing.assert_allclose(np.array(whole), np.array(sliced), atol=2e-6)
+    assert own == trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 120))

@@ -1,6 +1,13 @@
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
 import pytest
+from packaging.requirements import Requirement
 
 from full_scale.models import versions
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_pinned_versions_are_the_installed_ones():
@@ -19,3 +26,12 @@ def test_another_minor_version_is_refused_with_what_to_install(monkeypatch, have
 
 def test_what_is_not_installed_is_said_so():
     assert versions._installed("no-such-distribution") == "(not installed)"
+
+
+def test_the_extra_takes_engines_that_trl_and_the_pinned_transformers_take():
+    """By their metadata 0.28 to 0.30 take any transformers from 5.10.4 on, 0.31 none above 5.17."""
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["vllm"]
+    (ours,) = [Requirement(text).specifier for text in extra if text.startswith("vllm")]
+    (theirs,) = [found.specifier for found in map(Requirement, requires("trl")) if found.name == "vllm"]
+    assert all(version in ours and version in theirs for version in ("0.28.0", "0.29.0", "0.30.0"))
+    assert not any(version in ours for version in ("0.27.1", "0.31.0"))

@@ -15,10 +15,10 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes
-from full_scale.presampling.result import Presampling
-from full_scale.presampling.stage import presample, prompts_hash
+from full_scale.presampling.result import Presampling, prompts_hash
+from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import PresampleConfig
+from full_scale.recipe.schema import ModelConfig, PresampleConfig, SamplingConfig
 from full_scale.storage.processes import Processes
 
 EOS = 1
@@ -67,7 +67,7 @@ def test_rates_are_those_of_the_rollouts(whole):
     model, tokenizer = initial.model, initial.tokenizer
     task = ruled_task()
     examples = task.train[3:6]
-    prompts = prompt_tokens(tokenizer, task, examples, chat=False)
+    prompts = prompt_tokens(tokenizer, task, examples, ModelConfig())
     seeds = [derived_seed(recipe.seed, "presample", stage, 1) for stage in ("rollouts", "fresh")]
     groups = sample(model, tokenizer, prompts, 6, recipe.sampling, seeds[0])
     correct = [
@@ -251,6 +251,61 @@ def test_another_configuration_is_refused_and_nothing_is_overwritten(whole, tmp_
     with pytest.raises(ValueError, match=named):
         presample(other, task, loaded(other.model.path))
     assert stored(recipe) == before
+
+
+LAW = vars(SamplingConfig(temperature=0.9, max_new_tokens=12, batch_size=3))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dtype": "bfloat16"}, "dtype='bfloat16'"),
+        ({"chat": True}, "chat=True"),
+        ({"template": {"think": False}}, "template="),
+        ({"sampling": {"top_k": 5}}, r"sampling\.top_k=5"),
+        ({"sampling": {"min_p": 0.1}}, r"sampling\.min_p=0\.1"),
+        ({"sampling": {"repetition_penalty": 1.1}}, r"sampling\.repetition_penalty"),
+        ({"sampling": {"max_new_tokens": 9}}, r"sampling\.max_new_tokens=9"),
+        ({"bounds": (16, 8, 15, 4, 16, 10, 12, 1)}, "prompts="),
+        ({"task": "other"}, "task='other'"),
+        ({"ends": [EOS, 7]}, r"stop_tokens=\[1, 7\]"),
+    ],
+)
+def test_a_training_on_anything_else_is_refused_by_name(whole, change, named, monkeypatch):
+    """With prompts of the same ids: they do not tell."""
+    recipe, found = whole
+    hashes = ModelHashes.of(recipe.model.path)
+    task = ruled_task(change["bounds"]) if "bounds" in change else ruled_task()
+    found.check(recipe, ruled_task(), hashes)
+    moved = replace(recipe.sampling, batch_size=5, backend="vllm", vllm_memory=0.5)
+    found.check(replace(recipe, seed=9, sampling=moved), ruled_task(), hashes)
+    model = {name: change[name] for name in ("dtype", "chat", "template") if name in change}
+    other = replace(
+        recipe,
+        model=replace(recipe.model, **model),
+        sampling=SamplingConfig(**LAW | change.get("sampling", {})),
+    )
+    if "ends" in change:
+        monkeypatch.setattr(
+            "full_scale.presampling.result.declared_stop_tokens", lambda config: change["ends"]
+        )
+    with pytest.raises(ValueError, match=named):
+        found.check(other, replace(task, name=change.get("task", task.name)), hashes)
+
+
+def test_a_first_pre_sampling_that_failed_does_not_hold_up_the_next(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+
+    class Broken(Rule):
+        def __call__(self, examples, completions):
+            raise StopError
+
+    wrong = replace(recipe, sampling=replace(recipe.sampling, temperature=0.3))
+    with pytest.raises(StopError):
+        presample(wrong, replace(ruled_task(), verifier=Broken()), initial)
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
 
 
 def test_no_prompt_is_easy(whole, tmp_path):

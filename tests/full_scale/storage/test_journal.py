@@ -52,6 +52,15 @@ def test_work_on_something_else_is_refused_and_kept(tmp_path, change, named):
     assert path.read_bytes() == before
 
 
+def test_where_nothing_is_done_yet_another_beginning_is_taken(tmp_path):
+    path = filled(tmp_path / "journal.jsonl", entries=())
+    changed = IDENTITY | {"seed": 4}
+    Journal(path, changed).append("work")
+    assert Journal(path, changed).entries == ["work"]
+    with pytest.raises(ValueError, match="seed=3"):
+        Journal(path, IDENTITY)
+
+
 def test_damage_before_the_last_line_is_said(tmp_path):
     path = filled(tmp_path / "journal.jsonl")
     lines = path.read_text().splitlines()

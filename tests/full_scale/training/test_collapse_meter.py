@@ -135,8 +135,45 @@ def test_what_cannot_be_measured_is_named(model, tmp_path):
             CollapseMeter({"p0": rate})
     with pytest.raises(ValueError, match="every"):
         CollapseMeter(RATES, every=0)
-    with pytest.raises(ValueError, match="mask_truncated_completions"):
-        CollapseMeter(RATES).attach(trainer(model, tmp_path, mask_truncated_completions=True, **PLAIN))
+    several = trainer(model, tmp_path, reward=[even_reward, length_reward], **PLAIN)
+    with pytest.raises(ValueError, match=r"verdict=None.*'even_reward', 'length_reward'"):
+        CollapseMeter(RATES).attach(several)
+
+
+def length_reward(completions, **columns):
+    return [float(len(text)) for text in completions]
+
+
+def test_of_several_rewards_the_named_verdict_is_measured(model, tmp_path):
+    rewards = [length_reward, even_reward]
+    run = trainer(model, tmp_path, reward=rewards, reward_weights=[0.1, 1.0], **PLAIN)
+    CollapseMeter(RATES, verdict="even_reward").attach(run)
+    run.train()
+    logs = [log for log in run.state.log_history if "loss" in log]
+    for log in logs:
+        assert log["collapse/validity"] == pytest.approx(log["rewards/even_reward/mean"])
+        assert log["collapse/validity"] != pytest.approx(log["reward"])
+
+
+def test_completions_that_trl_masks_are_measured_all_the_same(model, tmp_path):
+    """At the first step, with the same samples, the measures agree; TRL masks those that are cut off."""
+    logs = []
+    for masked in (False, True):
+        settings = {"mask_truncated_completions": masked, "steps_per_generation": 4, "beta": 0.1, **PLAIN}
+        run = trainer(model, tmp_path / str(masked), **settings)
+        _moved(run.ref_model)
+        CollapseMeter(RATES).attach(run)
+        run.train()
+        assert 0 < run.state.log_history[0]["completions/clipped_ratio"] < 1
+        logs.append(measured(run)[0])
+    assert abs(logs[0]["kl"]) > 1e-3
+    assert logs[0] == pytest.approx(logs[1], abs=1e-6)
+
+
+def _moved(reference):
+    """Another reference than the policy: where both are one, every KL is 0 whatever is masked."""
+    with torch.no_grad():
+        next(iter(reference.parameters())).mul_(1.5)
 
 
 def test_with_a_measured_step_luck_stands_beside_what_was_lost(model, tmp_path):

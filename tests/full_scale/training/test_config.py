@@ -18,6 +18,10 @@ pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
         ({"rehearsal_reduction": "mean"}, "rehearsal_reduction.*token_mean"),
         ({"rehearsal_rows": 0}, "rehearsal_rows"),
         ({"online": "always"}, "online.*alpha_dpg"),
+        ({"generation_rows": 0}, "generation_rows=0"),
+        ({"sync_ref_model": True, "beta": 0.1}, "sync_ref_model=True.*initial model"),
+        ({"use_transformers_continuous_batching": True}, "continuous_batching=True.*16-bit"),
+        ({"fp16": True}, "fp16=True.*scaled"),
     ],
 )
 def test_settings_that_cannot_be_are_named(tmp_path, settings, named):

@@ -1,25 +1,18 @@
+import shlex
 from dataclasses import replace
 from typing import get_args, get_type_hints
 
 import pytest
 from support.rule_task import loaded, ruled_recipe, ruled_task
-from support.tiny_llama import tiny_llama
-from support.tiny_training import TRL_WARNS
-from transformers import AutoModelForCausalLM, LlamaConfig
+from support.tiny_llama import eight_billion, tiny_llama
+from transformers import AutoModelForCausalLM
 
 import full_scale.tasks.loaders
 from full_scale.presampling.stage import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
-from full_scale.training.dry_run import (
-    BYTES,
-    Footprint,
-    Launch,
-    Shape,
-    dry_run,
-    footprint,
-    model_shape,
-    stage_footprint,
-)
+from full_scale.training.dry_run import dry_run
+from full_scale.training.launch import Launch
+from full_scale.training.memory import BYTES, Footprint, Shape, footprint, model_shape, stage_footprint
 
 LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 128_256, 131_072)
 ARGUMENTS = {
@@ -47,7 +40,6 @@ def test_parameters_are_counted_without_weights(folder):
     (folder / "away").rename(folder / "model.safetensors")
 
 
-@pytest.mark.filterwarnings(TRL_WARNS)
 def test_an_adapter_trains_few(folder):
     lora = {"r": 2, "target_modules": ["q_proj"]}
     shape = model_shape(ModelConfig(path=str(folder), lora=lora))
@@ -56,30 +48,26 @@ def test_an_adapter_trains_few(folder):
 
 
 def test_a_model_that_is_not_here(tmp_path):
-    with pytest.raises(OSError, match="nowhere"):
+    with pytest.raises(ValueError, match=r"nowhere.*no such path"):
         model_shape(ModelConfig(path=str(tmp_path / "nowhere")))
 
 
-def test_llama_8b_is_the_published_size(tmp_path):
-    LlamaConfig(
-        vocab_size=128_256,
-        hidden_size=4096,
-        intermediate_size=14336,
-        num_hidden_layers=32,
-        num_attention_heads=32,
-        num_key_value_heads=8,
-        max_position_embeddings=131_072,
-    ).save_pretrained(tmp_path)
-    tiny = tiny_llama(tmp_path / "tiny")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tiny / name).rename(tmp_path / name)
-    assert model_shape(ModelConfig(path=str(tmp_path))) == LLAMA_8B
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory):
+    return eight_billion(tmp_path_factory.mktemp("eight"))
+
+
+def test_llama_8b_is_the_published_size(eight):
+    assert model_shape(ModelConfig(path=str(eight))) == LLAMA_8B
 
 
 def test_weights_gradients_and_moments():
     found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16")
-    assert found.weights == found.gradients == found.optimizer // 2 == 2 * LLAMA_8B.parameters
-    sharded = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8, sharded=True)
+    # Float32 masters whatever is computed in, and autocast's copy in 16 bits.
+    assert found.gradients == found.optimizer // 2 == 4 * LLAMA_8B.parameters
+    assert found.weights == (4 + 2) * LLAMA_8B.parameters
+    assert footprint(LLAMA_8B, ARGUMENTS, dtype="float32").weights == 4 * LLAMA_8B.parameters
+    sharded = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8, True))
     assert sharded.weights == sharded.gradients == 4 * LLAMA_8B.parameters // 8
     assert sharded.weights + sharded.gradients + sharded.optimizer == pytest.approx(14.96 * GIB, rel=1e-3)
 
@@ -90,7 +78,7 @@ def test_weights_gradients_and_moments():
 )
 def test_a_reference_stands_beside_where_the_method_needs_it(change, needed):
     found = footprint(LLAMA_8B, ARGUMENTS | change, dtype="bfloat16")
-    assert found.reference == (2 * LLAMA_8B.parameters if needed else 0)
+    assert found.reference == (4 * LLAMA_8B.parameters if needed else 0)
 
 
 def test_an_adapter_is_its_own_reference():
@@ -101,21 +89,22 @@ def test_an_adapter_is_its_own_reference():
 
 
 def test_the_cache_is_generations():
-    found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8)
+    found = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8))
     # 256 sequences of 6144 tokens, 32 layers, 8 + 8 heads of 128 channels at two bytes.
     assert found.cache == 256 * 6144 * 32 * 2048 * 2
-    assert footprint(LLAMA_8B, ARGUMENTS | {"use_vllm": True}, dtype="bfloat16").cache == 0
+    bounded = footprint(LLAMA_8B, ARGUMENTS | {"generation_rows": 32}, dtype="bfloat16", launch=Launch(8))
+    assert bounded.cache == found.cache // 8
 
 
 def test_rehearsal_rows_and_checkpoints():
-    plain = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", world_size=8)
+    plain = footprint(LLAMA_8B, ARGUMENTS, dtype="bfloat16", launch=Launch(8))
     rows = ARGUMENTS | {"eta": 0.05, "rehearsal_rows": 1024}
-    rehearsing = footprint(LLAMA_8B, rows, dtype="bfloat16", world_size=8)
+    rehearsing = footprint(LLAMA_8B, rows, dtype="bfloat16", launch=Launch(8))
     assert rehearsing.activations == 2 * plain.activations
-    apart = footprint(LLAMA_8B, rows | {"two_backward": True}, dtype="bfloat16", world_size=8)
+    apart = footprint(LLAMA_8B, rows | {"two_backward": True}, dtype="bfloat16", launch=Launch(8))
     assert apart.activations == plain.activations
     for name in ("activation_checkpointing", "gradient_checkpointing"):
-        kept = footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16", world_size=8)
+        kept = footprint(LLAMA_8B, ARGUMENTS | {name: False}, dtype="bfloat16", launch=Launch(8))
         assert kept.activations > 10 * plain.activations
 
 
@@ -150,10 +139,63 @@ def test_the_other_stages_at_the_recipes_length():
     recipe = load_recipe("llama3.1-8b-bird-dph-f-paper")
     found = stage_footprint(LLAMA_8B, recipe, models=2)
     assert found.weights == 2 * 2 * LLAMA_8B.parameters
-    assert found.cache == 64 * 6144 * 32 * 2048 * 2
+    assert found.cache == 32 * 6144 * 32 * 2048 * 2
     # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
     assert found.activations + found.logits < 4 * GIB
-    assert stage_footprint(LLAMA_8B, load_recipe("llama3.1-8b-bird-dph-f-vllm")).cache == 0
+
+
+LORA = "model.lora={r: 64, lora_alpha: 128, target_modules: all-linear}"
+ALONE = "train.gradient_accumulation_steps=512"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "launch", "stage", "because", "better"),
+    [
+        ([ALONE], Launch(), "train", "optimizer 59.8", LORA),
+        ([], Launch(8), "train", "optimizer 59.8", LORA),
+        (["sampling.batch_size=64"], Launch(8, True), "evaluate", "cache 48.0", "sampling.batch_size=32"),
+        (["sampling.batch_size=128"], Launch(8, True), "train", "cache 96.0", "sampling.batch_size=64"),
+        (
+            [LORA, "train.activation_checkpointing=false"],
+            Launch(8),
+            "train",
+            "activations",
+            "checkpointing=true",
+        ),
+    ],
+)
+def test_what_does_not_fit_says_why_and_what_would(
+    eight, tmp_path, overrides, launch, stage, because, better
+):
+    def estimated(*more):
+        named = [f"output={tmp_path}", f"model.path={eight}", *overrides, *more]
+        return dry_run(load_recipe("llama3.1-8b-bird-dph-f-paper", named), launch, device=80 * GIB).too_large
+
+    (said,) = [sentence for sentence in estimated() if sentence.startswith(stage)]
+    assert "does not fit in 80 GiB" in said
+    assert because in said
+    assert better in said
+    changes = said.partition("it fits with ")[2].partition(", or with ")[0]
+    assert not [sentence for sentence in estimated(*shlex.split(changes)) if sentence.startswith(stage)]
+    assert ("8 devices" in said) == (not launch.sharded and stage == "train")
+
+
+def test_nothing_makes_eight_billion_weights_fit_in_four_gigabytes(eight, tmp_path):
+    recipe = load_recipe("llama3.1-8b-bird-grpo-paper", [f"output={tmp_path}", f"model.path={eight}"])
+    found = dry_run(recipe, device=4 * GIB).too_large
+    assert [sentence.split()[0] for sentence in found] == ["presample", "train", "evaluate"]
+    assert all("nothing known here" in sentence for sentence in found)
+
+
+def test_vllm_takes_its_share_and_the_models_score_one_by_one(eight):
+    recipe = load_recipe("llama3.1-8b-bird-dph-f-vllm")
+    found = stage_footprint(LLAMA_8B, recipe, models=2, device=80 * GIB)
+    assert found.weights == 2 * LLAMA_8B.parameters
+    assert found.total == int(0.85 * 80 * GIB)
+    engine = {"use_vllm": True, "vllm_gpu_memory_utilization": 0.3}
+    assert footprint(LLAMA_8B, ARGUMENTS | engine, dtype="bfloat16", device=80 * GIB).cache == int(24 * GIB)
+    apart = ARGUMENTS | engine | {"vllm_mode": "server"}
+    assert footprint(LLAMA_8B, apart, dtype="bfloat16", device=80 * GIB).cache == 0
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +244,23 @@ def test_everything_missing_is_listed(tmp_path):
 def test_a_target_validity_waits_for_the_base_rates(tmp_path):
     found = dry_run(load_recipe("llama3.1-8b-bird-kl-control", [f"output={tmp_path}"]))
     assert any("beta" in entry for entry in found.missing)
+    # What its reward needs the reference for is counted all the same.
+    assert (found.arguments["online"], "online_coefficient" in found.arguments) == ("sequence_kl", False)
+
+
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        ("train.learning_rat=1", "learning_rat"),
+        ("train.learning_rate=fast", "learning_rate='fast'"),
+        ("train.top_k=3", r"sampling\.top_k"),
+        ("method.eta=0.1", r"method\.eta"),
+        ("method.mu=1.5", r"method\.mu"),
+    ],
+)
+def test_a_target_validity_hides_no_mistake(tmp_path, override, named):
+    with pytest.raises(ValueError, match=named):
+        dry_run(load_recipe("llama3.1-8b-bird-kl-control", [f"output={tmp_path}", override]))
 
 
 def test_what_is_wrong_is_no_missing_piece(recipe, task):
@@ -238,7 +297,7 @@ def test_what_the_pre_sampling_lacks_is_missing(recipe, task, tmp_path):
     assert other.startswith("the pre-sampling (sampling.temperature=0.3")
 
 
-def test_a_launch_file_tells_processes_sharding_and_what_it_needs(tmp_path):
+def test_a_launch_tells_processes_sharding_and_what_it_needs(tmp_path, monkeypatch):
     fsdp, deepspeed = (RECIPES / "launch" / f"{name}.yaml" for name in ("fsdp2", "deepspeed-zero3"))
     assert Launch.read(fsdp) == Launch(8, True)
     assert Launch.read(deepspeed) == Launch(8, True, "deepspeed")
@@ -246,6 +305,14 @@ def test_a_launch_file_tells_processes_sharding_and_what_it_needs(tmp_path):
         load_recipe("llama3.1-8b-bird-dph-f-paper", [f"output={tmp_path}"]), Launch(8, True, "no_such")
     )
     assert any("package no_such" in entry for entry in found.missing)
+    for name, value in {"WORLD_SIZE": "4", "ACCELERATE_USE_FSDP": "true"}.items():
+        monkeypatch.setenv(name, value)
+    assert Launch.of_process() == Launch(4, True)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "false")
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    assert Launch.of_process() == Launch(4, False, "deepspeed")
+    monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "3")
+    assert Launch.of_process() == Launch(4, True, "deepspeed")
     other = tmp_path / "other.yaml"
     other.write_text("[1]")
     with pytest.raises(ValueError, match="distributed_type"):

@@ -7,11 +7,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
-from support.sharded_process import CASES
+from support.sharded_process import CASES, small_steps
 from support.tiny_llama import tiny_llama
+from support.tiny_training import TRL_WARNS
+from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.schema import RECIPES
+from full_scale.training.stage import train
 
 ROOT = Path(__file__).parents[3]
 PROCESS = str(ROOT / "tests" / "support" / "sharded_process.py")
@@ -87,3 +91,37 @@ def test_fsdp2_killed_and_resumed_exports_the_model_of_plain_data_parallelism(pl
 def test_deepspeed_killed_and_resumed_exports_the_model_of_plain_data_parallelism(plain, tmp_path):
     killed_and_resumed(tmp_path, DEEPSPEED)
     assert_equal(tmp_path, plain, [case for case in CASES if case != "two backward"])
+
+
+def of_sixteen_bits(folder):
+    """A model whose numbers are ones of bfloat16, as published ones are: to round them changes nothing."""
+    tiny = tiny_llama(folder / "model", hidden=16, scale=2.0)
+    AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.bfloat16).save_pretrained(tiny)
+
+
+def share_that_moved(folder):
+    """Of the trained weights; of an adapter, of its second factors, which begin at zero."""
+    found = load_file(next((folder / "runs").glob("run-seed*/model/*.safetensors")))
+    initial = load_file(folder / "model" / "model.safetensors")
+    moved = [found[name] != initial.get(name, 0) for name in found if "lora_A" not in name]
+    return sum(each.sum().item() for each in moved) / sum(each.numel() for each in moved)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(TRL_WARNS)
+@pytest.mark.parametrize("lora", [None, {"r": 4, "target_modules": ["v_proj"]}], ids=["whole", "adapter"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, lora):
+    """Weights of bfloat16 themselves would stay: of them less than a hundredth moves."""
+    of_sixteen_bits(tmp_path)
+    train(*small_steps(tmp_path, dtype, lora))
+    assert share_that_moved(tmp_path) > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["steps", "sharded steps"])
+def test_small_steps_move_the_weights_on_two_processes_plain_and_sharded(tmp_path, what):
+    of_sixteen_bits(tmp_path)
+    done = two_processes(what, tmp_path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert share_that_moved(tmp_path) > 0.8

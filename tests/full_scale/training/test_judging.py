@@ -67,10 +67,8 @@ def test_recorded_keeps_the_last_call_and_hands_on_the_rewards():
 
 
 class Trainer:
-    reward_func_names = ("f", "g")
-
-    def __init__(self, *rewards):
-        self.reward_funcs = list(rewards)
+    def __init__(self, *rewards, names=("f", "g")):
+        self.reward_funcs, self.reward_func_names = list(rewards), names[: len(rewards)]
 
 
 def test_recording_twice_by_the_same_key_is_recording_once():
@@ -78,8 +76,15 @@ def test_recording_twice_by_the_same_key_is_recording_once():
     first = record_rewards(run, "example_id")
     assert record_rewards(run, "example_id") is first is run.reward_funcs[0]
     assert record_rewards(run, "prompt").reward is first
-    with pytest.raises(ValueError, match="exactly one reward function"):
-        record_rewards(Trainer(VerifierReward(TASK), VerifierReward(TASK)), "prompt")
+    for verdict in (None, "h"):
+        with pytest.raises(ValueError, match=rf"verdict={verdict!r}.*'f', 'g'"):
+            record_rewards(Trainer(VerifierReward(TASK), VerifierReward(TASK)), "prompt", verdict)
+
+
+def test_the_verdict_is_found_among_several_rewards():
+    first, second = VerifierReward(TASK), VerifierReward(TASK)
+    assert record_rewards(Trainer(first, second), "prompt", "g").reward is second
+    assert record_rewards(Trainer(first, second, names=("f", "verifier")), "prompt").reward is second
 
 
 def test_a_task_without_an_evaluation_set_is_refused(tmp_path):

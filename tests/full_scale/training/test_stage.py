@@ -1,3 +1,4 @@
+import re
 import shutil
 from dataclasses import replace
 
@@ -6,15 +7,18 @@ import torch
 from support.rule_task import stage_inputs
 from support.tiny_llama import plain_log_probs
 from support.tiny_training import TRL_WARNS, StopAfter, same
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GenerationConfig
 
+from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
+from full_scale.tasks.protocol import WeightedReward
+from full_scale.training.config import DPHConfig
 from full_scale.training.metrics import read_metrics
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import build_trainer, resolved, train
+from full_scale.training.stage import _sampler_notes, build_trainer, resolved, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -157,11 +161,105 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     ):
         with pytest.raises(ValueError, match=named):
             resolved(replace(recipe, train={key: 1}), method)
-    for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("bf16", "yes")):
+    half = replace(recipe, model=replace(recipe.model, dtype="float16"))
+    with pytest.raises(ValueError, match=r"model\.dtype='float16'.*scaled"):
+        resolved(half, method)
+    for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("log_completions", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
             resolved(replace(recipe, train={key: value}), method)
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
         resolved(replace(recipe, train={"learning_rat": 1}), method)
+
+
+SAMPLED = {
+    "top_k": 5,
+    "min_p": 0.1,
+    "repetition_penalty": 1.1,
+    "generation_kwargs": {},
+    "chat_template_kwargs": {},
+    "vllm_gpu_memory_utilization": 0.2,
+    "vllm_max_model_length": 64,
+    "vllm_tensor_parallel_size": 2,
+    "vllm_structured_outputs_regex": "a",
+    "generation_rows": 4,
+    "bf16": True,
+}
+
+
+@pytest.mark.parametrize("key", SAMPLED)
+def test_what_every_stage_samples_by_is_not_set_for_training_alone(stage, key):
+    recipe, *_ = stage()
+    with pytest.raises(ValueError, match=rf"train key='{key}'.*(sampling|model)"):
+        resolved(replace(recipe, train={key: SAMPLED[key]}), setup(recipe.method))
+
+
+def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(stage):
+    recipe, *given = stage("GRPO")
+    declared = GenerationConfig(eos_token_id=[1, 9])
+    declared.save_pretrained(recipe.model.path)
+    drawn = {"top_p": 0.9, "top_k": 7, "min_p": 0.1, "repetition_penalty": 1.1, "batch_size": 5}
+    recipe = replace(
+        recipe,
+        sampling=replace(recipe.sampling, **drawn),
+        model=replace(recipe.model, template={"think": False}),
+    )
+    run = build_trainer(recipe, *given)
+    settings = run.generation_config
+    assert sorted(run.eos_token_ids) == sorted(settings.eos_token_id) == declared_stop_tokens(recipe.model)
+    found = {name: getattr(settings, name) for name in drawn if name != "batch_size"}
+    assert found == {name: drawn[name] for name in found}
+    assert (run.args.generation_rows, run.chat_template_kwargs) == (5, {"think": False})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "sequence_mask.*above 3.0 is left out"),
+        ({"vllm_importance_sampling_mode": "token_truncate"}, "token_truncate.*counted as if"),
+        ({"vllm_importance_sampling_correction": False}, "count as the trainer's"),
+    ],
+)
+def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(tmp_path, settings, said):
+    plain = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False}
+    (note,) = _sampler_notes(DPHConfig(**plain, use_vllm=True, **settings))
+    assert re.search(said, note)
+    assert _sampler_notes(DPHConfig(**plain)) == ()
+
+
+class Length:
+    def __call__(self, examples, completions):
+        return [float(len(text.split())) for text in completions]
+
+    def close(self):
+        pass
+
+
+def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(stage):
+    recipe, task, *given = stage("GRPO", max_steps=1)
+    rewards = {"length": WeightedReward(Length(), 0.5), "seen": WeightedReward(Length())}
+    run = build_trainer(recipe, replace(task, rewards=rewards), *given)
+    assert run.reward_func_names == ["verifier", "length", "seen"]
+    run.train()
+    (log,) = [log for log in run.state.log_history if "loss" in log]
+    verdict, length, seen = (log[f"rewards/{name}/mean"] for name in run.reward_func_names)
+    assert log["reward"] == pytest.approx(verdict + 0.5 * length)
+    assert length == seen > 0
+    assert log["collapse/validity"] == pytest.approx(verdict)
+    assert log["outcomes/correct"] == pytest.approx(verdict)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [MethodConfig(name="GRPO", baseline="one"), MethodConfig(name="KL-control-sequence", beta=0.5)],
+    ids=["baseline", "online"],
+)
+def test_what_uses_the_verdict_alone_takes_other_rewards_of_weight_zero(stage, method):
+    recipe, task, *given = stage("GRPO")
+    recipe = replace(recipe, method=method)
+    build_trainer(recipe, replace(task, rewards={"seen": WeightedReward(Length())}), *given)
+    weighed = replace(task, rewards={"length": WeightedReward(Length(), 0.5)})
+    with pytest.raises(ValueError, match=r"reward weights=.*'length': 0\.5.*(baseline|online)"):
+        build_trainer(recipe, weighed, *given)
 
 
 def test_a_target_validity_counts_the_prompts_to_explore(stage):

@@ -271,15 +271,31 @@ def test_lora_trains_the_adapter_alone_from_u_equal_to_one(model, tmp_path):
     )
 
 
-def test_bfloat16_weights_and_autocast(model, tmp_path):
+def test_bfloat16_is_computed_in_and_trains_no_weight_of_its_own(model, tmp_path):
     settings = {"eta": 0.5, "rehearsal": buffer(), "rehearsal_rows": 9, "bf16": True}
-    for name, dtype in (("weights", torch.bfloat16), ("autocast", torch.float32)):
-        run = trainer(model, tmp_path / name, dtype=dtype, **settings)
-        run.train()
-        logs = run.state.log_history[:4]
-        assert logs[0]["rehearsal/log_u_max_abs"] < 0.1
-        assert all(0 < log["grad_norm"] < 100 for log in logs)
-        assert abs(logs[3]["rehearsal/loss"]) > 1e-3
+    run = trainer(model, tmp_path, **settings)
+    run.train()
+    logs = run.state.log_history[:4]
+    assert logs[0]["rehearsal/log_u_max_abs"] < 0.1
+    assert all(0 < log["grad_norm"] < 100 for log in logs)
+    assert abs(logs[3]["rehearsal/loss"]) > 1e-3
+    with pytest.raises(ValueError, match=r"dtype of .*=torch\.bfloat16.*float32"):
+        trainer(model, tmp_path, dtype=torch.bfloat16, **settings)
+
+
+@pytest.mark.parametrize("rows", [3, 4])
+def test_generation_is_cut_to_so_many_rows_at_once(model, tmp_path, rows, monkeypatch):
+    """Eight rows are generated at a time: two micro-batches of four."""
+    run = trainer(model, tmp_path, generation_rows=rows, max_steps=1)
+    seen, generate = [], run.model.generate
+    monkeypatch.setattr(
+        run.model,
+        "generate",
+        lambda input_ids, **others: seen.append(len(input_ids)) or generate(input_ids, **others),
+    )
+    run.train()
+    assert seen == ([3, 3, 2] if rows == 3 else [4, 4])
+    assert run.state.log_history[0]["completions/mean_length"] > 0
 
 
 def test_evaluation_does_not_rehearse(model, tmp_path):

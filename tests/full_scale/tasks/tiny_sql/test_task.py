@@ -9,7 +9,7 @@ from support.rule_task import loaded
 
 from full_scale.models.generation import prompt_tokens, sample
 from full_scale.models.load import model_hash
-from full_scale.recipe.schema import SamplingConfig, TaskConfig
+from full_scale.recipe.schema import ModelConfig, SamplingConfig, TaskConfig
 from full_scale.tasks.loaders import load_task
 from full_scale.tasks.tiny_sql.model import STYLES, Architecture, Habits
 from full_scale.tasks.tiny_sql.task import Size, build, load
@@ -159,7 +159,7 @@ def test_the_initial_model_has_several_styles_and_headroom(tmp_path):
     found = loaded(build(tmp_path / "task", size))
     model, tokenizer = found.model, found.tokenizer
     task = load(TaskConfig(data=str(tmp_path / "task")))
-    prompts = prompt_tokens(tokenizer, task, task.train, chat=False)
+    prompts = prompt_tokens(tokenizer, task, task.train, ModelConfig())
     groups = sample(model, tokenizer, prompts, 16, SamplingConfig(max_new_tokens=40, batch_size=640), 0)
     asked = [example for example in task.train for _ in range(16)]
     scores = task.verifier(asked, [completion.text for group in groups for completion in group])

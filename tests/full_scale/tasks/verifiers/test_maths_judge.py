@@ -26,7 +26,7 @@ from full_scale.tasks.verifiers.maths_judge import judge, plain, word
         ("2 1/2", r"2\frac{1}{2}"),
         ("\uff11\uff12", "12"),
         ("\u0661\u066b\u0662", "1.2"),
-        ("x\u00b2", "x\u00b2"),
+        ("x\u00b2", "x^{2}"),
     ],
 )
 def test_numbers_in_one_notation(text, expected):

@@ -136,6 +136,26 @@ def test_nothing_is_written_beside_the_database(shop):
     assert [path.name for path in shop.parent.iterdir()] == [shop.name]
 
 
+READS = ("SELECT title FROM docs", "SELECT title FROM docs WHERE docs MATCH 'hello' ORDER BY rank")
+WRITES = (
+    "INSERT INTO docs VALUES ('x')",
+    "INSERT INTO docs(docs) VALUES ('optimize')",
+    "PRAGMA data_version = 3",
+)
+
+
+def test_a_full_text_table_of_the_database_is_read_and_no_more(tmp_path):
+    database = tmp_path / "d.sqlite"
+    with closing(sqlite3.connect(database)) as made:
+        made.execute("CREATE VIRTUAL TABLE docs USING fts5(title)")
+        made.execute("INSERT INTO docs VALUES ('hello world')")
+        made.commit()
+    before = database.read_bytes()
+    assert [ran(database, query).rows for query in READS] == [[("hello world",)]] * 2
+    assert [ran(database, query).outcome for query in WRITES] == ["forbidden"] * 3
+    assert database.read_bytes() == before
+
+
 def test_even_without_the_guard_the_connection_only_reads(shop):
     with closing(connect(shop)) as connection:
         assert connection.execute("SELECT COUNT(*) FROM item").fetchone() == (4,)

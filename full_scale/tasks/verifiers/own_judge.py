@@ -1,0 +1,30 @@
+"""The worker's side of functions of a user's own."""
+
+import importlib
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from .worker import JudgeOutcome
+
+
+def judge(job: dict[str, Any]) -> dict[str, Any]:
+    """What the `function` says of an `answer` and its `reference`; without an answer, whether it is there."""
+    function = _function(job["function"])
+    if "answer" not in job:
+        return {"outcome": JudgeOutcome.CORRECT}
+    found = function(job["answer"], job["reference"])
+    if job["scored"]:
+        if not math.isfinite(found):
+            raise ValueError(f"{job['function']} returned {found}")
+        return {"outcome": JudgeOutcome.CORRECT, "score": float(found)}
+    if found not in (True, False):
+        raise TypeError(f"{job['function']} returned {found!r}, not true or false")
+    return {"outcome": JudgeOutcome.CORRECT if found else JudgeOutcome.WRONG}
+
+
+@lru_cache(maxsize=8)
+def _function(name: str) -> Callable[[str, dict[str, Any]], Any]:
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)

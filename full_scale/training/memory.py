@@ -1,0 +1,253 @@
+"""Roughly how much memory each stage takes of a device, whether that fits, and what would."""
+
+import itertools
+import shlex
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from peft import get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
+
+from ..models.load import load_tokenizer, lora_config, source
+from ..recipe.schema import ModelConfig, Recipe, changed
+from .launch import ONE, Launch
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+MASTER = 4
+"""Bytes of a number that trains: weight, gradient and each moment are float32 whatever is computed in."""
+USABLE = 0.9
+"""Share of a device that may be planned with: fragmentation, kernels and the framework take the rest."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that decide a model's memory."""
+
+    parameters: int
+    trainable: int
+    layers: int
+    hidden: int
+    kv_width: int
+    """Key and value channels of a layer: 2 x heads x channels of a head."""
+    vocabulary: int
+    context: int
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes on each device, at the peak of an optimizer step; the cache is generation's, before it."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    reference: int
+    activations: int
+    logits: int
+    cache: int
+
+    @property
+    def total(self) -> int:
+        """The peak: generation needs the cache, the step gradients and activations, not both at once."""
+        resident = self.weights + self.optimizer + self.reference
+        return resident + max(self.cache, self.gradients + self.activations + self.logits)
+
+    def fits(self, device: float) -> bool:
+        """Whether the peak fits in a device of so many bytes."""
+        return self.total <= USABLE * device
+
+    def as_dict(self) -> dict[str, int]:
+        """The parts and the total, in bytes."""
+        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "total": self.total}
+
+
+def model_shape(config: ModelConfig) -> Shape:
+    """The shape of a model, from its configuration alone, which must be at hand; its tokenizer must be too.
+
+    The parameters are counted on a model without storage. OSError or ValueError if they are not at hand.
+    """
+    found = AutoConfig.from_pretrained(**source(config.path), local_files_only=True, trust_remote_code=False)
+    load_tokenizer(config, local=True)
+    with torch.device("meta"), warnings.catch_warnings():
+        # peft asks for it by the name that transformers is giving up.
+        warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
+        model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
+        lora = lora_config(config)
+        if lora is not None:
+            model = get_peft_model(model, lora)
+    head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads
+    return Shape(
+        parameters=sum(p.numel() for p in model.parameters()),
+        trainable=sum(p.numel() for p in model.parameters() if p.requires_grad),
+        layers=found.num_hidden_layers,
+        hidden=found.hidden_size,
+        kv_width=2 * getattr(found, "num_key_value_heads", found.num_attention_heads) * head,
+        vocabulary=found.vocab_size,
+        context=found.max_position_embeddings,
+    )
+
+
+def footprint(
+    shape: Shape, arguments: Mapping[str, Any], *, dtype: str, launch: Launch = ONE, device: float = 0
+) -> Footprint:
+    """The memory of a training with these DPHConfig arguments on each device (of so many bytes, for vLLM).
+
+    Weights that train are float32, as are their gradients and Adam's two moments; sharded (FSDP, ZeRO 3) all
+    are spread over the devices, else autocast keeps a copy of the weights to compute with beside them. vLLM's
+    engine beside the trainer takes its share while it generates. A transformer layer keeps about 34 bytes x
+    tokens x width at 16 bits for its backward pass, attention matrices left aside (Korthikanti et al., arXiv
+    2205.05198); with checkpointing only its input, and one layer at a time in full. Rehearsal rows stand
+    beside the exploration's in the same step unless `two_backward`. A completion counts in full length: an
+    upper bound for activations, logits and cache; fragmentation and the framework's own memory are not
+    counted. TRL's head holds the logits of one slice at a time, and float32 gradients of what goes into it.
+    """
+    width, spread = BYTES[dtype], launch.world_size if launch.sharded else 1
+    copies = 0 if launch.sharded or width == MASTER else width
+    frozen = shape.parameters - shape.trainable
+    reference = _needs_reference(arguments) and shape.trainable == shape.parameters
+    completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
+    rows, generated = _rows(arguments, launch.world_size)
+    # The prompt's length is not known before the data are: half a completion more.
+    tokens = rows * min(completion * 3 // 2, shape.context)
+    layer = 34 * width // 2 * tokens * shape.hidden
+    checkpoints = shape.layers * tokens * shape.hidden * width + layer
+    return Footprint(
+        weights=(shape.trainable * (MASTER + copies) + frozen * width) // spread,
+        gradients=shape.trainable * MASTER // spread,
+        optimizer=2 * shape.trainable * MASTER // spread,
+        reference=shape.parameters * MASTER // spread if reference else 0,
+        activations=checkpoints if _checkpoints(arguments) else shape.layers * layer,
+        logits=_slice(shape, rows * completion, width)
+        + 4 * shape.hidden * (rows * completion + (shape.vocabulary if frozen == 0 else 0)),
+        cache=_engine(arguments, device)
+        if arguments.get("use_vllm")
+        else generated * min(completion * 3 // 2, shape.context) * shape.layers * shape.kv_width * width,
+    )
+
+
+def _engine(arguments: Mapping[str, Any], device: float) -> int:
+    """What vLLM's engine takes of the trainer's own device."""
+    beside = arguments.get("vllm_mode", "colocate") == "colocate"
+    return int(arguments.get("vllm_gpu_memory_utilization", 0) * device) if beside else 0
+
+
+def stage_footprint(shape: Shape, recipe: Recipe, *, models: int = 1, device: float = 0) -> Footprint:
+    """The memory of pre-sampling, or of an evaluation of two `models`, on a device of its own.
+
+    Generation keeps keys and values of `sampling.batch_size` rows in full length, half of it the prompt's;
+    log-probabilities take one layer's intermediate values of `sampling.batch_tokens` tokens and one slice of
+    their logits. vLLM's engine takes its share, while the models wait outside of the device; they score one
+    by one, while it sleeps.
+    """
+    if recipe.sampling.backend == "vllm":
+        own = stage_footprint(
+            shape, replace(recipe, sampling=replace(recipe.sampling, backend="transformers"))
+        )
+        return replace(own, cache=max(0, int(recipe.sampling.vllm_memory * device) - own.weights))
+    sampling, width = recipe.sampling, BYTES[recipe.model.dtype]
+    length = min(sampling.max_new_tokens * 3 // 2, shape.context)
+    tokens = max(sampling.batch_tokens, length)
+    return Footprint(
+        weights=models * shape.parameters * width,
+        gradients=0,
+        optimizer=0,
+        reference=0,
+        activations=34 * width // 2 * tokens * shape.hidden,
+        logits=_slice(shape, tokens, width),
+        cache=sampling.batch_size * length * shape.layers * shape.kv_width * width,
+    )
+
+
+def _slice(shape: Shape, tokens: int, width: int) -> int:
+    """Bytes of the logits that TRL's head holds at a time."""
+    return min(tokens, TOKEN_CHUNK_SIZE) * min(shape.vocabulary, _CHUNKED_LOGPROB_CHUNK_SIZE) * width
+
+
+def _checkpoints(arguments: Mapping[str, Any]) -> bool:
+    """TRL checkpoints unless told otherwise, under either of the setting's two names."""
+    old = arguments.get("gradient_checkpointing", True)
+    return bool(arguments.get("activation_checkpointing", old))
+
+
+def _needs_reference(arguments: Mapping[str, Any]) -> bool:
+    online = arguments.get("online", "none") != "none" or bool(arguments.get("collapse_every"))
+    return bool(arguments.get("beta")) or online
+
+
+def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
+    """Rows whose activations a device holds at once, and rows it generates at once."""
+    batch = arguments.get("per_device_train_batch_size", 8)
+    micros = arguments.get("gradient_accumulation_steps", 1)
+    cut = arguments.get("steps_per_generation") or micros
+    generated = arguments.get("generation_batch_size") or batch * cut * world_size
+    rehearsed = -(-arguments["rehearsal_rows"] // (world_size * micros)) if arguments.get("eta") else 0
+    rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
+    mine = -(-generated // world_size)
+    return rows, min(mine, arguments.get("generation_rows") or mine)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What saves memory: changes of the recipe as one types them, and a training spread over devices."""
+
+    overrides: tuple[str, ...] = ()
+    devices: int = 0
+    """By FSDP2; 0 leaves the launch as it is."""
+
+    def __str__(self) -> str:
+        spread = [f"FSDP2 or ZeRO 3 on {self.devices} devices"] if self.devices else []
+        return " ".join([*spread, *map(shlex.quote, self.overrides)])
+
+
+Estimate = Callable[[Recipe, Launch], Footprint]
+
+
+def what_fits(stage: str, estimate: Estimate, recipe: Recipe, launch: Launch, device: float) -> list[str]:
+    """The smallest sets of changes with which a stage fits in a device of so many bytes.
+
+    One for the launch as it is, one that spreads the training over devices, whichever there are.
+    """
+    found: dict[bool, str] = {}
+    kinds = 1 if launch.sharded or stage != "train" else 2
+    for changes in sorted(itertools.product(*_savings(stage, recipe, launch)), key=_count):
+        chosen = [change for change in changes if change is not None]
+        spread = max((change.devices for change in chosen), default=0)
+        other = changed(recipe, [text for change in chosen for text in change.overrides])
+        start = Launch(spread, True) if spread else launch
+        if bool(spread) not in found and estimate(other, start).fits(device):
+            found[bool(spread)] = " ".join(map(str, chosen))
+        if len(found) == kinds:
+            break
+    return [found[spread] for spread in sorted(found)]
+
+
+def _count(changes: tuple[Change | None, ...]) -> int:
+    return sum(change is not None for change in changes)
+
+
+def _savings(stage: str, recipe: Recipe, launch: Launch) -> Iterator[list[Change | None]]:
+    """What each part of a stage's memory may be made smaller by, the least change first."""
+    size, choices = recipe.sampling.batch_size, []
+    while size > 1:
+        size //= 2
+        choices.append(Change((f"sampling.batch_size={size}",)))
+    yield [None, *choices]
+    if stage != "train":
+        return
+    rows = recipe.train.get("per_device_train_batch_size", 8)
+    steps = recipe.train.get("gradient_accumulation_steps", 1)
+    smaller = ("train.per_device_train_batch_size=1", f"train.gradient_accumulation_steps={rows * steps}")
+    yield [None, Change(smaller)] if rows > 1 else [None]
+    yield [None, Change(("method.two_backward=true",))] if recipe.method.rehearsal_rows else [None]
+    yield [None, Change(("train.activation_checkpointing=true",))]
+    lora = Change(("model.lora={r: 64, lora_alpha: 128, target_modules: all-linear}",))
+    yield [None, lora] if recipe.model.lora is None else [None]
+    devices = max(launch.world_size, 8)
+    fewer = steps * launch.world_size // devices
+    whole = fewer * devices == steps * launch.world_size
+    same = (f"train.gradient_accumulation_steps={fewer}",) if devices != launch.world_size else ()
+    yield [None, Change(same, devices)] if whole and not launch.sharded else [None]
