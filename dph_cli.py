@@ -27,6 +27,12 @@ COMMANDS = {
     "audit": _Command(
         "dph_cli", "audit", "Tell what a loss, an advantage, a metric or TRL really does.", "toy"
     ),
+    "atlas": _Command(
+        "dph_theory.atlas.cli",
+        "atlas_command",
+        "Tell what each published repair selects, and your own.",
+        "toy",
+    ),
     "predict": _Command(
         "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
     ),
@@ -79,6 +85,9 @@ COMMANDS = {
     ),
     "laws": _Command(
         "full_scale.cli", "laws_command", "Hold a real Llama under TRL to the laws of training.", "full"
+    ),
+    "atlas-runs": _Command(
+        "full_scale.cli", "atlas_command", "Train every method of the atlas on a small Llama.", "full"
     ),
 }
 AUDITS = {

@@ -212,6 +212,31 @@ def laws_command(
         _say(console, findings(outcomes, kept.twins))
 
 
+@click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")
+@click.option(
+    "--only", "names", multiple=True, metavar="NAME", help="A method of the atlas; may be repeated."
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Of each method: 3 unless given.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
+)
+@click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/atlas"))
+@click.option("--json", "json_path", type=_OUTPUT, help="Store there the runs, and the cells of `dph atlas`.")
+def atlas_command(
+    names: tuple[str, ...], seeds: int | None, workers: int, folder: Path, json_path: Path | None
+) -> None:
+    """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
+    with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
+        check_versions()
+        from .atlas.stage import SEEDS, chosen, run_atlas, store, table
+
+        methods = chosen(names)
+        runs = run_atlas(folder, methods, seeds=seeds or SEEDS, workers=workers, progress=progress)
+        _print_tables(console, [table(runs)])
+        if json_path is not None:
+            store(methods, runs, folder, json_path)
+
+
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
     recipe = load_recipe(config, overrides)
     if not recipe.name:

@@ -16,7 +16,12 @@ MAY_IMPORT = {
     "full_scale": {"dph_theory"},
     "figures": {"dph_theory", "toy_lm"},
 }
-NEEDS_TORCH = ("dph_theory/losses/", "dph_theory/audit/", "dph_theory/dynamics/training.py")
+NEEDS_TORCH = (
+    "dph_theory/losses/",
+    "dph_theory/audit/",
+    "dph_theory/atlas/",
+    "dph_theory/dynamics/training.py",
+)
 """The parts of dph_theory that may import torch."""
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60
 LOOKED_AT = {"dph_theory/theorems/a10.py"}

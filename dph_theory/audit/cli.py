@@ -66,7 +66,7 @@ def loss_command(
     """
     loss = load(target)
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with terminal.Bars() as bars, _user_code(console, target, time_limit):
+    with terminal.Bars() as bars, user_code(console, target, time_limit):
         bars("auditing", 0, 1, target)
         both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
         reports = [audit(loss, samples=of, seed=seed) for of in ([samples] if samples else both)]
@@ -93,7 +93,7 @@ def advantage_command(target: str, group_size: int | None, time_limit: float, js
     """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises; G is 8 by default."""
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     advantage = load(target)
-    with _user_code(console, target, time_limit):
+    with user_code(console, target, time_limit):
         report = audit_advantage(advantage, group_size=group_size or 8)
     if json_path is not None:
         write_json(json_path, report.to_dict())
@@ -109,7 +109,7 @@ def metric_command(target: str, time_limit: float, json_path: Path | None) -> No
     """Tell what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     metric = load(target)
-    with _user_code(console, target, time_limit):
+    with user_code(console, target, time_limit):
         report = audit_metric(metric)
     if json_path is not None:
         write_json(json_path, report.to_dict())
@@ -188,8 +188,8 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
-    """What cannot be audited says why, and ends with 1; wrong usage, and code that leaves, with 2."""
+def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
+    """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
     try:
         with _interruptible(), quietly(seconds) as printed:
             yield

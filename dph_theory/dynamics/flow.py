@@ -86,7 +86,7 @@ def flow(
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
     advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
     course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, per_answer_mean)
-    logits = course.packed([_logits(table) for table in begun])
+    logits = course.packed([table_logits(table) for table in begun])
     moments = rising_times(times)
     if moments[-1] == 0:
         return [begun] * len(moments)
@@ -121,7 +121,7 @@ class _Course:
         self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
         self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
         self.shapes = [table.shape for table in base]
-        self.log_base = self._gathered(self.packed([_logits(table) for table in base]))
+        self.log_base = self._gathered(self.packed([table_logits(table) for table in base]))
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
             target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
@@ -165,7 +165,7 @@ class _Course:
         )
 
 
-def _logits(table: np.ndarray) -> np.ndarray:
+def table_logits(table: np.ndarray) -> np.ndarray:
     """A token of no mass keeps none: its update is zero, and a finite logit stands for -inf."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(table), -1e3)

@@ -1,0 +1,106 @@
+"""`dph atlas`: what each published repair selects, and a method of one's own beside them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ..audit.cli import load, user_code
+from ..support import terminal
+from ..support.files import STANDARD_OUTPUT, write_json, write_text
+from ..support.record import as_json, record
+from .methods import METHODS, Method, of_rewards
+from .rows import Row, atlas, row_of
+from .table import table
+
+_OUTPUT = terminal.OutputFile()
+
+
+@click.command(name="atlas", short_help="Tell what each published repair selects, and your own.")
+@click.argument("target", metavar="[FILE.py:advantage]", required=False)
+@click.option(
+    "--only", "names", multiple=True, metavar="NAME", help="A method of the atlas; may be repeated."
+)
+@terminal.seed
+@click.option("--json", "json_path", type=_OUTPUT, help="Write the rows there; - prints them.")
+@click.option("--html", "html_path", type=_OUTPUT, help="Write the table there as HTML.")
+@click.option("--latex", "latex_path", type=_OUTPUT, help="Write the table there as LaTeX.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds that FILE.py's advantage may take.",
+)
+def atlas_command(
+    target: str | None,
+    names: tuple[str, ...],
+    seed: int,
+    json_path: Path | None,
+    html_path: Path | None,
+    latex_path: Path | None,
+    time_limit: float,
+) -> None:
+    """Compute what each published method selects, how far luck drives it, and whether what was lost returns.
+
+    On three small problems, by flows and chains of its update; some minutes for all of them.
+
+    FILE.py:advantage adds a row for a method of your own: a function of rewards (groups, 4), zeros and ones,
+    and, if it asks for them by name, of log_pi and log_ref, the log-probabilities of whole answers, to as
+    many advantages. Beside it then stands GRPO, or what --only names.
+    """
+    chosen = _chosen(names or (("GRPO",) if target else ()))
+    printed = [path for path in (json_path, html_path, latex_path) if path == STANDARD_OUTPUT]
+    console, rows = terminal.console(stderr=bool(printed)), list[Row]()
+    if target is not None:
+        advantage = load(target)
+        with user_code(console, target, time_limit):
+            own = Method(
+                name=target.rpartition(":")[2],
+                source=Path(target.rpartition(":")[0]).name,
+                note="of your own",
+                advantage=of_rewards(advantage),
+                read="its code",
+            )
+            rows.append(row_of(own, seed=seed))
+    with terminal.Bars() as bars:
+        bars("methods", 0, len(chosen))
+        done = list[Row]()
+
+        def on_row(row: Row) -> None:
+            done.append(row)
+            bars("methods", len(done), len(chosen), row.method)
+
+        rows = [*atlas(chosen, seed=seed, on_row=on_row), *rows]
+    _write(rows, seed, json_path, html_path, latex_path)
+    console.print(table(rows).rich())
+
+
+def _chosen(names: Sequence[str]) -> list[Method]:
+    known = {method.name: method for method in METHODS}
+    if unknown := [name for name in names if name not in known]:
+        raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}")
+    return [known[name] for name in names] or list(METHODS)
+
+
+def _write(
+    rows: Sequence[Row], seed: int, json_path: Path | None, html_path: Path | None, latex_path: Path | None
+) -> None:
+    shown = table(rows)
+    if json_path is not None:
+        results = {"rows": as_json(rows, 4)}
+        write_json(
+            json_path,
+            record(
+                "atlas",
+                seed=seed,
+                config={},
+                results=results,
+                findings=(),
+                packages=("numpy", "scipy", "torch"),
+            ),
+        )
+    if html_path is not None:
+        write_text(html_path, shown.html() + "\n")
+    if latex_path is not None:
+        write_text(latex_path, shown.latex())

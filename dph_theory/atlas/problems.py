@@ -1,0 +1,135 @@
+"""The three small problems, their answers one by one, and the laws that a method may select on them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_softmax
+
+from ..dynamics.answers import AnswerTokens, answer_tokens
+from ..dynamics.flow import table_logits
+from ..laws import (
+    answer_mean_limit,
+    answer_probabilities,
+    filtered_law,
+    locally_filtered,
+    token_forward_limit,
+)
+from ..numeric.balls import Values
+
+FILTERED, UNIFORM, LOCAL = "base's proportions", "uniform", "locally filtered"
+FORWARD, MEANS, LEVEL = "token forward limit", "per-answer-mean law", "uniform, token by token"
+PER_TOKEN = "equal mean log pi of tokens"
+ONE, OTHER = "one answer", "none of these"
+NEAR, ALMOST, CLEAR = 0.04, 0.1, 2.0
+"""A law is named that is within NEAR in total variation, one answer within ALMOST, if every other is CLEAR
+times as far."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Answers of a prefix tree, as next-token tables (`dynamics.flow`), and which of them are right."""
+
+    name: str
+    base: tuple[np.ndarray, ...]
+    valid: np.ndarray
+    end: int | None = None
+
+    @cached_property
+    def tokens(self) -> AnswerTokens:
+        """Every answer that the base can give, once."""
+        every = answer_tokens(self.base[0].shape[-1], len(self.base), self.end)
+        given = every.of(answer_probabilities(self.base, self.end)) > 0
+        return AnswerTokens(*(part[given] for part in every))
+
+    @property
+    def verdicts(self) -> np.ndarray:
+        """(answers,), 1 for right ones."""
+        return self.tokens.of(self.valid).astype(float)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The base's logits, all prefixes' tables in one vector."""
+        return np.concatenate([table_logits(table).ravel() for table in self.base])
+
+    def log_policy(self, theta: np.ndarray) -> np.ndarray:
+        """(..., logits) to the log-probability of each answer's tokens, (..., answers, tokens)."""
+        tables = log_softmax(theta.reshape(*theta.shape[:-1], -1, self.base[0].shape[-1]), axis=-1)
+        found = tables.reshape(theta.shape)[..., self.tokens.entries]
+        return np.where(self.tokens.counted, found, 0.0)
+
+    def answers(self, theta: np.ndarray) -> np.ndarray:
+        """The probability of each answer, (..., answers)."""
+        return np.exp(self.log_policy(theta).sum(axis=-1))
+
+    def validity(self, theta: np.ndarray) -> Values:
+        """The mass of the right answers."""
+        return (self.answers(theta) * self.verdicts).sum(axis=-1)
+
+    def shares(self, theta: np.ndarray) -> np.ndarray:
+        """Of each right answer among the right ones, (..., right answers)."""
+        right = self.answers(theta)[..., self.verdicts > 0]
+        return right / right.sum(axis=-1, keepdims=True)
+
+    @cached_property
+    def candidates(self) -> dict[str, np.ndarray]:
+        """The shares of each law that has a name; on a single decision some of them are one."""
+        laws = {
+            FILTERED: filtered_law,
+            LOCAL: locally_filtered,
+            FORWARD: token_forward_limit,
+            MEANS: answer_mean_limit,
+        }
+        right = self.verdicts > 0
+        found = {UNIFORM: np.full(int(right.sum()), 1 / right.sum())}
+        tables = {name: law(self.base, self.valid, end=self.end) for name, law in laws.items()}
+        level = [np.where(table > 0, 1 / (table > 0).sum(axis=-1, keepdims=True), 0) for table in self.base]
+        tables[LEVEL] = locally_filtered(level, self.valid, end=self.end)
+        lengths = self.tokens.lengths[right]
+        root = brentq(lambda z: (z**lengths).sum() - 1, 0, 1)
+        found[PER_TOKEN] = root**lengths
+        for name, law in tables.items():
+            shares = self.tokens.of(answer_probabilities(law, self.end))
+            found[name] = shares[right] / shares[right].sum()
+        return found
+
+    def named(self, shares: np.ndarray) -> str:
+        """The law that these shares are, the first of those that agree; OTHER if none is clearly nearest."""
+        laws = {**self.candidates, ONE: np.eye(len(shares))[shares.argmax()]}
+        gaps = {name: distance(shares, law) for name, law in laws.items()}
+        ordered = (FILTERED, UNIFORM, LOCAL, FORWARD, MEANS, LEVEL, PER_TOKEN, ONE)
+        nearest = min(ordered, key=gaps.__getitem__)
+        apart = [gaps[name] for name in ordered if distance(laws[name], laws[nearest]) > 1e-6]
+        near = ALMOST if nearest == ONE else NEAR
+        return nearest if gaps[nearest] <= near and min(apart) >= CLEAR * gaps[nearest] else OTHER
+
+
+def distance(one: np.ndarray, other: np.ndarray) -> float:
+    """The total variation between two laws."""
+    return float(np.abs(one - other).sum() / 2)
+
+
+def decision(name: str, right: tuple[float, ...], wrong: tuple[float, ...]) -> Problem:
+    """A single decision between answers of these masses."""
+    return Problem(name, (np.array([*right, *wrong]),), np.arange(len(right) + len(wrong)) < len(right))
+
+
+def _lengths() -> Problem:
+    """A word or the end; after x most goes on well, after y little does, and after z nothing."""
+    first = np.array([0.1, 0.2, 0.5, 0.2])
+    after = np.array(
+        [[0.54, 0.36, 0.0, 0.1], [0.1, 0.9, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
+    )
+    valid = np.zeros((4, 4), dtype=bool)
+    valid[0, :2] = valid[1, 0] = valid[3, 3] = True
+    return Problem("several lengths", (first, after), valid, end=3)
+
+
+EQUAL = decision("equal", (0.15, 0.15), (0.35, 0.35))
+UNEQUAL = decision("unequal", (0.3, 0.2, 0.1), (0.4,))
+LENGTHS = _lengths()
+TWO = decision("two right ones", (0.5, 0.5), ())
+"""On which the way back is told: no verdict says anything."""
+PROBLEMS = MappingProxyType({problem.name: problem for problem in (EQUAL, UNEQUAL, LENGTHS)})

@@ -1,0 +1,257 @@
+"""A method's training on a problem: its expected update, the flow of it, and chains of sampled ones.
+
+A batch is groups of GROUP answers. The expected update sums over every group by its chance, a chain draws
+its groups; both then do the same. Logits move by the step times the gradient (theory G).
+"""
+
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import factorial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.integrate import solve_ivp
+from scipy.special import softmax
+
+from .problems import Problem
+
+if TYPE_CHECKING:
+    from .methods import Method
+
+GROUP = 4
+"""Answers of a group."""
+DECADES, EVALUATIONS = 14, 8_000
+"""Powers of ten of a flow's time, and updates computed along it, at most."""
+SETTLED = 1e-3
+"""A flow has ended where two decades of time have moved the right answers' shares by less."""
+
+
+class Samples(NamedTuple):
+    """Batches of groups: leading axes are batches, then groups and answers, then
+    tokens (0 where there are none).
+
+    answers: which one of the problem's, (..., groups, G). weights: of each group in its batch, sum 1.
+    """
+
+    answers: np.ndarray
+    rewards: np.ndarray
+    log_pi: np.ndarray
+    log_base: np.ndarray
+    counted: np.ndarray
+    weights: np.ndarray
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """The batch's mean of what each answer has, (..., 1, 1)."""
+        return (values.mean(axis=-1) * self.weights).sum(axis=-1)[..., None, None]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each answer."""
+        return self.counted.sum(axis=-1)
+
+
+@lru_cache(maxsize=8)
+def every_group(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """All groups up to the order of their answers, (groups, G), and how many orders each stands for."""
+    answers = range(len(problem.verdicts))
+    groups = np.array(list(combinations_with_replacement(answers, GROUP)))
+    counts = (groups[:, :, None] == np.array(answers)).sum(axis=1)
+    repeats = np.prod([[factorial(n) for n in row] for row in counts.tolist()], axis=1)
+    return groups, factorial(GROUP) / repeats
+
+
+def expected(problem: Problem, theta: np.ndarray) -> Samples:
+    """Every group with its chance at these logits, one batch."""
+    groups, orders = every_group(problem)
+    return _samples(problem, theta, groups, orders * np.exp(_whole(problem, theta)[groups].sum(axis=-1)))
+
+
+def drawn(problem: Problem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> Samples:
+    """So many groups for each row of logits, (batches, logits)."""
+    cumulative = problem.answers(theta).cumsum(axis=-1)
+    places = rng.random((len(theta), groups * GROUP)) * cumulative[:, -1:]
+    answers = (places[:, :, None] > cumulative[:, None, :-1]).sum(axis=-1)
+    shaped = answers.reshape(len(theta), groups, GROUP)
+    return _samples(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
+
+
+def _whole(problem: Problem, theta: np.ndarray) -> np.ndarray:
+    return problem.log_policy(theta).sum(axis=-1)
+
+
+def _samples(problem: Problem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Samples:
+    log_policy = problem.log_policy(theta)
+    if answers.ndim == 3:
+        log_pi = np.take_along_axis(
+            log_policy[:, :, None, :], answers.reshape(len(answers), -1, 1, 1), axis=1
+        ).reshape(*answers.shape, -1)
+    else:
+        log_pi = log_policy[answers]
+    log_base = problem.log_policy(problem.start)[answers]
+    return Samples(
+        answers, problem.verdicts[answers], log_pi, log_base, problem.tokens.counted[answers], weights
+    )
+
+
+def coefficients(method: "Method", samples: Samples, knob: float) -> np.ndarray:
+    """What multiplies each token's grad log pi at the first update on a batch, with its weight."""
+    found = method.advantage(samples, knob)
+    found = found if found.ndim == samples.counted.ndim else found[..., None]
+    return np.where(samples.counted, found * _weight(method, samples), 0.0)
+
+
+def _weight(method: "Method", samples: Samples) -> np.ndarray:
+    """Of the tokens of each answer, by how the loss adds them up."""
+    lengths = samples.lengths[..., None]
+    if method.reduction == "answer mean":
+        return 1 / lengths
+    return (
+        1 / samples.mean(samples.lengths)[..., None] if method.reduction == "token mean" else 1 + 0 * lengths
+    )
+
+
+def pulls(
+    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+) -> np.ndarray:
+    """What multiplies the gradient of each entry of the tables of log-probabilities, shaped like theta.
+
+    log_old: of the batch's tokens, where theta is no longer the sampler.
+    """
+    c = coefficients(method, samples, knob)
+    if log_old is not None and method.surrogate is not None:
+        c = c * _slope(method, problem, theta, samples, log_old, c)
+    c = c * (samples.weights / GROUP)[..., None, None]
+    found = _gathered(theta, problem.tokens.entries[samples.answers], c)
+    if method.stored is not None:
+        pull = np.where(problem.tokens.counted, method.stored(problem, problem.log_policy(theta), knob), 0.0)
+        found = found + _gathered(theta, np.broadcast_to(problem.tokens.entries, pull.shape), pull)
+    return found
+
+
+def _gathered(theta: np.ndarray, entries: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    """Pulls of tokens, (..., n), added up by the entries that they are."""
+    batches = theta.size // theta.shape[-1]
+    offset = np.arange(batches)[:, None] * theta.shape[-1]
+    places = (entries.reshape(batches, -1) + offset).ravel()
+    return np.bincount(places, pull.ravel(), minlength=theta.size).reshape(theta.shape)
+
+
+def gradient(
+    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+) -> np.ndarray:
+    """The update of the logits on a batch: at each prefix the pulls, less pi times their sum."""
+    tables = (*theta.shape[:-1], -1, problem.base[0].shape[-1])
+    pull = pulls(method, problem, theta, samples, knob, log_old).reshape(tables)
+    pi = softmax(theta.reshape(tables), axis=-1)
+    found: np.ndarray = pull - pi * pull.sum(axis=-1, keepdims=True)
+    return found.reshape(theta.shape)
+
+
+def _slope(
+    method: "Method",
+    problem: Problem,
+    theta: np.ndarray,
+    samples: Samples,
+    log_old: np.ndarray,
+    c: np.ndarray,
+) -> np.ndarray:
+    """The surrogate's slope in each token's log pi, per unit of the advantage."""
+    log_policy = problem.log_policy(theta)
+    if samples.answers.ndim == 3:
+        places = samples.answers.reshape(len(theta), -1, 1)
+        log_pi = np.take_along_axis(log_policy, places, axis=1).reshape(log_old.shape)
+    else:
+        log_pi = log_policy[samples.answers]
+    tokens = log_old.shape[-1]
+    x = torch.from_numpy(log_pi.reshape(-1, tokens).copy()).requires_grad_()
+    old, a, mask = (
+        torch.from_numpy(part.reshape(-1, tokens).copy()) for part in (log_old, np.sign(c), samples.counted)
+    )
+    total = (method.surrogate(x, old, a, mask.double()) * mask).sum()  # type: ignore[misc]
+    (slope,) = torch.autograd.grad(total, x)
+    return np.nan_to_num((slope * a).numpy().reshape(log_old.shape))
+
+
+def round_of(
+    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
+) -> np.ndarray:
+    """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
+    each = step / method.updates
+    moved = theta + each * gradient(method, problem, theta, samples, knob)
+    for _ in range(method.updates - 1):
+        moved = moved + each * gradient(method, problem, moved, samples, knob, samples.log_pi)
+    return moved
+
+
+class UnsettledError(Exception):
+    """A flow that was not followed to its end within EVALUATIONS updates."""
+
+
+def flow(
+    method: "Method",
+    problem: Problem,
+    knob: float,
+    *,
+    start: np.ndarray | None = None,
+    reached: float | None = None,
+) -> tuple[float, np.ndarray]:
+    """The noiseless training from the base to its end, or to a pass rate: the time, and the logits.
+
+    A method with several updates on a batch moves as one round of STEP does.
+    """
+    evaluations = 0
+
+    def slope(time: float, theta: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > EVALUATIONS:
+            raise UnsettledError
+        samples = expected(problem, theta)
+        return (round_of(method, problem, theta, samples, knob, STEP) - theta) / STEP
+
+    def passed(time: float, theta: np.ndarray) -> float:
+        return float(problem.validity(theta)) - (2.0 if reached is None else reached)
+
+    passed.terminal = True  # type: ignore[attr-defined]
+    theta, begun, still = problem.start if start is None else start, 0.0, 0
+    for ended in 10.0 ** np.arange(1, DECADES + 1):
+        found: Any = solve_ivp(
+            slope, (begun, ended), theta, method="LSODA", rtol=1e-6, atol=1e-8, events=passed
+        )
+        if not found.success:
+            raise UnsettledError
+        moved = np.abs(problem.shares(found.y[:, -1]) - problem.shares(theta)).sum()
+        theta, begun, still = found.y[:, -1], ended, still + 1 if moved < SETTLED else 0
+        if found.status == 1 or (reached is None and still >= 2 and ended >= 1e4):
+            return float(found.t[-1]), theta
+    if reached is not None:
+        raise UnsettledError
+    return begun, theta
+
+
+STEP = 0.5
+"""In logits, of a round whose updates are told apart by the ratio to the sampler."""
+
+
+ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
+"""A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
+
+
+def luck(method: "Method", problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+    """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
+
+    The step is that at which the noiseless training takes `rounds` rounds.
+    """
+    step = flow(method, problem, knob, reached=REACHED)[0] / rounds
+    rng = np.random.default_rng(seed)
+    theta = np.tile(problem.start, (CHAINS, 1))
+    found = np.full(CHAINS, np.nan)
+    for _ in range(4 * rounds):
+        theta = round_of(method, problem, theta, drawn(problem, theta, GROUPS, rng), knob, step)
+        arrived = np.isnan(found) & (problem.validity(theta) >= REACHED)
+        found[arrived] = (theta[:, 0] - theta[:, 1])[arrived]
+        if not np.isnan(found).any():
+            break
+    last = theta[:, 0] - theta[:, 1]
+    return float(np.sqrt(np.mean(np.where(np.isnan(found), last, found) ** 2)))

@@ -1,0 +1,37 @@
+import json
+
+from click.testing import CliRunner
+
+from dph_theory.atlas.cli import atlas_command
+
+
+def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
+    (tmp_path / "mine.py").write_text("def pushed(rewards):\n    print('called')\n    return rewards - 1\n")
+    paths = {form: tmp_path / f"atlas.{form}" for form in ("json", "html", "latex")}
+    options = [option for form, path in paths.items() for option in (f"--{form}", str(path))]
+    result = CliRunner().invoke(
+        atlas_command, [f"{tmp_path}/mine.py:pushed", "--only", "negatives only", *options]
+    )
+    assert result.exit_code == 0, result.output
+    rows = json.loads(paths["json"].read_text())["results"]["rows"]
+    assert [row["method"] for row in rows] == ["negatives only", "pushed"]
+    for one in rows:
+        assert one["selects"] == "one answer"
+        assert one["drift"] == 0
+        assert one["way_back"] == "none"
+        assert one["source"]
+    assert "<td>pushed</td>" in paths["html"].read_text()
+    assert "pushed &" in paths["latex"].read_text()
+
+
+def test_wrong_usage_is_told_in_a_line(tmp_path):
+    (tmp_path / "mine.py").write_text("def broken(rewards):\n    raise KeyError('no')\n")
+    unknown = CliRunner().invoke(atlas_command, ["--only", "GPRO"])
+    assert unknown.exit_code == 2
+    assert "one of GRPO, Dr. GRPO" in unknown.output
+    broken = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:broken"])
+    assert broken.exit_code == 1
+    assert "could not be audited: it raised KeyError" in broken.output
+    missing = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:other"])
+    assert missing.exit_code == 2
+    assert "found in it: broken" in missing.output

@@ -1,0 +1,51 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dph_theory.atlas.problems import (
+    CLEAR,
+    EQUAL,
+    FILTERED,
+    LENGTHS,
+    LOCAL,
+    NEAR,
+    ONE,
+    OTHER,
+    PROBLEMS,
+    UNEQUAL,
+    UNIFORM,
+    distance,
+)
+from dph_theory.binary_reward import filtered
+
+
+def test_several_lengths_tell_every_law_apart():
+    laws = LENGTHS.candidates
+    assert min(distance(one, other) for one, other in combinations(laws.values(), 2)) > CLEAR * NEAR
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_a_law_is_named_and_half_way_to_another_it_is_not(problem):
+    for name, shares in problem.candidates.items():
+        told = problem.named(shares)
+        assert distance(problem.candidates[told], shares) < 1e-9
+        if problem is LENGTHS:
+            assert told == name
+    one, other = (problem.candidates[name] for name in (LOCAL if problem is LENGTHS else UNIFORM, FILTERED))
+    if distance(one, other) > 0:
+        assert problem.named((one + other) / 2) == OTHER
+
+
+def test_one_answer_is_told_whichever_it_is():
+    assert [UNEQUAL.named(np.roll([0.96, 0.02, 0.02], i)) for i in range(3)] == [ONE] * 3
+    assert UNEQUAL.named(np.array([0.7, 0.2, 0.1])) == OTHER
+
+
+def test_the_base_holds_its_proportions_and_answers_add_up():
+    for problem in (EQUAL, UNEQUAL):
+        wanted = filtered(problem.base[0], problem.valid)[problem.valid]
+        assert problem.shares(problem.start) == pytest.approx(wanted)
+    assert LENGTHS.answers(LENGTHS.start).sum() == pytest.approx(1)
+    # a right answer begins with each word but z: to keep its tokens alone is not to filter whole answers
+    assert distance(LENGTHS.candidates[LOCAL], LENGTHS.candidates[FILTERED]) > 0.2

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from dph_theory.atlas import METHODS, Method, of_rewards, row_of
+from dph_theory.atlas.rows import LOST, way_back
+from dph_theory.audit.advantage import AdvantageError
+
+BY_NAME = {method.name: method for method in METHODS}
+
+
+def test_every_method_says_where_it_was_read():
+    assert len({method.name for method in METHODS}) == len(METHODS) >= 20
+    for method in METHODS:
+        assert method.source
+        assert method.note
+        assert method.read in ("paper", "released code", "summary")
+
+
+def test_ways_back_have_the_powers_of_their_pulls():
+    # On-policy the pull is eps log(1/eps), of alpha-DPG eps^(1-alpha), rehearsed it is what is lacking (E7).
+    share = np.log(np.log(1 / LOST[0]) / np.log(1 / LOST[1])) / np.log(LOST[0] / LOST[1])
+    assert way_back(BY_NAME["KL in the reward"], 0.1) == (
+        "slow, if drawn",
+        pytest.approx(1 + share, abs=1e-3),
+    )
+    assert way_back(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
+    assert way_back(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
+    assert way_back(BY_NAME["DPH-F"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
+    # Of rehearsed divergences only the forward KL pulls on what has no mass: alpha's pull is u^(1-alpha).
+    assert way_back(BY_NAME["DPH-alpha"], 0.1) == ("slow, undrawn", pytest.approx(0.8, abs=0.05))
+    assert way_back(BY_NAME["DPH-JS"], 0.1)[0] == "slow, undrawn"
+    assert way_back(BY_NAME["GRPO"], 0.0) == ("none", None)
+
+
+def test_rows_of_what_is_known():
+    grpo, kept = row_of(BY_NAME["GRPO"]), row_of(BY_NAME["DPH-F"])
+    assert (grpo.selects, grpo.selects_single, grpo.fixed) == ("one answer", "one answer", False)
+    assert grpo.drift == 1
+    assert grpo.rare is not None
+    assert grpo.rare < 1e-3
+    assert (kept.selects, kept.selects_single, kept.fixed) == (
+        "base's proportions",
+        "base's proportions",
+        True,
+    )
+    assert kept.rare == pytest.approx(1, abs=0.01)
+    assert kept.long == pytest.approx(1, abs=0.01)
+
+
+def test_the_place_of_uniqueness_weights_decides():
+    weighed, rewarded = row_of(BY_NAME["uniqueness"]), row_of(BY_NAME["uniqueness, in the reward"])
+    assert (weighed.selects, rewarded.selects) == ("one answer", "uniform")
+
+
+def _own(function):
+    return Method(name="own", source="mine.py", note="", advantage=of_rewards(function))
+
+
+def test_a_method_of_ones_own_is_its_table_or_is_called_with_what_it_asks_for():
+    asked = []
+
+    def towards_the_base(rewards, log_pi, log_ref):
+        asked.append(tuple(rewards.shape))
+        penalised = rewards - 0.1 * (log_pi - log_ref)
+        return penalised - penalised.mean(dim=-1, keepdim=True)
+
+    assert row_of(_own(towards_the_base)).selects == "base's proportions"
+    assert all(shape[1] == 4 for shape in asked)
+    assert row_of(_own(lambda rewards: rewards - 0.5)).selects == "one answer"
+
+
+def test_what_a_method_of_ones_own_does_wrong_is_said():
+    with pytest.raises(AdvantageError, match="ZeroDivisionError"):
+        row_of(_own(lambda rewards, log_pi: 1 / 0))
+    with pytest.raises(AdvantageError, match="it returned"):
+        row_of(_own(lambda rewards, log_pi: rewards.sum()))
