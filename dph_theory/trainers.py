@@ -41,6 +41,7 @@ _FORMULAS = {
     "ratio, held estimate": "sum_t (pi/old) sg({v})",
     "reward": "log pi(y) sg(sum_t {f})",
     "reward to go": "sum_t log pi_t sg(sum_{{s>=t}} {f})",
+    "own reward": "log pi_t sg({f})",
     "sampler": "sum_t log(pi/old)^2",
 }
 """The loss of a token, by place: v the estimate with its clamp, f the same as a factor."""
@@ -51,6 +52,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
     ("ratio, held estimate", "k1"): REVERSE_KL,
     ("reward", "k1"): REVERSE_KL,
     ("reward to go", "k1"): REVERSE_KL,
+    ("own reward", "k1"): REVERSE_KL,
     **{("straight through", estimator): REVERSE_KL for estimator in ("k1", "k2", "k3", "abs")},
     **{
         (place, estimator): REVERSE_KL
