@@ -386,7 +386,8 @@ def _areal(asked: Asked) -> Configuration:
     if coefficient == 0 or asked.holds("ref."):
         return found
     why = "no ref is set: log pi/ref is log pi, an entropy bonus that keeps nothing of the base"
-    return replace(found, law=f"none: {why}", selects=NOWHERE, warnings=(*found.warnings, why))
+    end = "all right answers alike, whatever the base gives them"
+    return replace(found, law=f"none: {why}", selects=end, warnings=(*found.warnings, why))
 
 
 def _tinker(asked: Asked) -> Configuration:

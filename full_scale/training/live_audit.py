@@ -210,9 +210,16 @@ class _Scripted(torch.nn.Module):
         self.log_probs = torch.zeros(0, 0)
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
-        """The log-probabilities of all but the first token."""
+        """The log-probabilities of all but the first token, and for releases before 1.12 the logits."""
         found = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
-        return SimpleNamespace(log_probs=found, entropy=torch.zeros_like(found), aux_loss=None)
+        # The token after the one shown has the rest of the probability.
+        rest = torch.log(-torch.expm1(found.clamp(max=-1e-12)))
+        never = found.new_full((*found.shape, len(_WORDS)), -1e9)
+        shown = input_ids[:, 1:, None]
+        logits = never.scatter(-1, (shown + 1) % len(_WORDS), rest[..., None])
+        logits = pad(logits.scatter(-1, shown, found[..., None]), (0, 0, 0, 1))
+        zero = torch.zeros_like(found)
+        return SimpleNamespace(log_probs=found, logits=logits, entropy=zero, aux_loss=None)
 
 
 @dataclass

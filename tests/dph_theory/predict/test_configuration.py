@@ -132,7 +132,7 @@ def test_a_kl_to_no_reference_is_an_entropy_bonus():
     found = configuration_of({"actor.ppo_n_minibatches": 4})
     assert "log pi" in found.law
     assert "entropy bonus" in found.law
-    assert found.selects.startswith("nothing")
+    assert found.selects.startswith("all right answers alike")
     assert any("0.1 unless it is set" in said for said in found.warnings)
 
 
