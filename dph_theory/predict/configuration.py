@@ -123,7 +123,7 @@ def _trl(asked: Asked) -> Configuration:
     corrected = asked.on("vllm_importance_sampling_correction", True)
     mode = asked.get("vllm_importance_sampling_mode", "sequence_mask") if corrected else "nothing"
     vllm = asked.on("use_vllm")
-    accumulated = asked.number("gradient_accumulation_steps", 1)
+    accumulated = asked.count("gradient_accumulation_steps", 1)
     parts = asked.number("steps_per_generation", accumulated) / accumulated
     follows = asked.on("sync_ref_model") and beta > 0
     weighs = vllm and beta > 0
@@ -167,7 +167,7 @@ def _verl(asked: Asked) -> Configuration:
     weights = {**_VERL_ADVANTAGES, "grpo": scaled, "grpo_vectorized": scaled}
     advantage = _known(weights, asked.word(f"{algorithm}adv_estimator", "gae"))
     reductions = {"token-mean": TOKENS, "seq-mean-token-mean": ANSWERS}
-    parts = asked.number("data.train_batch_size", 1024) / asked.number(f"{actor}ppo_mini_batch_size", 256)
+    parts = asked.number("data.train_batch_size", 1024) / asked.count(f"{actor}ppo_mini_batch_size", 256)
     rollout = asked.set_to(*(f"{algorithm}rollout_correction.rollout_{of}" for of in ("is", "rs")))
     idle = asked.idle("use_kl_loss is off", f"{actor}kl_loss_coef", f"{actor}kl_loss_type")
     idle = [] if in_loss else idle
@@ -208,7 +208,7 @@ def _slime(asked: Asked) -> Configuration:
     scaled = CENTRED if asked.on("disable-grpo-std-normalization") else DIVIDED
     others = {"ppo": LEARNED, **dict.fromkeys(("grpo", "gspo", "cispo"), scaled)}
     answers = asked.number("rollout-batch-size", 0) * asked.number("n-samples-per-prompt", 1)
-    steps = asked.number("num-steps-per-rollout", 0) or answers / asked.number("global-batch-size", 1)
+    steps = asked.number("num-steps-per-rollout", 0) or answers / asked.count("global-batch-size", 1)
     idle = asked.idle(f"under {estimator} the KL is computed and dropped", "kl-coef") if group else []
     idle += [] if in_loss else asked.idle("no --use-kl-loss", "kl-loss-coef")
     return _told(
@@ -239,7 +239,7 @@ def _openrlhf(asked: Asked) -> Configuration:
         f"corrected by {kind}" if asked.on("algo.advantage.is_correction_enable") else "not corrected"
     )
     answers = asked.number("rollout.batch_size", 1024) * asked.number("rollout.n_samples_per_prompt", 1)
-    parts = answers / asked.number("train.batch_size", 128)
+    parts = answers / asked.count("train.batch_size", 128)
     unset = [] if "algo.kl.init_coef" in asked else ["algo.kl.init_coef is 0.01 unless it is set"]
     return _told(
         "OpenRLHF",
@@ -286,7 +286,7 @@ def _nemo_rl(asked: Asked) -> Configuration:
         advantage=_known(weights, estimator),
         divides_kl=in_reward,
         reduction=TOKENS if asked.on(f"{loss}token_level_loss", True) else ANSWERS,
-        updates=max(1.0, answers / asked.number("policy.train_global_batch_size", 512)),
+        updates=max(1.0, answers / asked.count("policy.train_global_batch_size", 512)),
         sampler=f"the generation engine, {f'corrected by {kind}' if corrected else 'not corrected'}",
         inert=[lost] * dropped,
         uncovered=asked.set_to(
@@ -335,7 +335,7 @@ def _skyrl(asked: Asked) -> Configuration:
     whitened = asked.on(f"{own}advantage_batch_normalize")
     reductions = {"sequence_mean": ANSWERS, "seq_mean_token_sum_norm": SUMS}
     reduction = reductions.get(asked.word(f"{own}loss_reduction", "token_mean"), TOKENS)
-    parts = asked.number("trainer.train_batch_size", 1024) / asked.number(
+    parts = asked.number("trainer.train_batch_size", 1024) / asked.count(
         "trainer.policy_mini_batch_size", 256
     )
     rollout = asked.set_to(f"{correction}tis_ratio_type", f"{correction}sequence_mask_metric")
@@ -401,7 +401,7 @@ def _tinker(asked: Asked) -> Configuration:
         advantage=CENTRED,
         reduction=SUMS,
         updates=asked.number("num_substeps", 1),
-        sampler="Tinker, by the ratio itself" + asked.on("async_config") * ", some steps behind",
+        sampler="Tinker, by the ratio itself" + asked.holds("async_config") * ", some steps behind",
         inert=[] if on else asked.idle("kl_penalty_coef = 0", "kl_discount_factor"),
         uncovered=(*asked.set_to("loss_fn"), *([partly] if on and discount not in (0, 1) else [])),
     )

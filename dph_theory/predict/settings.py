@@ -45,6 +45,13 @@ class Asked(dict[str, Any]):
             raise argument_error(name, value, "a number, at least 0")
         return found
 
+    def count(self, name: str, default: float) -> float:
+        """A number above zero."""
+        found = self.number(name, default)
+        if found == 0:
+            raise argument_error(name, self[name], "a number above 0")
+        return found
+
     def on(self, name: str, default: bool = False) -> bool:
         """A switch."""
         value = self.get(name, default)

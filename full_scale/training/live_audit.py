@@ -99,6 +99,14 @@ def audit_file(
 
     Raises ValueError for a file that holds no settings, or a name that none of TRL's arguments has.
     """
+    settings, others = _settings_of(path)
+    with TemporaryDirectory() as folder:
+        report = audit_settings(settings, Path(folder), GRPOTrainer, GRPOConfig, samples=samples, seed=seed)
+    return report, others
+
+
+def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The settings of GRPOConfig in a YAML file, and the other names that TRL's scripts know."""
     import yaml  # Comes with transformers.
 
     given = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -115,9 +123,7 @@ def audit_file(
             "setting", name, f"one of GRPOConfig's{f'; the nearest is {near[0]}' if near else ''}"
         )
     settings = {name: value for name, value in given.items() if name in known}
-    with TemporaryDirectory() as folder:
-        report = audit_settings(settings, Path(folder), GRPOTrainer, GRPOConfig, samples=samples, seed=seed)
-    return report, tuple(sorted(set(given) - known))
+    return settings, tuple(sorted(set(given) - known))
 
 
 VERL = {"actor_rollout_ref", "algorithm", "critic", "custom_reward_function"}
@@ -270,6 +276,18 @@ class _Script:
             for values in kept.values() if isinstance(kept, dict) else (kept,):
                 values.clear()
         return found
+
+
+def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be marked or audited.
+
+    Raises ValueError as `audit_file` does.
+    """
+    settings, _ = _settings_of(Path(path))
+    _refuse(settings, GRPOTrainer)
+    with TemporaryDirectory() as folder:
+        built = _build(settings, Path(folder), GRPOTrainer, GRPOConfig)
+    return trainer_loss(built, vllm=bool(settings.get("use_vllm")))
 
 
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:

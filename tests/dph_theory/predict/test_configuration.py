@@ -28,7 +28,12 @@ ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
         ({"loss_fn.reference_policy_kl_type": "k2"}, "NeMo-RL", "not known", "not known"),
         ({"trainer.algorithm.use_kl_loss": True}, "SkyRL", "forward KL of each token whose", LOCAL),
         ({"actor.kl_ctl": 0.1, "ref": {"path": "base"}}, "AReaL", "reverse KL of the whole", FILTERED),
-        ({"kl_penalty_coef": 0.1}, "Tinker", "reverse KL of each token", LOCAL),
+        (
+            {"kl_penalty_coef": 0.1, "async_config": {"max_steps_off_policy": 3}},
+            "Tinker",
+            "reverse KL of each token",
+            LOCAL,
+        ),
         ({"kl_penalty_coef": 0.1, "kl_discount_factor": 1.0}, "Tinker", "reverse KL of the whole", FILTERED),
         ({"orchestrator": {"algo": {"type": "opd"}}}, "prime-rl", "reverse KL of each token", LOCAL),
     ],
@@ -287,6 +292,8 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
     [
         ("beta: -1\n", (), "beta=-1 is not allowed"),
         ("beta: much\n", (), "beta='much' is not allowed"),
+        ("gradient_accumulation_steps: 0\nbeta: 0\n", (), "a number above 0"),
+        ("beta: 0.1\nuse_bias_correction_kl: perhaps\n", (), "true or false"),
         (
             "colour: red\n",
             (),
