@@ -7,7 +7,9 @@ import json
 import re
 from pathlib import Path
 
+from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
+from dph_theory.predict.configuration import READ_AT, READERS, configuration_of
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages, run
@@ -26,24 +28,27 @@ FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
 KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
 TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
+DEFAULTS = re.compile(r"(?<=from dph_theory/predict/configuration.py -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of pages that are made."""
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
     stored = guide.stored_records()
-    parts = {
-        DOCS / "findings.md": (FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
-        DOCS / "differences.md": (DIFFERS, f"\n{claims.in_short()}\n"),
-        DOCS / "what-will-my-beta-do.md": (TRAINERS, trainers()),
-        DOCS / "what-is-proved.md": (KERNEL, f"\n{pages.in_kernel()}\n"),
-    }
+    beta = DOCS / "what-will-my-beta-do.md"
+    parts = (
+        (DOCS / "findings.md", FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
+        (DOCS / "differences.md", DIFFERS, f"\n{claims.in_short()}\n"),
+        (DOCS / "what-is-proved.md", KERNEL, f"\n{pages.in_kernel()}\n"),
+        (beta, TRAINERS, trainers()),
+        (beta, DEFAULTS, defaults()),
+    )
     theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
     pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
-    written = {
-        path: part.sub(lambda _, made=made: made, path.read_text(encoding="utf-8"))
-        for path, (part, made) in parts.items()
-    }
+    written: dict[Path, str] = {}
+    for path, part, made in parts:
+        text = written.get(path) or path.read_text(encoding="utf-8")
+        written[path] = part.sub(lambda _, made=made: made, text)
     written[DOCS / "which-divergence.md"] = guide.guide(stored)
     return theorems | pictures | written
 
@@ -53,6 +58,29 @@ def trainers() -> str:
     rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in PREDICTED]
     head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
     return f"\n{Table.of(head, rows).markdown()}\n\n"
+
+
+def defaults() -> str:
+    """The table of what each trainer does where its settings are silent."""
+    clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
+    rows = []
+    for reader in READERS:
+        found = configuration_of({}, reader)
+        updates = "not told" if found.updates is None else f"{found.updates:g}"
+        told = (found.penalty, found.selects, found.advantage, clips[found.trainer], found.reduction, updates)
+        warned = "; ".join(found.warnings) or "-"
+        rows.append((found.trainer, found.version, *told, found.sampler, warned, READ_AT[found.trainer][1]))
+    head = (
+        "trainer",
+        "version",
+        "KL",
+        "ends at",
+        "advantage",
+        "policy loss",
+        "reduction",
+        "updates of a batch",
+    )
+    return f"\n{Table.of((*head, 'sampler', 'look out', 'read in'), rows).markdown()}\n\n"
 
 
 def picture(name: str) -> str:

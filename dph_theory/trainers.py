@@ -41,6 +41,7 @@ _FORMULAS = {
     "ratio, held estimate": "sum_t (pi/old) sg({v})",
     "reward": "log pi(y) sg(sum_t {f})",
     "reward to go": "sum_t log pi_t sg(sum_{{s>=t}} {f})",
+    "own reward": "log pi_t sg({f})",
     "sampler": "sum_t log(pi/old)^2",
 }
 """The loss of a token, by place: v the estimate with its clamp, f the same as a factor."""
@@ -51,6 +52,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
     ("ratio, held estimate", "k1"): REVERSE_KL,
     ("reward", "k1"): REVERSE_KL,
     ("reward to go", "k1"): REVERSE_KL,
+    ("own reward", "k1"): REVERSE_KL,
     **{("straight through", estimator): REVERSE_KL for estimator in ("k1", "k2", "k3", "abs")},
     **{
         (place, estimator): REVERSE_KL
@@ -187,7 +189,7 @@ KL_TERMS: tuple[KLTerm, ...] = (
     ),
     *_terms(
         "verl",
-        "26b5d6b2b",
+        "1dda039b9",
         _VERL,
         _row("kl_loss_type=kl, k1", "loss", "k1"),
         _row("kl_loss_type=abs", "loss", "abs"),
@@ -199,14 +201,9 @@ KL_TERMS: tuple[KLTerm, ...] = (
             "reward",
             "k1",
             name="reward",
-            note="the KL enters before the division by the deviation: a divided run nearly obeys this law",
+            note="divided by the group's deviation, a noise stays that more groups do not lessen (theory G2)",
         ),
         _row("use_kl_in_reward, low_var_kl", "reward", "k3", 20, 10),
-    ),
-    *_terms(
-        "verl",
-        "b8dc5377c",
-        _VERL,
         _row("kl_loss_type=k1+", "straight through", "k1"),
         _row("kl_loss_type=abs+", "straight through", "abs"),
         _row("kl_loss_type=low_var_kl+, k3+", "straight through", "k3", 20, 10, name="k3+"),
@@ -227,10 +224,12 @@ KL_TERMS: tuple[KLTerm, ...] = (
     ),
     *_terms(
         "NeMo-RL",
-        "2206ae11f",
+        "7ea279abf",
         _NEMO,
-        *(_row(f"kl_type={k}", "clamped score", k, 20, 10) for k in ("k1", "k2", "k3")),
+        *(_row(f"kl_type={k}", "clamped score", k, 20, 10) for k in ("k1", "k2")),
+        _row("kl_type=k3", "clamped score", "k3", 20, 10, name="k3", default=True),
         _row(_APPROXIMATED, "clamped ratio", "k3", 20, 10, **_OLD),
+        _row("use_kl_in_reward, reinforce_plus_plus", "own reward", "k3", 20, 10),
     ),
     *_terms(
         "slime",
@@ -279,6 +278,29 @@ KL_TERMS: tuple[KLTerm, ...] = (
         "src/prime_rl/trainer/rl/loss.py",
         _row("kl_tau (old the sampler)", "sampler", "k2", **_OLD),
         _row("ref_kl (within old - pi <= 0.2)", "ratio, held estimate", "k1"),
+    ),
+    *_terms(
+        "SkyRL",
+        "a9564572e",
+        "skyrl/backends/skyrl_train/utils/ppo_utils.py",
+        _row("use_kl_loss, kl_estimator_type=k3", "loss", "k3", 20, 10, name="k3", default=True),
+        *(_row(f"use_kl_loss, kl_estimator_type={k}", "loss", k) for k in ("k1", "k2", "abs")),
+        _row("use_kl_in_reward, kl_estimator_type=k1", "reward", "k1"),
+        _row("use_kl_in_reward, kl_estimator_type=k3", "reward", "k3", 20, 10),
+    ),
+    *_terms(
+        "AReaL",
+        "4aef98d8d",
+        "areal/trainer/ppo/actor.py",
+        _row("kl_ctl, kl_estimator=k1", "reward to go", "k1", None, 10, name="reward", default=True),
+        *(_row(f"kl_ctl, kl_estimator={k}", "reward to go", k, None, 10) for k in ("k2", "k3")),
+    ),
+    *_terms(
+        "Tinker",
+        "9dfcc3a2e",
+        "tinker_cookbook/rl/metrics.py",
+        _row("kl_penalty_coef", "own reward", "k1", name="own reward", default=True),
+        _row("kl_penalty_coef, kl_discount_factor=1", "reward to go", "k1"),
     ),
 )
 """By trainer, version or commit, file and flags."""

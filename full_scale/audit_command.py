@@ -1,5 +1,7 @@
 """`dph audit trainer FILE`: what the installed TRL's own step does with the settings of a file."""
 
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -30,17 +32,22 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
     Its own advantages and loss run, on and off policy where a batch is used twice or another sampler draws
     it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
     """
+    from dph_theory.audit.advantage import AdvantageError
+
     from .training.live_audit import audit_file
 
     if not Path(path).is_file():
         raise click.UsageError(f"there is no file {path}")
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     try:
         report, others = audit_file(Path(path), samples=samples, seed=seed)
+    except AdvantageError as error:
+        terminal.say(console, f"could not be audited with TRL {version('trl')}: {error}")
+        sys.exit(1)
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
         write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": others})
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     first = report.loss
     lines = [first.verdict]
     if first.reduction is not None:

@@ -140,6 +140,43 @@ def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Spike:
+    """An advantage far larger than any of verdicts: its size, and at how many high rewards among low ones."""
+
+    size: float
+    low: float
+    high: float
+    right: int
+    dtype: str
+
+
+REWARDS = ((0.35, 0.95), (0.1, 0.4))
+"""Pairs of rewards that no float holds exactly: where all agree, rounding may leave a deviation."""
+SPIKE, MOST_SPIKED = 100.0, 64
+"""An advantage so many times the largest of verdicts is one; larger groups are not searched."""
+
+
+def find_spike(advantage: Advantage, group_size: int) -> Spike | None:
+    """The largest advantage at REWARDS in float32 and float64 that is a spike, if any."""
+    if group_size > MOST_SPIKED:
+        return None
+    rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
+
+    def largest(of: np.ndarray) -> float:
+        return float(np.abs(np.nan_to_num(called(advantage, of[None]), posinf=0.0, neginf=0.0)).max())
+
+    plain = max(1.0, *(largest(row) for row in rows))
+    found = [
+        Spike(largest((low + (high - low) * row).astype(dtype)), low, high, right, dtype)
+        for low, high in REWARDS
+        for dtype in ("float32", "float64")
+        for right, row in enumerate(rows)
+    ]
+    most = max(found, key=lambda spike: spike.size)
+    return most if most.size > SPIKE * plain else None
+
+
+@dataclass(frozen=True)
 class PairTable:
     """Advantages in a group with k right answers beside one with j, each k, j = 0 .. G; either order's mean.
 
@@ -187,7 +224,8 @@ class AdvantageReport(LossReport):
     V. `maximises` has the terms (coefficient, name) of J_G. `all_right`, `all_wrong`: the advantage in such
     groups. `other_sizes` has the weights at other group sizes; `beside`, of an advantage that couples groups,
     the weights beside a second group, by its pass rate (`weight` is that of a group alone). `not_finite`: the
-    numbers of right answers at which some advantage is nan or infinite.
+    numbers of right answers at which some advantage is nan or infinite; `spike`, of rewards other than 0 and
+    1, an advantage that rounding makes large.
     """
 
     advantage: str
@@ -207,6 +245,7 @@ class AdvantageReport(LossReport):
     other_sizes: tuple[tuple[int, tuple[float, ...]], ...]
     beside: tuple[tuple[float, tuple[float, ...]], ...]
     not_finite: tuple[int, ...]
+    spike: Spike | None
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The weight at each pass rate."""
@@ -251,6 +290,7 @@ def audit_advantage(
         other_sizes=_other_sizes(advantage, group_size),
         beside=_beside(advantage, table),
         not_finite=table.bad,
+        spike=find_spike(advantage, group_size),
     )
     return replace(draft, verdict=verdict_line(draft))
 
@@ -315,6 +355,9 @@ def verdict_line(report: AdvantageReport) -> str:
         parts.append("it tells the places of a group apart")
     if report.not_finite:
         parts.append(f"NOT FINITE in groups with {', '.join(map(str, report.not_finite))} right")
+    if (spike := report.spike) is not None:
+        where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
+        parts.append(f"it SPIKES to {spike.size:.2g} where rounding passes for a deviation ({where})")
     return f"{report.advantage} at G = {report.group_size}: {'; '.join(parts)}"
 
 

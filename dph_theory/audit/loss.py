@@ -19,6 +19,7 @@ from .exact import (
     MeasuredLoss,
     Problem,
     arguments_of,
+    call,
     ending_problems,
     is_random,
     measure,
@@ -42,6 +43,7 @@ from .report import (
     Limit,
     Match,
     Minimiser,
+    Term,
     verdict_line,
 )
 
@@ -112,6 +114,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         near_sequence_gradient=sequence_near,
         limits=_limits(audited, gradient, near, batches, sequences=False),
         sequence_limits=_limits(audited, sequence_gradient, sequence_near, batches, sequences=True),
+        terms=_terms(audited) if results and batches is None else (),
         reduction=reduction,
         precision=audited.precision,
         batches=batches,
@@ -255,6 +258,41 @@ def _limits(
     return limits_of(
         audited.loss, audited.names, match, audited.samples, sequences=sequences, single=audited.single
     )
+
+
+def _terms(audited: _Audited) -> tuple[Term, ...]:
+    """What goes with the advantages, what of the rest goes with the reference, and the rest, if several do.
+
+    They are told apart by advantages of zero, and by a reference that is the policy, held fixed.
+    """
+    if not {"advantages", "log_ref"} <= set(audited.names):
+        return ()
+
+    def without(given: dict[str, Tensor], *names: str) -> Tensor:
+        held = {"advantages": 0 * given["advantages"], "log_ref": given["log_pi"].detach()}
+        found = call(audited.loss, {**given, **{name: held[name] for name in names}})
+        return found + 0 * given["log_pi"].sum()
+
+    both = ("advantages", "log_ref")
+    parts: dict[str, Loss] = {
+        "policy": lambda **given: without(given) - without(given, "advantages"),
+        "KL": lambda **given: without(given, "advantages") - without(given, *both),
+        "other": lambda **given: without(given, *both),
+    }
+    found = []
+    for name, part in parts.items():
+        try:
+            results = [
+                (p, measure(part, audited.names, p, audited.samples)) for p in random_problems(audited.seed)
+            ]
+        except LossError:
+            return ()
+        of = [[r for r in results if (r[0].length > 1) == many] for many in (False, True)]
+        single, sequence = (_gradient(audited, some) for some in of)
+        if not single.name == sequence.name == "zero":
+            near = _near(replace(audited, loss=part), of[0], single, _NO_SLOPES, None)
+            found.append(Term(name, single, sequence, near))
+    return tuple(found) if len(found) > 1 else ()
 
 
 def _by_width(reduction: AddingUp | None) -> bool:

@@ -226,7 +226,9 @@ _POLICY_LOSSES = """\
 
 Beside the KL term stands a policy loss of the ratio `r = pi/old` and the advantage A, here with each
 trainer's default constants. *At first* the policy is the old one, which drew the samples: all descend minus
-the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet. The *value* is
+the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet. Where the formula
+holds `w = sg(pi)/sampler`, or W, its product over the answer, another engine sampled, and *at first* is on
+its samples; so are the rows that leave out failures the policy has moved away from. The *value* is
 zero where the advantages, less their mean, add up to nothing, and elsewhere it estimates no quantity: a
 logged policy loss says nothing about the reward. *Law* and *ends at* are those of the loss alone; a KL term
 beside it brings its own, above. *Lengths differ*: what it descends where answers have different numbers of

@@ -58,6 +58,26 @@ def leave_one_out(r: Tensor) -> Tensor:
     return r - (r.sum(dim=-1, keepdim=True) - r) / (size - 1)
 
 
+def over_the_others(r: Tensor) -> Tensor:
+    """r less the mean of the others, over their sample deviation; undivided where they agree."""
+    size = r.shape[-1]
+    others = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
+    agree = (others == others[..., :1]).all(dim=-1)
+    deviation = others.std(dim=-1) + 1e-6
+    return (r - others.mean(dim=-1)) / torch.where(agree, torch.ones_like(deviation), deviation)
+
+
+def optimal_by_length(r: Tensor, longer: float = 2.0) -> Tensor:
+    """OPO: r less the mean weighed by lengths; here right answers are so many times as long as wrong ones."""
+    lengths = 1 + (longer - 1) * r
+    return r - (lengths * r).sum(dim=-1, keepdim=True) / lengths.sum(dim=-1, keepdim=True)
+
+
+def over_the_right_ones(r: Tensor) -> Tensor:
+    """GPG: (r - m) times the batch's answers over its right ones."""
+    return _centred(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
+
+
 def batch_normalised(r: Tensor) -> Tensor:
     """r less the batch's mean, over the batch's sample deviation."""
     return _over(r - r.mean(), r.std().expand_as(r))
@@ -149,6 +169,25 @@ FORMS: tuple[PublishedAdvantage, ...] = (
     ),
     PublishedAdvantage("Dr. GRPO, mean of all", "arXiv:2503.20783", "r - m", mean_of_all),
     PublishedAdvantage("leave-one-out", "arXiv:2402.14740", "r - (the mean of the others)", leave_one_out),
+    PublishedAdvantage(
+        "leave-one-out, divided by the others' deviation",
+        "NeMo-RL 7ea279abf, nemo_rl/algorithms/advantage_estimator.py (default)",
+        "(r - (the mean of the others))/(their deviation), undivided where they agree",
+        over_the_others,
+        largest_group=16,
+    ),
+    PublishedAdvantage(
+        "OPO, right answers twice as long",
+        "arXiv:2505.23585, verl 1dda039b9, adv_estimator=opo",
+        "r - sum(length r)/sum(length)",
+        optimal_by_length,
+    ),
+    PublishedAdvantage(
+        "GPG",
+        "verl 1dda039b9, adv_estimator=gpg",
+        "(r - m) answers/(right answers of the batch)",
+        over_the_right_ones,
+    ),
     PublishedAdvantage(
         "REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch deviation", batch_normalised
     ),

@@ -155,6 +155,26 @@ class Extremes:
     inf: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Term:
+    """A part of a loss, by what it depends on, and what it descends: on single outcomes, and on sequences.
+
+    name: "policy", what goes with the advantages; "KL", what of the rest goes with the reference; "other".
+    `near`: on single outcomes with all log ratios near zero, where it is not exact elsewhere.
+    """
+
+    name: str
+    gradient: Match
+    sequence_gradient: Match
+    near: Match
+
+    @property
+    def words(self) -> str:
+        """Such as: forward KL(ref||pi); or: none; near: minus expected reward."""
+        near = f"; near: {match_words(self.near)}" if self.near.exact else ""
+        return both_words(self.gradient, self.sequence_gradient) + near
+
+
 SEVERAL = "batches of several sequences"
 """Where a loss fails that is audited on single sequences all the same."""
 
@@ -174,7 +194,8 @@ class AuditReport(LossReport):
     `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
     sequences of one length, `unequal_gradient` on sequences whose lengths differ, a token mean there in the
     limit of large batches; `near_gradient` and `near_sequence_gradient`, where these are not exact, with all
-    log ratios near zero. `limits` and `sequence_limits` say how far an exact one of them holds.
+    log ratios near zero. `limits` and `sequence_limits` say how far an exact one of them holds. `terms` has
+    the parts of a loss that has several.
     `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
@@ -197,6 +218,7 @@ class AuditReport(LossReport):
     near_sequence_gradient: Match
     limits: tuple[Limit, ...]
     sequence_limits: tuple[Limit, ...]
+    terms: tuple[Term, ...]
     reduction: AddingUp | None
     precision: str
     batches: Batches | None
@@ -233,8 +255,12 @@ class AuditReport(LossReport):
             ("gradient on sequences", match_words(self.sequence_gradient)),
             ("near log ratios of zero", match_words(self.near_gradient)),
             ("on sequences near", match_words(self.near_sequence_gradient)),
-            ("exact while", _domain(self.limits)),
-            ("on sequences while", _domain(self.sequence_limits)),
+            ("exact while", _domain(self.limits, self.gradient, self.near_gradient)),
+            (
+                "on sequences while",
+                _domain(self.sequence_limits, self.sequence_gradient, self.near_sequence_gradient),
+            ),
+            *((f"{term.name} term", term.words) for term in self.terms),
             ("gradient, unequal lengths", match_words(self.unequal_gradient)),
             ("adds up", "-" if self.reduction is None else self.reduction.words),
             ("batch of B", batch_words(self)),
@@ -330,7 +356,9 @@ def _while(limits: Sequence[Limit]) -> str:
     return f" while {' and '.join(limit.words for limit in limits)} (beyond, {limits[0].example})"
 
 
-def _domain(limits: Sequence[Limit]) -> str:
+def _domain(limits: Sequence[Limit], *matches: Match) -> str:
+    if not any(match.exact for match in matches):
+        return "-"
     return "\n".join(f"{limit.words} (beyond, {limit.example})" for limit in limits) or "no end was found"
 
 

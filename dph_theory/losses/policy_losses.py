@@ -206,14 +206,50 @@ def clipped_covariance(share: float = 0.0002, low: float = 1.0, high: float = 5.
     return surrogate
 
 
-def corrected_for_the_sampler(surrogate: Surrogate, most: float) -> Surrogate:
-    """The surrogate with old the policy, times min(sg(pi)/sampler, most), `log_old` being the sampler's.
+Weight = Callable[[Tensor, Tensor], Tensor]
+"""(log sg(pi)/sampler, mask), (batch, tokens) each -> weights."""
+
+
+def truncated(most: float, least: float = 0.0) -> Weight:
+    """TIS: clip(sg(pi)/sampler, least, most) of each token."""
+    return lambda log_ratio, mask: torch.exp(log_ratio).clamp(least, most)
+
+
+def kept_within(least: float, most: float, *, of: str = "token") -> Weight:
+    """sg(pi)/sampler of each token, and 0 where a ratio is not in [least, most].
+
+    of: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its tokens,
+    or "mean" for its geometric mean (seq-mask-tis).
+    """
+
+    def weight(log_ratio: Tensor, mask: Tensor) -> Tensor:
+        whole = (log_ratio * mask).sum(dim=-1, keepdim=True)
+        mean = whole / mask.sum(dim=-1, keepdim=True).clamp(min=1)
+        judged = torch.exp({"token": log_ratio, "sequence": whole, "mean": mean}[of])
+        ratio = judged if of == "sequence" else torch.exp(log_ratio)
+        return torch.where((judged >= least) & (judged <= most), ratio, torch.zeros_like(ratio))
+
+    return weight
+
+
+def without_far_failures(surrogate: Surrogate, most: float) -> Surrogate:
+    """OPSM: the surrogate without answers of A < 0 whose mean log(old/pi) is above `most`."""
+
+    def masked(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+        far = -sequence_log_ratio(log_pi.detach(), log_old, mask) > most
+        return surrogate(log_pi, log_old, advantages, mask) * ~(far & (advantages < 0))
+
+    return masked
+
+
+def corrected_for_the_sampler(surrogate: Surrogate, weight: Weight) -> Surrogate:
+    """The surrogate with old the policy, times the weight of sg(pi)/sampler; `log_old` is the sampler's.
 
     What a trainer does whose samples come from another engine than its own log-probabilities.
     """
 
     def corrected(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        weight = torch.exp(log_pi.detach() - log_old).clamp(max=most)
-        return weight * surrogate(log_pi, log_pi.detach(), advantages, mask)
+        held = log_pi.detach()
+        return weight(held - log_old, mask) * surrogate(log_pi, held, advantages, mask)
 
     return corrected

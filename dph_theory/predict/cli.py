@@ -17,7 +17,8 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.table import Table
 from ..trainers import ENDS, PREDICTED, TRAINERS, kl_form
 from . import Budget, Prediction, predict
-from .configuration import READERS, configuration_of, end_words, read
+from .configuration import READERS, configuration_of, end_words
+from .settings import read
 
 _RATES = "base-rates"
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -31,17 +32,19 @@ NAMES = tuple(dict.fromkeys(form.name for form in PREDICTED))
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--trainer", type=click.Choice(tuple(READERS)), help="Whose; else told by the names.")
+@click.option("--version", help="TRL's, such as 1.9: its default KL changed in 1.10.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
 def configuration_command(
-    config: Path, overrides: tuple[str, ...], trainer: str | None, json_path: Path | None
+    config: Path, overrides: tuple[str, ...], trainer: str | None, version: str | None, json_path: Path | None
 ) -> None:
     """Tell what a run's whole configuration penalises, where it ends, and which settings are inert.
 
-    CONFIG is a YAML, JSON or TOML file of settings, or a file with the command line.
+    CONFIG is a YAML, JSON or TOML file of settings, Python that calls GRPOConfig, or a file with the command
+    line.
     """
     try:
-        found = configuration_of(read(config, overrides), trainer)
-    except ValueError as error:
+        found = configuration_of(read(config, overrides), trainer, version=version)
+    except (SyntaxError, ValueError) as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
         write_json(json_path, asdict(found))
@@ -120,7 +123,7 @@ def predict_command(
 ) -> None:
     """Predict the pass rates a KL coefficient leads to, on prompts that a single decision answers.
 
-    `dph predict CONFIG [NAME=VALUE]...` tells the law of a configuration of TRL, verl, slime or OpenRLHF.
+    `dph predict CONFIG [NAME=VALUE]...` tells the law of a whole configuration of one of nine trainers.
 
     Prints the law that the trainer's KL term has, each prompt's predicted validity, the beta of other
     settings with the same mean, and the policy that training ends at with a small beta. With beta = 0 there

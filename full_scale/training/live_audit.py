@@ -99,6 +99,14 @@ def audit_file(
 
     Raises ValueError for a file that holds no settings, or a name that none of TRL's arguments has.
     """
+    settings, others = _settings_of(path)
+    with TemporaryDirectory() as folder:
+        report = audit_settings(settings, Path(folder), GRPOTrainer, GRPOConfig, samples=samples, seed=seed)
+    return report, others
+
+
+def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The settings of GRPOConfig in a YAML file, and the other names that TRL's scripts know."""
     import yaml  # Comes with transformers.
 
     given = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -115,9 +123,7 @@ def audit_file(
             "setting", name, f"one of GRPOConfig's{f'; the nearest is {near[0]}' if near else ''}"
         )
     settings = {name: value for name, value in given.items() if name in known}
-    with TemporaryDirectory() as folder:
-        report = audit_settings(settings, Path(folder), GRPOTrainer, GRPOConfig, samples=samples, seed=seed)
-    return report, tuple(sorted(set(given) - known))
+    return settings, tuple(sorted(set(given) - known))
 
 
 VERL = {"actor_rollout_ref", "algorithm", "critic", "custom_reward_function"}
@@ -210,9 +216,16 @@ class _Scripted(torch.nn.Module):
         self.log_probs = torch.zeros(0, 0)
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
-        """The log-probabilities of all but the first token."""
+        """The log-probabilities of all but the first token, and for releases before 1.12 the logits."""
         found = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
-        return SimpleNamespace(log_probs=found, entropy=torch.zeros_like(found), aux_loss=None)
+        # The token after the one shown has the rest of the probability.
+        rest = torch.log(-torch.expm1(found.clamp(max=-1e-12)))
+        never = found.new_full((*found.shape, len(_WORDS)), -1e9)
+        shown = input_ids[:, 1:, None]
+        logits = never.scatter(-1, (shown + 1) % len(_WORDS), rest[..., None])
+        logits = pad(logits.scatter(-1, shown, found[..., None]), (0, 0, 0, 1))
+        zero = torch.zeros_like(found)
+        return SimpleNamespace(log_probs=found, logits=logits, entropy=zero, aux_loss=None)
 
 
 @dataclass
@@ -263,6 +276,18 @@ class _Script:
             for values in kept.values() if isinstance(kept, dict) else (kept,):
                 values.clear()
         return found
+
+
+def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be marked or audited.
+
+    Raises ValueError as `audit_file` does.
+    """
+    settings, _ = _settings_of(Path(path))
+    _refuse(settings, GRPOTrainer)
+    with TemporaryDirectory() as folder:
+        built = _build(settings, Path(folder), GRPOTrainer, GRPOConfig)
+    return trainer_loss(built, vllm=bool(settings.get("use_vllm")))
 
 
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from dph_pytest import _same
 from dph_theory.audit import audit
 from dph_theory.conformance import claims_of, conforms, violations
 
@@ -84,7 +85,9 @@ def test_a_lock_holds_a_loss_to_its_verdict(tmp_path):
     assert "losses:penalty is not in dph.lock.json: pytest --dph --dph-update writes it" in first.stdout
     assert run(tmp_path, "--dph", "--dph-update").returncode == 0
     held = json.loads((tmp_path / "dph.lock.json").read_text())
+    assert set(held) == {"schema", "losses"}
     assert held["schema"] == 1
+    assert set(held["losses"]["losses:penalty"]) == {"verdict", "law", "selects"}
     assert held["losses"]["losses:penalty"]["law"] == "each token"
     assert run(tmp_path, "--dph").returncode == 0
     # A clamp leaves what it descends near, and moves the verdict.
@@ -97,3 +100,37 @@ def test_a_lock_holds_a_loss_to_its_verdict(tmp_path):
     wrong = run(tmp_path, "--dph", "--dph-update")
     assert wrong.returncode == 1
     assert "kl='token reverse KL': on sequences it descends token sum of forward KL" in wrong.stdout
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("nearest reward at up to 6 degrees; 0.04 times; pi/old <= 5 (off by 0.011 of its size)", True),
+        ("nearest reward at up to 5 degrees; 0.04 times; pi/old <= 4.99 (off by 0.01 of its size)", True),
+        ("nearest reward at up to 9 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)", False),
+        ("nearest reward at up to 5 degrees; 0.05 times; pi/old <= 5 (off by 0.01 of its size)", False),
+        ("nearest reward at up to 5 degrees; 0.04 times; pi/old <= 2 (off by 0.01 of its size)", False),
+        ("nearest entropy at up to 5 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)", False),
+    ],
+)
+def test_a_last_digit_is_no_other_verdict(other, same):
+    held = "nearest reward at up to 5 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)"
+    assert _same(held, other) == same
+
+
+def of_the_reward(log_pi, log_ref, advantages, mask, *, dropped):
+    """GRPO with .1 times the KL of the whole answer in its reward; slime computes that and drops it."""
+    kl = ((log_pi - log_ref).detach() * mask).sum(-1, keepdim=True)
+    weights = advantages if dropped else advantages - 0.1 * kl
+    return -(weights * log_pi * mask).sum(-1).mean()
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_coefficient_that_is_dropped_is_caught(dropped):
+    claims = claims_of(conforms(kl="reverse KL")(lambda: None))
+
+    def loss(log_pi, log_ref, advantages, mask):
+        return of_the_reward(log_pi, log_ref, advantages, mask, dropped=dropped)
+
+    wrong = ["kl='reverse KL': on sequences it descends nothing known"] if dropped else []
+    assert violations(claims, audit(loss)) == wrong

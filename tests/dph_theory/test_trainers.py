@@ -39,40 +39,48 @@ def form(trainer, flag, version=None, samples=None):
 
 AT_MINUS_ONE = {
     (-1, 1): [
-        "verl 26b5d6b2b, kl_loss_type=kl, k1",
+        "verl 1dda039b9, kl_loss_type=kl, k1",
         "slime 624b824a8, kl_loss_type=k1",
         "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k1",
         "open-instruct e6c3044aa, kl_estimator=0",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k1",
     ],
-    (-1, -1): ["verl b8dc5377c, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl (within old - pi <= 0.2)"],
+    (-1, -1): ["verl 1dda039b9, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl (within old - pi <= 0.2)"],
     (-1, 0): [
         "NeMo-RL 33bce20d7, kl_type=k1",
-        "NeMo-RL 2206ae11f, kl_type=k1",
+        "NeMo-RL 7ea279abf, kl_type=k1",
         "slime 624b824a8, k1 with importance_ratio",
         "open-instruct e6c3044aa, kl_estimator=3",
     ],
     (1, -1): [
-        "verl 26b5d6b2b, kl_loss_type=abs",
-        "verl b8dc5377c, kl_loss_type=abs+",
-        "verl 26b5d6b2b, use_kl_in_reward, kl",
+        "verl 1dda039b9, kl_loss_type=abs",
+        "verl 1dda039b9, kl_loss_type=abs+",
+        "verl 1dda039b9, use_kl_in_reward, kl",
         "oat c1a074c32, kl_penalty_coef",
         "OpenRLHF 3c3be6234, algo.kl.init_coef, estimator=k1",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=abs",
+        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k1",
+        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k1",
+        "Tinker 9dfcc3a2e, kl_penalty_coef",
+        "Tinker 9dfcc3a2e, kl_penalty_coef, kl_discount_factor=1",
     ],
     (0.5, -1): [
-        "verl 26b5d6b2b, kl_loss_type=mse, k2",
+        "verl 1dda039b9, kl_loss_type=mse, k2",
         "slime 624b824a8, kl_loss_type=k2",
         "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k2",
         "open-instruct e6c3044aa, kl_estimator=1",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k2",
     ],
+    (-0.5, 0.5): ["AReaL 4aef98d8d, kl_ctl, kl_estimator=k2"],
     (0.5, -0.5): [
         "NeMo-RL 33bce20d7, kl_type=k2",
-        "NeMo-RL 2206ae11f, kl_type=k2",
+        "NeMo-RL 7ea279abf, kl_type=k2",
         "slime 624b824a8, k2 with importance_ratio",
     ],
     (E - 2, 1 - E): [
         "TRL 1.16, use_bias_correction_kl=False (default to 1.9.1)",
-        "verl 26b5d6b2b, kl_loss_type=low_var_kl, k3",
-        "verl 26b5d6b2b, kl_loss_type=low_var_kl, k3, later updates",
+        "verl 1dda039b9, kl_loss_type=low_var_kl, k3",
+        "verl 1dda039b9, kl_loss_type=low_var_kl, k3, later updates",
         "NeMo-RL 2369c0aec, kl_type=k3",
         "NeMo-RL 2369c0aec, kl_type=k3, use_on_policy_kl_approximation",
         "slime 624b824a8, kl_loss_type=k3",
@@ -80,20 +88,26 @@ AT_MINUS_ONE = {
         "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k3",
         "open-instruct e6c3044aa, kl_estimator=2",
         "oat c1a074c32, beta",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k3",
     ],
     (E - 2, -1): [
         "TRL 1.16, use_bias_correction_kl=True (default from 1.10.0)",
         "TRL 1.16, the same, importance_sampling_level=sequence",
         "TRL 1.16, use_bias_correction_kl=True, vLLM's ratio not on the KL",
-        "verl b8dc5377c, kl_loss_type=low_var_kl+, k3+",
+        "verl 1dda039b9, kl_loss_type=low_var_kl+, k3+",
         "NeMo-RL 33bce20d7, kl_type=k3",
         "NeMo-RL 33bce20d7, kl_type=k3, use_on_policy_kl_approximation",
-        "NeMo-RL 2206ae11f, kl_type=k3",
-        "NeMo-RL 2206ae11f, kl_type=k3, use_on_policy_kl_approximation",
+        "NeMo-RL 7ea279abf, kl_type=k3",
+        "NeMo-RL 7ea279abf, kl_type=k3, use_on_policy_kl_approximation",
         "slime 624b824a8, k3 with importance_ratio",
         "slime 624b824a8, low_var_kl with importance_ratio",
     ],
-    (2 - E, E - 2): ["verl 26b5d6b2b, use_kl_in_reward, low_var_kl"],
+    (2 - E, E - 2): [
+        "verl 1dda039b9, use_kl_in_reward, low_var_kl",
+        "NeMo-RL 7ea279abf, use_kl_in_reward, reinforce_plus_plus",
+        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k3",
+        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k3",
+    ],
     # The old policy is the policy here.
     (0, 0): ["prime-rl 559b44772, kl_tau (old the sampler)"],
 }
@@ -116,7 +130,7 @@ def test_clamps_act_where_the_code_has_them():
     assert slope(form("slime", "low_var_kl with importance_ratio"), -5.0) == (10, 0)
     # In NeMo-RL the score's own gradient survived the clamp for three days.
     assert slope(form("NeMo-RL", "kl_type=k2", "33bce20d7"), 5.0) == (10, 10)
-    assert slope(form("NeMo-RL", "kl_type=k2", "2206ae11f"), 5.0) == (10, 0)
+    assert slope(form("NeMo-RL", "kl_type=k2", "7ea279abf"), 5.0) == (10, 0)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +220,7 @@ def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("tlr",), "one of trl, verl, openrlhf"),
+        (("tlr",), "one of trl, verl, nemo-rl, openrlhf, skyrl, areal, tinker"),
         (("verl", "k1"), "one of k2, k3"),
         (("trl", None, "main"), "version='main'"),
     ],

@@ -19,6 +19,7 @@ from dph_theory.audit.published_advantages import (
     batch_normalised,
     best_minus_second,
     leave_one_out,
+    over_the_others,
     pass_at_k_training,
     pkpo,
 )
@@ -221,3 +222,30 @@ def test_the_verdict_says_what_the_weights_are_beside_another_group():
     # A rare success weighs more among failures than among successes.
     weights = dict(report.beside)
     assert weights[0.1][0] > weights[0.5][0] > weights[0.9][0]
+
+
+def test_the_others_mean_and_deviation_weigh_both_ends_of_the_middle_most():
+    found = audit_advantage(over_the_others, group_size=16).weight
+    assert found == pytest.approx((1.39, 2.72, 2.38, 2.01, 2.38, 2.72, 1.39), abs=5e-3)
+
+
+def others_by_squares(r):
+    """The same with the deviation of the others as E[r^2] - E[r]^2, undivided where that is zero."""
+    others = r.shape[-1] - 1
+    mean = (r.sum(dim=-1, keepdim=True) - r) / others
+    squares = ((r**2).sum(dim=-1, keepdim=True) - r**2) / others
+    deviation = ((squares - mean**2).clamp(min=0) * others / (others - 1)).sqrt()
+    centred = r - mean
+    return torch.where(deviation > 0, centred / (deviation + 1e-6), centred)
+
+
+def test_a_deviation_that_rounding_leaves_is_a_spike():
+    # NeMo-RL until its pull request 4158: verdicts of zero and one never showed it.
+    before, after = (audit_advantage(form, group_size=8) for form in (others_by_squares, over_the_others))
+    assert before.weight == pytest.approx(after.weight)
+    assert before.spike is not None
+    assert before.spike.size > 1000
+    assert before.spike.right in (1, 7)
+    assert "it SPIKES to" in before.verdict
+    assert after.spike is None
+    assert "SPIKES" not in after.verdict

@@ -196,3 +196,32 @@ def test_what_cannot_be_audited_says_why_in_one_line(loss, words):
 def test_a_loss_with_what_its_trainer_logs_is_audited():
     assert audit(lambda log_pi, log_ref: (k2(log_pi, log_ref), {"kl": 1.0})).gradient.exact
     assert call(lambda log_pi: (log_pi.sum(), {}), {"log_pi": torch.zeros(1, 1, requires_grad=True)}) == 0
+
+
+def whole(log_pi, log_ref, log_old, advantages, mask):
+    """A clipped policy loss, .04 k3 and an entropy bonus of .01."""
+    x, ratio = log_pi - log_ref, (log_pi - log_old).exp()
+    policy = -torch.min(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)
+    kl, entropy = torch.exp(-x) - 1 + x, log_pi * log_pi.detach()
+    return ((policy + 0.04 * kl + 0.01 * entropy) * mask).sum() / mask.sum()
+
+
+def test_the_terms_of_a_loss_are_told_apart_on_and_off_policy():
+    first, later = (audit(whole, samples=samples) for samples in ("policy", "old_policy"))
+    told = {term.name: (term.gradient.name, term.gradient.constant) for term in first.terms}
+    assert told == {
+        "policy": ("minus expected reward", pytest.approx(1)),
+        "KL": ("forward KL(ref||pi)", pytest.approx(0.04)),
+        "other": ("entropy(pi)", pytest.approx(-0.01)),
+    }
+    assert dict(first.rows())["KL term"].startswith("0.04 times forward KL(ref||pi); on sequences: ")
+    policy, kl, _ = later.terms
+    assert (policy.gradient.exact, policy.near.name) == (False, "minus expected reward")
+    assert (kl.gradient.exact, kl.gradient.name) == (False, "forward KL(ref||pi)")
+    assert not later.gradient.exact
+    assert dict(later.rows())["exact while"] == "-"
+
+
+def test_a_loss_of_one_term_has_none():
+    assert audit(k2).terms == ()
+    assert audit(policy_loss(clipped(0.2, 0.28))).terms == ()

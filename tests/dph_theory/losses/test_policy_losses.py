@@ -48,8 +48,8 @@ def token(surrogate, x, advantage, old=-3.0):
         (f.masked_ratio(0.01, 0.0, both_ways=True), 1.0, -2.0, (0, 0)),
         (f.quadratic(0.1), 2.0, 3.0, (-3 - 0.2, 3 - 0.2)),
         (f.penalised_covariance(coefficient=0.1), -2.0, 3.0, (3 * E**-2 - 0.2, 3 * E**-2 + 0.1)),
-        (f.corrected_for_the_sampler(f.clipped(), 3.0), 2.0, 2.0, (6, 6)),
-        (f.corrected_for_the_sampler(f.clipped(), 3.0), 1.0, -2.0, (-2 * E, -2 * E)),
+        (f.corrected_for_the_sampler(f.clipped(), f.truncated(3.0)), 2.0, 2.0, (6, 6)),
+        (f.corrected_for_the_sampler(f.clipped(), f.truncated(3.0)), 1.0, -2.0, (-2 * E, -2 * E)),
     ],
 )
 def test_the_formulas_by_numbers(surrogate, x, advantage, found):

@@ -1,10 +1,12 @@
 import json
+from dataclasses import dataclass
 
 import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
-from dph_theory.predict.configuration import READERS, configuration_of, read
+from dph_theory.predict.configuration import READERS, configuration_of
+from dph_theory.predict.settings import read
 from dph_theory.trainers import FILTERED, FORWARD_LIMIT, LOCAL
 
 ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
@@ -22,6 +24,18 @@ ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
         ({"use-kl-loss": True, "kl-loss-coef": 0.01, "kl-loss-type": "k2"}, "slime", "reverse KL of", LOCAL),
         ({"algo.kl.init_coef": 0.01}, "OpenRLHF", "reverse KL of the whole answer", FILTERED),
         ({"algo.kl.use_loss": True, "algo.kl.estimator": "k2"}, "OpenRLHF", "reverse KL of each", LOCAL),
+        ({"loss_fn.ratio_clip_min": 0.2}, "NeMo-RL", "reverse KL of each token whose probability", LOCAL),
+        ({"loss_fn.reference_policy_kl_type": "k2"}, "NeMo-RL", "not known", "not known"),
+        ({"trainer.algorithm.use_kl_loss": True}, "SkyRL", "forward KL of each token whose", LOCAL),
+        ({"actor.kl_ctl": 0.1, "ref": {"path": "base"}}, "AReaL", "reverse KL of the whole", FILTERED),
+        (
+            {"kl_penalty_coef": 0.1, "async_config": {"max_steps_off_policy": 3}},
+            "Tinker",
+            "reverse KL of each token",
+            LOCAL,
+        ),
+        ({"kl_penalty_coef": 0.1, "kl_discount_factor": 1.0}, "Tinker", "reverse KL of the whole", FILTERED),
+        ({"orchestrator": {"algo": {"type": "opd"}}}, "prime-rl", "reverse KL of each token", LOCAL),
     ],
 )
 def test_the_law_is_that_of_the_penalty_that_is_on(settings, trainer, law, selects):
@@ -38,6 +52,12 @@ def test_the_law_is_that_of_the_penalty_that_is_on(settings, trainer, law, selec
         {ACTOR + "ppo_epochs": 1, ACTOR + "kl_loss_coef": 0.1},
         {"kl-coef": 0.0, "kl-loss-coef": 0.1},
         {"algo.kl.init_coef": 0},
+        {"loss_fn.reference_policy_kl_penalty": 0},
+        {"trainer.algorithm.use_kl_loss": False},
+        {"trainer.algorithm.kl_loss_coef": 0},
+        {"actor.kl_ctl": 0},
+        {"kl_penalty_coef": 0.0},
+        {"orchestrator.batch_size": 128},
     ],
 )
 def test_no_coefficient_is_an_answer(settings):
@@ -50,14 +70,24 @@ def test_no_coefficient_is_an_answer(settings):
 @pytest.mark.parametrize(
     ("settings", "inert"),
     [
-        ({"advantage-estimator": "grpo", "kl-coef": 0.1}, "--kl-coef: under grpo the KL is"),
-        ({"use-kl-loss": True, "kl-loss-coef": 0.1}, "--kl-loss-type k1: the gradient of its mean is zero"),
+        (
+            {"advantage-estimator": "grpo", "kl-coef": 0.1},
+            "--kl-coef (under grpo the KL is computed and dropped)",
+        ),
+        (
+            {"use-kl-loss": True, "kl-loss-coef": 0.1},
+            "k1 in the loss, 0.1 x x: the gradient of its mean is zero",
+        ),
         ({"kl-loss-coef": 0.1, "use-tis": True}, "--kl-loss-coef (no --use-kl-loss)"),
         ({ACTOR + "kl_loss_coef": 0.1}, "use_kl_loss is off"),
         ({ALGORITHM + "kl_ctrl.kl_coef": 0.1}, "use_kl_in_reward is off"),
         ({ACTOR + "use_kl_loss": True, ACTOR + "kl_loss_type": "kl"}, "the gradient of its mean is zero"),
         ({"algo.kl.use_loss": True}, "the gradient of its mean is zero"),
         ({"beta": 0, "use_bias_correction_kl": True}, "use_bias_correction_kl (beta = 0)"),
+        ({"loss_fn.use_kl_in_reward": True}, "under grpo the rewards hold no KL, and the loss holds none"),
+        ({"trainer.algorithm.kl_estimator_type": "k1"}, "the gradient of its mean is zero"),
+        ({"trainer.algorithm": {"use_kl_loss": False, "kl_loss_coef": 0.1}}, "no KL is on"),
+        ({"kl_penalty_coef": 0, "kl_discount_factor": 0.5}, "kl_discount_factor (kl_penalty_coef = 0)"),
     ],
 )
 def test_what_has_no_effect_is_told(settings, inert):
@@ -69,11 +99,94 @@ def test_the_kl_in_the_reward_counts_where_it_is_used():
     assert (found.inert, found.selects) == ((), FILTERED)
 
 
-def test_the_trap_of_dividing_penalised_rewards_is_told():
-    settings = {ALGORITHM + "use_kl_in_reward": True, ALGORITHM + "adv_estimator": "grpo"}
+SKYRL = "trainer.algorithm."
+
+
+@pytest.mark.parametrize(
+    ("settings", "without"),
+    [
+        (
+            {ALGORITHM + "use_kl_in_reward": True, ALGORITHM + "adv_estimator": "grpo"},
+            {ALGORITHM + "norm_adv_by_std_in_grpo": False},
+        ),
+        (
+            {SKYRL + "use_kl_in_reward": True, SKYRL + "use_kl_loss": False},
+            {SKYRL + "grpo_norm_by_std": False},
+        ),
+        (
+            {"algo.kl.init_coef": 0.01, "algo.advantage.estimator": "reinforce"},
+            {"algo.advantage.no_std_norm": True},
+        ),
+        (
+            {"actor.kl_ctl": 0.1, "ref.path": "base", "actor.adv_norm.mean_level": "batch"},
+            {"actor.adv_norm.std_level": None},
+        ),
+        (
+            {"kl-coef": 0.1, "advantage-estimator": "reinforce_plus_plus", "normalize-advantages": True},
+            {"normalize-advantages": False},
+        ),
+    ],
+)
+def test_the_trap_of_dividing_penalised_rewards_is_told(settings, without):
     (warning,) = configuration_of(settings).warnings
     assert "theory G2" in warning
-    assert configuration_of({**settings, ALGORITHM + "norm_adv_by_std_in_grpo": False}).warnings == ()
+    assert configuration_of({**settings, **without}).warnings == ()
+
+
+def test_a_kl_to_no_reference_is_an_entropy_bonus():
+    found = configuration_of({"actor.ppo_n_minibatches": 4})
+    assert "log pi" in found.law
+    assert "entropy bonus" in found.law
+    assert found.selects.startswith("all right answers alike")
+    assert any("0.1 unless it is set" in said for said in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "advantage"),
+    [
+        ({"loss_fn.ratio_clip_min": 0.2}, "the mean of the group's other answers subtracted, divided"),
+        ({"grpo.use_leave_one_out_baseline": False}, "the group's mean subtracted, divided by its"),
+        ({"grpo.normalize_rewards": False}, "the group's mean subtracted: the same weight"),
+        ({"actor.kl_ctl": 0}, "no baseline"),
+        ({"orchestrator.algo.type": "max_rl"}, "the group's mean subtracted, divided by it: log V"),
+        ({ALGORITHM + "adv_estimator": "opo"}, "the mean weighed by lengths"),
+        ({ALGORITHM + "adv_estimator": "reinforce_plus_plus"}, "divided by the whole batch's"),
+        ({ALGORITHM + "adv_estimator": "my_own"}, "that of my_own: no weight is known"),
+        ({"algo.advantage.estimator": "group_norm"}, "the group's mean subtracted, divided by its"),
+    ],
+)
+def test_the_advantage_is_the_estimator_s(settings, advantage):
+    assert configuration_of(settings).advantage.startswith(advantage)
+
+
+def test_a_version_before_the_default_changed_has_the_old_one():
+    assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL of each token"
+    assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL of each token"
+    with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for verl"):
+        configuration_of({ALGORITHM + "gamma": 1.0}, version="1.9")
+
+
+@dataclass
+class OldConfig:
+    """A GRPOConfig from before the flag."""
+
+    beta: float = 0.04
+    loss_type: str = "dapo"
+
+
+@dataclass
+class NewConfig(OldConfig):
+    use_bias_correction_kl: bool = True
+
+
+def test_a_configuration_object_is_read():
+    assert configuration_of(OldConfig()).law == "forward KL of each token"
+    assert configuration_of(NewConfig()).law == "reverse KL of each token"
+
+
+def test_a_setting_that_is_all_but_one_that_is_read_is_warned_of():
+    (warning,) = configuration_of({"beta": 0.0, "los_type": "grpo", "ppo_micro_batch_size": 1}).warnings
+    assert warning == "los_type is not read: is loss_type meant?"
 
 
 def test_advantage_reduction_updates_and_sampler_are_composed():
@@ -119,6 +232,41 @@ def test_files_and_command_lines_are_read_alike(tmp_path, name, text):
     assert configuration_of(read(path, ["actor_rollout_ref.actor.use_kl_loss=false"])).penalty == "none"
 
 
+def test_python_arguments_are_read_and_expressions_refused(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("args = trl.GRPOConfig('out', beta=0.1, learning_rate=lr, loss_type='grpo')\n")
+    assert configuration_of(read(path)).penalty.startswith("0.1 x")
+    path.write_text("args = GRPOConfig(beta=flags.beta)\n")
+    with pytest.raises(ValueError, match=r"beta='flags.beta' is not allowed"):
+        configuration_of(read(path))
+
+
+def test_what_a_file_refers_to_is_followed(tmp_path):
+    (tmp_path / "base.yaml").write_text(
+        "grpo: {normalize_rewards: false}\nloss_fn: {token_level_loss: true}\n"
+    )
+    path = tmp_path / "run.yaml"
+    path.write_text(
+        "defaults: base.yaml\ngrpo: {adv_estimator: {normalize_rewards: '${grpo.normalize_rewards}'}}\n"
+    )
+    found = configuration_of(read(path))
+    assert "the same weight" in found.advantage
+    path.write_text("defaults: elsewhere.yaml\nloss_fn: {token_level_loss: true}\n")
+    assert configuration_of(read(path)).uncovered == ("defaults=elsewhere.yaml",)
+
+
+def test_variables_of_a_launch_script_are_followed(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text(
+        'COEF=0.02\n: "${USE:=true}"\npython main.py actor_rollout_ref.actor.use_kl_loss=$USE '
+        "actor_rollout_ref.actor.kl_loss_coef=${COEF:-0.5}\n"
+    )
+    assert configuration_of(read(path)).penalty.startswith("0.02 x")
+    path.write_text("python main.py actor_rollout_ref.actor.use_kl_loss=$USE\n")
+    with pytest.raises(ValueError, match="a value that stands in the settings"):
+        configuration_of(read(path))
+
+
 def test_flags_are_read_with_and_without_values(tmp_path):
     path = tmp_path / "run.sh"
     path.write_text("python train.py --use-kl-loss --kl-loss-coef 0.01 --kl-loss-type=k2 --lr 1e-6\n")
@@ -144,11 +292,17 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
     [
         ("beta: -1\n", (), "beta=-1 is not allowed"),
         ("beta: much\n", (), "beta='much' is not allowed"),
-        ("colour: red\n", (), "names of one of trl, verl, slime, openrlhf"),
+        ("gradient_accumulation_steps: 0\nbeta: 0\n", (), "a number above 0"),
+        ("beta: 0.1\nuse_bias_correction_kl: perhaps\n", (), "true or false"),
+        (
+            "colour: red\n",
+            (),
+            "names of one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker",
+        ),
         ("- 1\n", (), "a file of settings"),
         ("", (), "a file of settings"),
         ("actor_rollout_ref: {actor: {use_kl_loss: true, kl_loss_type: k9}}\n", (), "k9"),
-        ("beta: 0.1\n", ("--trainer", "none"), "'trl', 'verl', 'slime', 'openrlhf'"),
+        ("beta: 0.1\n", ("--trainer", "none"), "'trl', 'verl', 'slime', 'openrlhf', 'nemo-rl'"),
     ],
 )
 def test_what_is_no_configuration_is_wrong_usage(tmp_path, text, arguments, message):

@@ -1,4 +1,5 @@
 import inspect
+import math
 
 import pytest
 import torch
@@ -6,7 +7,15 @@ from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.trainers import KL_TERMS
-from full_scale.training.live_audit import _build, audit_file, audit_settings, audit_trainer, trainer_loss
+from full_scale.training.live_audit import (
+    _build,
+    _Scripted,
+    audit_file,
+    audit_settings,
+    audit_trainer,
+    loss_of_file,
+    trainer_loss,
+)
 
 TOKENS = "on the samples' prefixes"
 
@@ -243,3 +252,28 @@ def test_masked_tokens_between_an_answer_s_own_are_a_tool_s(tmp_path):
     holed["mask"] = torch.tensor([[1.0, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, 0]], dtype=torch.float64)
     plain = {name: values[:, [0, 2, 3]] for name, values in holed.items()}
     assert float(value_and_slope(own, holed)[0]) == pytest.approx(float(value_and_slope(own, plain)[0]))
+
+
+def test_the_logits_of_a_scripted_model_have_its_log_probabilities():
+    # Releases before 1.12 take them from there.
+    model, ids = _Scripted(), torch.tensor([[2, 2, 2], [2, 3, 0]])
+    model.log_probs = torch.tensor([[-1.0, -0.2], [-3.0, -20.0]], dtype=torch.float64, requires_grad=True)
+    logits = model(ids).logits
+    assert logits.shape == (2, 3, 4)
+    found = logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
+    assert torch.allclose(found, model.log_probs, atol=1e-12)
+    (slope,) = torch.autograd.grad(found.sum(), model.log_probs)
+    assert torch.allclose(slope, torch.ones_like(slope), atol=1e-9)
+
+
+def test_the_step_of_a_file_is_a_loss(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("beta: 0.04\nmax_completion_length: 1\n")
+    log_pi = torch.tensor([[-1.0]], dtype=torch.float64, requires_grad=True)
+    given = {"log_ref": log_pi.detach() - 0.5, "log_old": log_pi.detach()}
+    ones = torch.ones(1, 1, dtype=torch.float64)
+    loss = loss_of_file(path)(log_pi=log_pi, **given, advantages=2 * ones, mask=ones)
+    assert float(loss.detach()) == pytest.approx(-2 + 0.04 * (math.exp(-0.5) - 0.5))
+    path.write_text("los_type: grpo\n")
+    with pytest.raises(ValueError, match="the nearest is loss_type"):
+        loss_of_file(path)

@@ -1,0 +1,197 @@
+"""A run's settings, as its file and its command line have them, and what of them was asked for."""
+
+import ast
+import difflib
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..support.errors import argument_error, choice
+
+PLAIN = (None, False, 0, "", "vanilla", "regular", "ppo", "importance_sampling")
+"""What a setting is left at."""
+
+
+class Asked(dict[str, Any]):
+    """Settings by name, with a default where they are silent; it notes which names were asked for."""
+
+    version: str | None = None
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(settings)
+        self.known: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value, the default for a null; ValueError for one that does not stand in the settings."""
+        self.known.add(name)
+        value = super().get(name)
+        if isinstance(value, Unread) or (isinstance(value, str) and value.startswith("$")):
+            raise argument_error(name, str(value), "a value that stands in the settings")
+        return default if value is None else value
+
+    def number(self, name: str, default: float) -> float:
+        """A number, at least zero."""
+        value = self.get(name, default)
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = -1.0
+        if not found >= 0:
+            raise argument_error(name, value, "a number, at least 0")
+        return found
+
+    def count(self, name: str, default: float) -> float:
+        """A number above zero."""
+        found = self.number(name, default)
+        if found == 0:
+            raise argument_error(name, self[name], "a number above 0")
+        return found
+
+    def on(self, name: str, default: bool = False) -> bool:
+        """A switch."""
+        value = self.get(name, default)
+        known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        found = known.get(str(value).lower().removesuffix(".0"))
+        if found is None:
+            raise argument_error(name, value, "true or false")
+        return found
+
+    def word(self, name: str, default: str, allowed: Collection[str] = ()) -> str:
+        """A word, one of those allowed if there are any."""
+        value = str(self.get(name, default))
+        value = value if value in allowed else value.lower()
+        if allowed:
+            choice(name, value, allowed)
+        return value
+
+    def holds(self, start: str) -> bool:
+        """Whether some setting begins so."""
+        return any(name.startswith(start) and value is not None for name, value in self.items())
+
+    def set_to(self, *names: str) -> tuple[str, ...]:
+        """Those of the names that are set to something, with it."""
+        found = {name: self.get(name) for name in names}
+        return tuple(f"{name}={value}" for name, value in found.items() if value not in PLAIN)
+
+    def idle(self, why: str, *names: str) -> list[str]:
+        """Those of the names that are set, and why that has no effect."""
+        flag = {name: f"--{name}" if "-" in name and "." not in name else name for name in names}
+        return [f"{flag[name]} ({why})" for name in names if self.get(name) is not None]
+
+    def misspelt(self) -> list[str]:
+        """Settings that no reader asks for, and that are all but the name of one that it does."""
+        found = []
+        for name in set(self) - self.known:
+            if near := difflib.get_close_matches(name, self.known - set(self), 1, 0.93):
+                found.append(f"{name} is not read: is {near[0]} meant?")
+        return sorted(found)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """An expression in a Python file that stands for a value."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Settings of a file and overrides, by name joined by dots.
+
+    The file is YAML, JSON or TOML, Python with a call of GRPOConfig, or holds a command line. A file that it
+    names under `defaults` is read first. Raises ValueError for a file that holds no settings.
+    """
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".yaml", ".yml"):
+        try:
+            import yaml
+        except ImportError as error:
+            raise argument_error("config", str(path), "JSON or TOML without PyYAML installed") from error
+        found = _of_tree(path, yaml.safe_load(text))
+    elif path.suffix in (".json", ".toml"):
+        found = _of_tree(path, json.loads(text) if path.suffix == ".json" else tomllib.loads(text))
+    elif path.suffix == ".py":
+        found = _called(path, text)
+    else:
+        found = _arguments(shlex.split(text.replace("\\\n", " "), comments=True))
+    if not found:
+        raise argument_error("config", str(path), "a file that holds settings")
+    base = found.get("defaults")
+    if isinstance(base, str) and (path.parent / base).is_file():
+        found = {**read(path.parent / base), **found, "defaults": None}
+    found |= _arguments(list(overrides))
+    return {name: _resolved(found, value) for name, value in found.items()}
+
+
+def _of_tree(path: Path, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise argument_error("config", str(path), "a file of settings, name by name")
+    return flat(value)
+
+
+def flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested settings, their names joined by dots."""
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        nested = isinstance(inner, Mapping)
+        found |= flat(inner, f"{before}{name}.") if nested else {f"{before}{name}": inner}
+    return found
+
+
+def _called(path: Path, text: str) -> dict[str, Any]:
+    """The arguments of the call of a GRPOConfig; those that are no literals are told by their text."""
+    for node in ast.walk(ast.parse(text, str(path))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("GRPOConfig"):
+            given = {word.arg: word.value for word in node.keywords if word.arg is not None}
+            return {"loss_type": None} | {name: _literal(value) for name, value in given.items()}
+    raise argument_error("config", str(path), "a Python file that calls GRPOConfig")
+
+
+def _literal(value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return Unread(ast.unparse(value))
+
+
+_VARIABLE = re.compile(r"\$\{?([\w.]+)(?::-([^}]*))?\}?")
+_ASSIGNED = re.compile(r"\$\{(\w+):=(.*)\}")
+
+
+def _resolved(found: Mapping[str, Any], value: Any) -> Any:
+    """What "${another.name}", "$NAME" or "${NAME:-value}" stands for."""
+    for _ in range(len(found)):
+        name = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
+        if name is None or (name[1] not in found and name[2] is None):
+            break
+        value = found[name[1]] if name[1] in found else _value(name[2])
+    return value
+
+
+def _arguments(words: list[str]) -> dict[str, Any]:
+    """name=value, +name=value, --name value, --name=value and --name alone; other words are left out."""
+    found: dict[str, Any] = {}
+    for place, word in enumerate(words):
+        name, equals, value = _ASSIGNED.sub(r"\1=\2", word).lstrip("+-").partition("=")
+        # The dashes of a name with dots stand for underscores.
+        name = name.replace("-", "_") if "." in name else name
+        if equals and name:
+            found[name] = _value(value)
+        elif word.startswith("--") and name:
+            after = words[place + 1] if place + 1 < len(words) else "--"
+            found[name] = True if after.startswith("--") or "=" in after else _value(after)
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return {"true": True, "false": False, "null": None, "none": text}.get(text.lower(), text.strip("'\""))
