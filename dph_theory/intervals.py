@@ -121,7 +121,13 @@ def bounded_band(
 
 
 def bounded_mean(
-    values: np.ndarray, rng: np.random.Generator, *, low: float = -1.0, high: float = 1.0, draws: int = 4000
+    values: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    low: float = -1.0,
+    high: float = 1.0,
+    level: float = LEVEL,
+    draws: int = 4000,
 ) -> Estimate:
     """The mean of values (n,) in [low, high] with its interval by `bounded_band`."""
     core, unseen = np.empty((2, draws, 1))
@@ -133,7 +139,7 @@ def bounded_mean(
         weights /= weights.sum(axis=1, keepdims=True)
         some = slice(start, start + len(weights))
         core[some, 0], unseen[some, 0] = weights[:, :-1] @ values, weights[:, -1]
-    below, above = bounded_band(core, unseen, low=low, high=high)
+    below, above = bounded_band(core, unseen, low=low, high=high, level=level)
     return Estimate(float(np.mean(values)), float(below[0]), float(above[0]))
 
 

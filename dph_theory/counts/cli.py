@@ -72,6 +72,14 @@ def difference(text: str) -> tuple[float, int]:
     multiple=True,
     help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
 )
+@click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
+@click.option(
+    "--luck",
+    "drift",
+    type=(click.FloatRange(min=0, min_open=True), click.IntRange(min=1)),
+    metavar="STEP ANSWERS",
+    help="Step in logits and answers a step of a run without a KL: what drift alone would lose.",
+)
 @click.option(
     "--draws",
     type=click.IntRange(min=2),
@@ -97,6 +105,7 @@ def confront_command(
     trainer: str | None,
     reward: str | None,
     correct_from: float,
+    by: str | None,
     **asked: Any,
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
@@ -121,6 +130,7 @@ def confront_command(
         correct_from=correct_from,
         prompts=prompts,
         allow_cut_off=allow_missing,
+        by=by,
     )
     try:
         first = read(base)

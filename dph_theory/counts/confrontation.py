@@ -15,6 +15,8 @@ from ..support.record import as_json
 from ..support.table import Cell, Table, dataframe
 from .kl_and_styles import KlSpent, StyleCounts, kl_spent, style_counts
 from .law_fits import CalibrationBin, LawScore, calibration, ranked_laws
+from .luck import Luck, luck
+from .measures import CategoryChange, Measure, by_category, measures
 from .pairs import Counts, Matched
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
 from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
@@ -84,6 +86,9 @@ class Confrontation:
     needed: tuple[SampleNeeded, ...] = ()
     calibration: tuple[CalibrationBin, ...] = ()
     notes: tuple[str, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    categories: tuple[CategoryChange, ...] = ()
+    luck: Luck | None = None
 
     def __repr__(self) -> str:
         return "\n".join(five_lines(self))
@@ -113,13 +118,15 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
+    drift: tuple[float, int] | None = None,
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
     Parameters: `base` and `run`, from `read_counts`; `matched`, their pairs; `ks`, the k of Pass@k, by
     default those that the rows ask for, else 1, 2, ..., the least n; `group_size`, answers in a group of the
     training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
-    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them.
+    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
+    `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck.
     Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
@@ -152,7 +159,16 @@ def confront(
         calibration=calibration(pairs, ranking.predicted),
         needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
         notes=tuple(_notes(matched, curves)),
+        measures=measures(pairs, curves.k[-1], rng),
+        categories=_categories(matched, curves.k[-1], rng),
+        luck=None if drift is None else luck(pairs, *drift, rng),
     )
+
+
+def _categories(matched: Matched, k: int, rng: np.random.Generator) -> tuple[CategoryChange, ...]:
+    """By the base's categories, where it has some."""
+    names = [row.category for row in matched.base]
+    return by_category(matched.counts, names, k, rng) if any(name is not None for name in names) else ()
 
 
 def _notes(matched: Matched, curves: PassCurves) -> Iterator[str]:
@@ -270,8 +286,19 @@ def _prompts(found: Confrontation) -> str:
     return (
         f"{kept}, and {new}; {some.lost} lost against {some.gained} gained has {chance(some.p_value)} if "
         f"nothing changed. Taken one by one, {found.fell.count} prompts fell and {found.rose.count} rose "
-        "beyond chance."
+        f"beyond chance.{_luck(found.luck)}"
     )
+
+
+def _luck(drift: Luck | None) -> str:
+    if drift is None:
+        return ""
+    words = (
+        f" Drift alone, at a step of {drift.step:g} in logits and {drift.answers} answers a step, would lose "
+        f"{drift.lost:.1f}; {drift.seen} or more have {chance(drift.p_value)}"
+    )
+    rough = f" (of first order: its deviation {drift.deviation:.2f} may be {drift.too_large:.0%} too large)"
+    return words + rough * (drift.too_large > 0.05) + "."
 
 
 def _theory(found: Confrontation) -> str:
@@ -363,6 +390,16 @@ def tables(found: Confrontation) -> list[Table]:
                 ("fell", found.fell),
                 ("rose", found.rose),
             )
+        ),
+        Table.of(
+            ("measure", "base", "run", "change (each alone)"),
+            ((m.name, m.base, m.run, m.change) for m in found.measures),
+            "Further measures",
+        ),
+        Table.of(
+            ("category", "prompts", "change of Pass@1", "k", "change of Pass@k"),
+            ((c.category, c.prompts, c.first, c.k, c.last) for c in found.categories),
+            "By category, all intervals at once",
         ),
         _kl_table(found.spending),
         *_power_tables(found),

@@ -22,7 +22,8 @@ class PromptRow:
     """A prompt by id: n answers, c of them correct.
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
-    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for.
+    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for;
+    `category` what the field that was asked for holds.
     """
 
     id: str | int
@@ -32,19 +33,21 @@ class PromptRow:
     kl_correct: float | None = None
     styles: Mapping[str, int] | None = None
     ks: tuple[int, ...] | None = None
+    category: str | None = None
 
 
-def row(value: Any) -> PromptRow:
+def row(value: Any, by: str | None = None) -> PromptRow:
     """The row of a mapping {"id", "n", "c"} with optional "correct", "kl", "log_ratio", "style", "k".
 
     "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; "log_ratio" lists
     log pi - log ref of each answer in the same order, or "kl" holds their mean; "style" maps names to
-    counts; "k" lists whole numbers. Fields that are null count as absent.
+    counts; "k" lists whole numbers; the field `by`, if one is asked for, holds the category. Fields that are
+    null count as absent.
     Raises ValueError naming the field that is missing or is something else.
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
-    if value.keys() == _PLAIN and None not in value.values():
+    if by is None and value.keys() == _PLAIN and None not in value.values():
         return PromptRow(_id(value["id"]), *_counts(value["n"], value["c"]))
     value = {name: entry for name, entry in value.items() if entry is not None}
     verdicts = _verdicts(value.get("correct"))
@@ -66,6 +69,7 @@ def row(value: Any) -> PromptRow:
         *_kl(value, n, verdicts),
         styles=_styles(value.get("style"), n),
         ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
+        category=None if by is None or value.get(by) is None else str(value[by]),
     )
 
 
