@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_bytes, write_text
+from dph_theory.support.files import FORMATS, write_bytes, write_text
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
 from dph_theory.support.table import Table, command, latex
@@ -25,7 +25,7 @@ from . import records
 from .catalogue import figure
 from .figure import Figure
 from .records import stored_name
-from .style.theme import FORMATS, look
+from .style.theme import look
 from .style.venues import Venue
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 `read_counts` reads a file, `matched` pairs two, `confront` tells all there is; its parts stand by themselves
 in the modules `pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the
-shift of the log odds), `law_fits` (which law of training) and `kl_and_styles`. `cli` is the command `dph
-confront`.
+shift of the log odds), `law_fits` (which law of training), `luck` (what drift alone loses), `measures`
+(Pass^k, Cover@tau, a posterior, categories) and `kl_and_styles`. `cli` is the command `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation

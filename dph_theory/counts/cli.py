@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from ..support import terminal
-from ..support.files import STANDARD_OUTPUT, write_json
+from ..support.files import FORMATS, STANDARD_OUTPUT, write_json
 from ..support.record import record
 from .confrontation import Confrontation, confront, five_lines, tables
 from .pairs import UnmatchedPromptsError, matched
@@ -19,6 +19,8 @@ KIND = "confront"
 Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Mapping[str, Any], str], list[Path]]
 """(folder, confrontations, record, formats) -> the paths of the page and figures that it wrote."""
 _PATH = click.Path(exists=True, path_type=Path)
+MOST_IN_GROUP = 4096
+"""The largest group whose laws are computed: a sum over all counts of successes at each rate."""
 
 
 def budgets(text: str) -> tuple[int, ...]:
@@ -48,16 +50,17 @@ def difference(text: str) -> tuple[float, int]:
 )
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
+@click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
 @click.option(
     "--k",
     "ks",
     type=budgets,
     metavar="K,K,...",
-    help="Pass@k at these k. [default: every k up to the least n]",
+    help="Pass@k at these k. [default: every k up to the n that 95% of the prompts have]",
 )
 @click.option(
     "--group-size",
-    type=click.IntRange(min=2),
+    type=click.IntRange(min=2, max=MOST_IN_GROUP),
     default=8,
     show_default=True,
     help="Answers in a group of the training, for its laws.",
@@ -68,6 +71,14 @@ def difference(text: str) -> tuple[float, int]:
     metavar="D[@K]",
     multiple=True,
     help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
+)
+@click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
+@click.option(
+    "--luck",
+    "drift",
+    type=(click.FloatRange(min=0, min_open=True), click.IntRange(min=1)),
+    metavar="STEP ANSWERS",
+    help="Step in logits and answers a step of a run without a KL: what drift alone would lose.",
 )
 @click.option(
     "--draws",
@@ -89,10 +100,12 @@ def confront_command(
     folder: Path | None,
     form: str,
     allow_missing: bool,
+    min_n: int,
     prompts: str | None,
     trainer: str | None,
     reward: str | None,
     correct_from: float,
+    by: str | None,
     **asked: Any,
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
@@ -105,6 +118,8 @@ def confront_command(
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
+    if wrong := [part for part in form.split(",") if part.strip() not in FORMATS]:
+        raise click.BadParameter(f"{wrong[0]!r}: one or more of {', '.join(FORMATS)}", param_hint="--format")
     # Loaded before the work begins, which would be lost without it.
     draw = drawer() if folder is not None and drawer is not None else None
     console, found = terminal.console(highlight=False), []
@@ -115,11 +130,13 @@ def confront_command(
         correct_from=correct_from,
         prompts=prompts,
         allow_cut_off=allow_missing,
+        by=by,
     )
     try:
         first = read(base)
         for run in map(read, runs):
-            found.append(confront(first, run, matched(first, run, allow_missing=allow_missing), **asked))
+            both = matched(first, run, allow_missing=allow_missing, min_n=min_n)
+            found.append(confront(first, run, both, **asked))
             if json_path != STANDARD_OUTPUT:
                 show(console, found[-1])
     except UnmatchedPromptsError as error:

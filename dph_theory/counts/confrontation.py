@@ -12,9 +12,11 @@ import numpy as np
 
 from ..intervals import Estimate
 from ..support.record import as_json
-from ..support.table import Table, dataframe
+from ..support.table import Cell, Table, dataframe
 from .kl_and_styles import KlSpent, StyleCounts, kl_spent, style_counts
 from .law_fits import CalibrationBin, LawScore, calibration, ranked_laws
+from .luck import Luck, luck
+from .measures import CategoryChange, Measure, by_category, measures
 from .pairs import Counts, Matched
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
 from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
@@ -22,6 +24,8 @@ from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solve
 _NAMED, _SHOWN = 50, 12
 """The most prompts of a kind that are named, and that a table shows."""
 _LONGEST_ID = 60
+_CARRIED = 5.0
+"""Fewer prompts than these that carry the spread of a difference are told."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class NamedPrompts:
 class Confrontation:
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
+    `notes` say which prompts are not in some number.
+
     `fell` and `rose` are prompts whose own counts differ, `off` those that the best law (`best_law`, of the
     `compared` prompts that decided) does not explain; `calibration` has its rates against those seen.
     """
@@ -79,6 +85,10 @@ class Confrontation:
     styles: StyleCounts | None = None
     needed: tuple[SampleNeeded, ...] = ()
     calibration: tuple[CalibrationBin, ...] = ()
+    notes: tuple[str, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    categories: tuple[CategoryChange, ...] = ()
+    luck: Luck | None = None
 
     def __repr__(self) -> str:
         return "\n".join(five_lines(self))
@@ -108,13 +118,15 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
+    drift: tuple[float, int] | None = None,
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
     Parameters: `base` and `run`, from `read_counts`; `matched`, their pairs; `ks`, the k of Pass@k, by
     default those that the rows ask for, else 1, 2, ..., the least n; `group_size`, answers in a group of the
     training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
-    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them.
+    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
+    `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck.
     Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
@@ -138,7 +150,7 @@ def confront(
         laws=ranking.laws,
         best_law=ranking.best,
         compared=ranking.prompts,
-        parts=change_parts(pairs, told_ks(max(asked) if asked else pairs.least), rng),
+        parts=change_parts(pairs, told_ks(curves.k[-1]), rng),
         fell=named(fell),
         rose=named(rose),
         off=named(ranking.off),
@@ -146,7 +158,31 @@ def confront(
         styles=style_counts(matched.base, matched.run),
         calibration=calibration(pairs, ranking.predicted),
         needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
+        notes=tuple(_notes(matched, curves)),
+        measures=measures(pairs, curves.k[-1], rng),
+        categories=_categories(matched, curves.k[-1], rng),
+        luck=None if drift is None else luck(pairs, *drift, rng),
     )
+
+
+def _categories(matched: Matched, k: int, rng: np.random.Generator) -> tuple[CategoryChange, ...]:
+    """By the base's categories, where it has some."""
+    names = [row.category for row in matched.base]
+    return by_category(matched.counts, names, k, rng) if any(name is not None for name in names) else ()
+
+
+def _notes(matched: Matched, curves: PassCurves) -> Iterator[str]:
+    """Prompts that are left out or have too few answers for some k, with an example."""
+    reach, last = matched.counts.reach, curves.k[-1]
+    if matched.too_few:
+        yield f"{matched.too_few} prompts with fewer answers than asked for are left out"
+    least = f"{str(matched.base[int(reach.argmin())].id)[:_LONGEST_ID]!r} has {reach.min()}"
+    if (short := int((reach < last).sum())) > 0:
+        others = f"Pass@k beyond is of the other {len(reach) - short}; --min-n leaves them out everywhere"
+        yield f"{short} prompts have fewer than {last} answers ({least}): {others}"
+    elif 2 * last <= np.median(reach) and curves.k == tuple(range(1, last + 1)):
+        few = int((reach < np.median(reach)).sum())
+        yield f"k ends at {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
 
 
 def _named(matched: Matched, predicted: np.ndarray, places: np.ndarray) -> NamedPrompts:
@@ -197,6 +233,7 @@ def _data(found: Confrontation) -> str:
     each = f"{low}" if low == high else f"{low} to {high}"
     left_out = found.base.unmatched + found.run.unmatched
     missing = f"; {left_out} prompts that only one file has are left out" if left_out else ""
+    missing += "".join(f"; {note}" for note in found.notes)
     cut = "".join(
         f"; {side.name} ends in an unfinished line" for side in (found.run, found.base) if side.cut_off
     )
@@ -215,6 +252,9 @@ def _pass_at_k(found: PassCurves) -> str:
         f"at k = {spans}" if (spans := _spans(ks)) else "at no k" for ks in (found.better, found.worse)
     )
     words += f"; with 95% confidence, for all k together, the run is better {better} and worse {worse}"
+    if min(found.effective, default=np.inf) < _CARRIED:
+        at = int(np.argmin(found.effective))
+        words += f" (at k = {found.k[at]} as few as {found.effective[at]:.1f} prompts carry the spread)"
     if found.first_worse is None:
         return words + "."
     start, end = found.first_worse
@@ -239,35 +279,58 @@ def _prompts(found: Confrontation) -> str:
     if some.kept is not None and some.kept_unchanged is not None:
         kept = f"Of {some.solved_by_base} prompts that the base solves at least once the run still solves "
         kept += f"{percent(some.kept.value)} (an unchanged model: {percent(some.kept_unchanged)})"
-    if some.new is not None and some.new_unchanged is not None:
+    if some.new is not None:
+        unchanged = "not identified" if some.new_unchanged is None else percent(some.new_unchanged)
         new = f"of the other {others} it newly solves {some.gained}, {percent(some.new.value)}"
-        new += f" (unchanged: {percent(some.new_unchanged)})"
+        new += f" (unchanged: {unchanged})"
     return (
         f"{kept}, and {new}; {some.lost} lost against {some.gained} gained has {chance(some.p_value)} if "
         f"nothing changed. Taken one by one, {found.fell.count} prompts fell and {found.rose.count} rose "
-        "beyond chance."
+        f"beyond chance.{_luck(found.luck)}"
     )
+
+
+def _luck(drift: Luck | None) -> str:
+    if drift is None:
+        return ""
+    words = (
+        f" Drift alone, at a step of {drift.step:g} in logits and {drift.answers} answers a step, would lose "
+        f"{drift.lost:.1f}; {drift.seen} or more have {chance(drift.p_value)}"
+    )
+    rough = f" (of first order: its deviation {drift.deviation:.2f} may be {drift.too_large:.0%} too large)"
+    return words + rough * (drift.too_large > 0.05) + "."
 
 
 def _theory(found: Confrontation) -> str:
     moved, best = found.gain, next(line for line in found.laws if line.law == found.best_law)
-    one = "all prompts may share one shift" if moved.p_one_shift > 0.05 else "prompts do not share one shift"
-    words = (
-        f"The log odds of a correct answer move by {interval(moved.pooled)} over all prompts; {one} "
-        f"({chance(moved.p_one_shift)}; its standard deviation over prompts is {interval(moved.spread)})"
-    )
+    if not np.isfinite(moved.pooled.low):
+        return (
+            "Neither a shift of the log odds nor a law of training is identified: of the two one succeeds "
+            "always or never."
+        )
     beta = f" at beta = {interval(best.beta, 3)}" if best.beta else ""
-    words += f'. Of the laws of training "{best.law}"{beta} predicts answers held out best'
-    if found.laws[0].law != best.law:
-        words += f", but {-best.held_out.value:.2f} nats a prompt worse than {found.laws[0].law}"
-    if best.beta and best.beta.high > 10 * best.beta.low:
-        words += ", though the counts hardly fix a beta"
-    return f"{words}; {found.off.count} prompts do not fit it."
+    hardly = ", though the counts hardly fix a beta" * bool(best.beta and best.beta.high > 10 * best.beta.low)
+    words = f'Of the laws of training "{best.law}"{beta} predicts answers held out best{hardly}'
+    if best.rejected:
+        words = (
+            f'No law of training fits: the nearest, "{best.law}"{beta}{hardly}, predicts answers held out '
+        )
+        words += f"{-best.held_out.value:.2f} nats a prompt worse than {found.laws[0].law}"
+        if best.dispersion is not None:
+            words += f", and they vary {best.dispersion.value:.1f} times as much as it says"
+    one = "all prompts may share one shift" if moved.p_one_shift > 0.05 else "prompts do not share one shift"
+    return (
+        f"{words}; {found.off.count} prompts do not fit it. The log odds of a correct answer move by "
+        f"{interval(moved.pooled)} over all prompts (Mantel and Haenszel's odds ratio, in which prompts near "
+        f"0 or 1 weigh little); {one} ({chance(moved.p_one_shift)}; its standard deviation over prompts is "
+        f"{interval(moved.spread)})."
+    )
 
 
 def _loss(found: Confrontation) -> str:
     # From k beyond half the answers on, whoever is solved at all counts nearly as one.
-    half = [part for part in found.parts if 2 * part.k <= found.answers[0]] or list(found.parts)
+    most = max(found.answers[0], found.curves.k[-1])
+    half = [part for part in found.parts if 2 * part.k <= most] or list(found.parts)
     least = min(half, key=lambda part: part.change.value)
     if least.change.high < 0:
         words = f"Pass@{least.k} falls by {_points(-least.change.value)} points: {_made_of(least)}"
@@ -302,7 +365,8 @@ def _made_of(loss: ChangeParts) -> str:
 def tables(found: Confrontation) -> list[Table]:
     """Pass@k and what its change is made of, the laws, prompts that stand out, KL, power: those with rows."""
     law_head = ("law", "beta", "held-out answers, nats a prompt below the best", "variance seen / predicted")
-    part_head = ("k", "change of Pass@k", "prompts newly solved less lost", "prompts both solve")
+    alone = "(this k alone)"
+    part_head = ("k", f"change {alone}", f"prompts newly solved less lost {alone}", f"both solve {alone}")
     made = [
         _curve_table(found.curves),
         Table.of(
@@ -327,6 +391,16 @@ def tables(found: Confrontation) -> list[Table]:
                 ("rose", found.rose),
             )
         ),
+        Table.of(
+            ("measure", "base", "run", "change (each alone)"),
+            ((m.name, m.base, m.run, m.change) for m in found.measures),
+            "Further measures",
+        ),
+        Table.of(
+            ("category", "prompts", "change of Pass@1", "k", "change of Pass@k"),
+            ((c.category, c.prompts, c.first, c.k, c.last) for c in found.categories),
+            "By category, all intervals at once",
+        ),
         _kl_table(found.spending),
         *_power_tables(found),
     ]
@@ -336,8 +410,26 @@ def tables(found: Confrontation) -> list[Table]:
 def _curve_table(drawn: PassCurves) -> Table:
     shown = drawn.k if len(drawn.k) <= _SHOWN else told_ks(drawn.k[-1])
     columns = zip(drawn.k, drawn.base, drawn.run, drawn.difference, drawn.low, drawn.high, strict=True)
-    rows = ((k, base, run, Estimate(*gap), _sign(drawn, k)) for k, base, run, *gap in columns if k in shown)
-    return Table.of(("k", "base", "run", "difference [band over all k]", "the run is"), rows, "Pass@k")
+    carried = dict(zip(drawn.k, zip(drawn.prompts, drawn.effective, strict=True), strict=False))
+    rows = (
+        (k, base, run, Estimate(*gap), _sign(drawn, k), *_carried(*carried.get(k, (None, None))))
+        for k, base, run, *gap in columns
+        if k in shown
+    )
+    head = (
+        "k",
+        "base",
+        "run",
+        "difference (all k at once)",
+        "the run is",
+        "prompts",
+        "that carry the spread",
+    )
+    return Table.of(head, rows, "Pass@k, with the band that holds at all k at once")
+
+
+def _carried(prompts: int | None, effective: float | None) -> tuple[Cell, Cell]:
+    return prompts, None if effective is None else f"{effective:.1f}"
 
 
 def _sign(drawn: PassCurves, k: int) -> str:

@@ -252,7 +252,7 @@ def _dispersion(data: DistinctPrompts, spread: RateSpread, after: np.ndarray) ->
 
 @dataclass(frozen=True)
 class LawScore:
-    """A law held to the prompts: the beta it would need (None where none fits), and how well it predicts.
+    """A law held to the prompts: the beta it would need (None where none is told), and how well it predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
     a prompt, less that of the best line: 0 for the best. `dispersion` is the squared deviation of the run's
@@ -265,6 +265,11 @@ class LawScore:
     beta: Estimate | None
     held_out: Estimate
     dispersion: Estimate | None
+
+    @property
+    def rejected(self) -> bool:
+        """Whether another line predicts better, or answers vary more than it says, with 95% confidence."""
+        return self.held_out.high < 0 or (self.dispersion is not None and self.dispersion.low > 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,22 +295,26 @@ def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> LawR
     which = np.sort(rng.choice(len(pairs), min(len(pairs), MOST_PROMPTS), replace=False))
     some = pairs.chosen(which)
     known = (*laws(group_size), NO_CHANGE)
+    # A base that always or never succeeds says nothing of its rates, and so nothing of beta.
+    told = bool(0 < pairs.base_c.sum() < pairs.base_n.sum())
     halves = _Halves.of(some, rng)
     scores = {law.name: halves.score(law) for law in known} | {OWN_SHIFTS: halves.score_own_shifts()}
     joint = DistinctPrompts.of(some)
     found = {law.name: fitted(law, joint) for law in known}
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    lines = sorted((_line(name, found.get(name), scores, best) for name in scores), key=_rank)
+    lines = sorted((_line(name, found.get(name), scores, best, told) for name in scores), key=_rank)
     first = next(line.law for line in lines if line.law in found)
     rates, off = off_law(found[first], pairs)
     return LawRanking(tuple(lines), len(some), first, rates, off)
 
 
-def _line(name: str, fit: FittedLaw | None, scores: Mapping[str, np.ndarray], best: str) -> LawScore:
+def _line(
+    name: str, fit: FittedLaw | None, scores: Mapping[str, np.ndarray], best: str, told: bool
+) -> LawScore:
     held_out = mean_of(scores[name] - scores[best])
     if fit is None:
         return LawScore(name, None, held_out, None)
-    return LawScore(name, fit.beta, held_out, fit.dispersion)
+    return LawScore(name, fit.beta if told else None, held_out, fit.dispersion)
 
 
 def _rank(line: LawScore) -> float:

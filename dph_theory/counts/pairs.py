@@ -13,6 +13,8 @@ from ..support.errors import argument_error
 from ..support.table import dataframe
 
 _PLAIN = {"id", "n", "c"}
+MOST_ANSWERS = 2**14
+"""The most answers to a prompt: tables of all counts from 0 to n are formed."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class PromptRow:
     """A prompt by id: n answers, c of them correct.
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
-    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for.
+    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for;
+    `category` what the field that was asked for holds.
     """
 
     id: str | int
@@ -30,19 +33,21 @@ class PromptRow:
     kl_correct: float | None = None
     styles: Mapping[str, int] | None = None
     ks: tuple[int, ...] | None = None
+    category: str | None = None
 
 
-def row(value: Any) -> PromptRow:
+def row(value: Any, by: str | None = None) -> PromptRow:
     """The row of a mapping {"id", "n", "c"} with optional "correct", "kl", "log_ratio", "style", "k".
 
     "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; "log_ratio" lists
     log pi - log ref of each answer in the same order, or "kl" holds their mean; "style" maps names to
-    counts; "k" lists whole numbers. Fields that are null count as absent.
+    counts; "k" lists whole numbers; the field `by`, if one is asked for, holds the category. Fields that are
+    null count as absent.
     Raises ValueError naming the field that is missing or is something else.
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
-    if value.keys() == _PLAIN and None not in value.values():
+    if by is None and value.keys() == _PLAIN and None not in value.values():
         return PromptRow(_id(value["id"]), *_counts(value["n"], value["c"]))
     value = {name: entry for name, entry in value.items() if entry is not None}
     verdicts = _verdicts(value.get("correct"))
@@ -64,6 +69,7 @@ def row(value: Any) -> PromptRow:
         *_kl(value, n, verdicts),
         styles=_styles(value.get("style"), n),
         ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
+        category=None if by is None or value.get(by) is None else str(value[by]),
     )
 
 
@@ -71,6 +77,8 @@ def _counts(n: Any, c: Any) -> tuple[int, int]:
     n, c = _whole("n", n), _whole("c", c)
     if n < 1:
         raise argument_error("n", n, "at least one answer")
+    if n > MOST_ANSWERS:
+        raise argument_error("n", n, f"at most {MOST_ANSWERS:,} answers to a prompt")
     if c > n:
         raise argument_error("c", c, f"at most n = {n}")
     return n, c
@@ -164,7 +172,8 @@ class Pairs:
         """The pairs of counts without a file.
 
         Parameters: `base_n` and `run_n`, answers to each prompt; `base_c` and `run_c`, the correct ones among
-        them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n and n >= 1.
+        them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n, n from 1 to
+        MOST_ANSWERS.
 
         >>> Pairs.of(4, [1, 2, 3], 8, [2, 0, 8]).least
         4
@@ -175,6 +184,8 @@ class Pairs:
             n, c = np.broadcast_arrays(n, c)
             if (c > n).any():
                 raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
+            if (n > MOST_ANSWERS).any():
+                raise argument_error(f"{side}_n", first(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
             sides += [n, c]
         found = np.broadcast_arrays(*sides)
         if found[0].ndim != 1 or found[0].size == 0:
@@ -192,14 +203,24 @@ class Pairs:
     @cached_property
     def least(self) -> int:
         """The least number of answers to any prompt on either side."""
-        return int(min(self.base_n.min(), self.run_n.min()))
+        return int(self.reach.min())
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it tells of."""
+        return np.minimum(self.base_n, self.run_n)
+
+    @cached_property
+    def usual(self) -> int:
+        """The greatest k that nineteen of twenty prompts tell of."""
+        return int(np.sort(self.reach)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "Pairs":
         """As many answers on both sides: of the more, as many as of the fewer are drawn without replacement.
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
-        n = np.minimum(self.base_n, self.run_n)
+        n = self.reach
         base_c, run_c = (
             np.where(n < had, rng.hypergeometric(c, had - c, n), c)
             for had, c in ((self.base_n, self.base_c), (self.run_n, self.run_c))
@@ -213,13 +234,17 @@ class UnmatchedPromptsError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matched:
-    """The rows that two files share, in an order that the files' own order does not change."""
+    """The rows that two files share, in an order that the files' own order does not change.
+
+    `too_few` more are left out, which have fewer answers than were asked for.
+    """
 
     base: tuple[PromptRow, ...]
     run: tuple[PromptRow, ...]
     only_base: int
     only_run: int
     counts: Pairs
+    too_few: int = 0
 
     def __repr__(self) -> str:
         return (
@@ -227,12 +252,13 @@ class Matched:
         )
 
 
-def matched(base: Counts, run: Counts, *, allow_missing: bool = False) -> Matched:
+def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: int = 1) -> Matched:
     """The prompts of both files, paired by id.
 
     Parameters: `base` and `run`, from `read_counts`; `allow_missing`, leave out and count the prompts that
-    one file lacks. Returns the rows of both in one order, their counts as arrays (prompts,) in `counts`.
-    Raises UnmatchedPromptsError where one file lacks some, ValueError where they share none.
+    one file lacks; `min_n`, those with fewer answers on either side. Returns the rows of both in one order,
+    their counts as arrays (prompts,) in `counts`. Raises UnmatchedPromptsError where one file lacks some,
+    ValueError where they share none, or none with so many answers.
 
     >>> matched(read_counts("base.jsonl"), read_counts("run.jsonl")).counts.base_c  # doctest: +SKIP
     array([5, 0, 3])
@@ -244,11 +270,15 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False) -> Matche
         raise UnmatchedPromptsError("; ".join(told))
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")
-    base_rows, run_rows = (tuple(side.rows[key] for key in shared) for side in (base, run))
+    kept = [key for key in shared if min(base.rows[key].n, run.rows[key].n) >= min_n]
+    if not kept:
+        raise argument_error("min_n", min_n, "as many answers as some prompt has on both sides")
+    base_rows, run_rows = (tuple(side.rows[key] for key in kept) for side in (base, run))
     columns = (
         np.array([getattr(r, name) for r in rows]) for rows in (base_rows, run_rows) for name in ("n", "c")
     )
-    return Matched(base_rows, run_rows, lacking[0][1], lacking[1][1], Pairs.of(*columns))
+    pairs = Pairs.of(*columns)
+    return Matched(base_rows, run_rows, lacking[0][1], lacking[1][1], pairs, len(shared) - len(kept))
 
 
 def _lacking(here: Counts, there: Mapping[str | int, PromptRow], shared: list[str | int]) -> tuple[str, int]:

@@ -38,7 +38,8 @@ class SolvedPrompts:
     that only one of them solves would be either's with equal chance. `kept_unchanged`, `new_unchanged` are
     what a model with the base's rates would reach. A prompt never solved in n answers may have a small rate:
     `lost_again` of the lost prompts the run would solve in n further answers, `gained_before` of the gained
-    ones the base would have, in expectation (`rate_spread`). A number over no prompts is None.
+    ones the base would have, in expectation (`rate_spread`). A number over no prompts is None,
+    and so is `new_unchanged` for a base that solves none: its rates could be any small ones.
     `never` prompts were solved by neither; the rate of each is below `never_below` with 95% confidence.
     """
 
@@ -73,7 +74,7 @@ def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
         gained=gained,
         p_value=float(stats.binomtest(lost, lost + gained).pvalue) if lost + gained else 1.0,
         kept_unchanged=_mean(again[before]),
-        new_unchanged=_mean(again[~before]),
+        new_unchanged=_mean(again[~before]) if before.any() else None,
         lost_again=_further(n, pairs.run_c, before, before & ~after),
         gained_before=_further(n, pairs.base_c, after, ~before & after),
         never=int(never.sum()),

@@ -40,6 +40,7 @@ def read_counts(
     correct_from: float = 1.0,
     allow_cut_off: bool = False,
     prompts: str | None = None,
+    by: str | None = None,
 ) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
@@ -47,7 +48,8 @@ def read_counts(
     evaluate`; `trainer`, "trl" or "verl" for its own log, where each row is one answer and the prompt's text
     is its id (of a folder the file of the last step is read); `reward`, the log's column of verdicts, by
     default the only one; `correct_from`, the least reward of a correct answer; `allow_cut_off`, leave out an
-    unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one.
+    unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one;
+    `by`, the field of the rows that holds a prompt's category.
     .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c), "log_ratio" (log pi - log
@@ -75,7 +77,7 @@ def read_counts(
     else:
         numbered = _lines(path, digest.update, cut_off if allow_cut_off else None)
     if trainer is None:
-        rows = _by_id(path, numbered)
+        rows = _by_id(path, numbered, by)
     else:
         rows = _answers(path, numbered, trainer, reward, correct_from)
     if not rows:
@@ -189,16 +191,18 @@ def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]
         yield number, known | {"style": dict(styles) or None}
 
 
-def _by_id(path: Path, numbered: Numbered) -> dict[str | int, PromptRow]:
+def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, PromptRow]:
     found: dict[str | int, PromptRow] = {}
 
     def take(value: Any) -> None:
-        made = row(value)
+        made = row(value, by)
         if made.id in found:
             raise argument_error("id", made.id, "each prompt once")
         found[made.id] = made
 
     _each(path, numbered, take)
+    if by is not None and all(made.category is None for made in found.values()):
+        raise argument_error("by", by, f"a field that rows of {path} hold")
     return found
 
 

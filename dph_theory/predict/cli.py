@@ -78,7 +78,7 @@ class _OrConfiguration(click.Command):
 @click.option("--version", help="The trainer's version, such as 1.16: it decides TRL's default form.")
 @click.option("--form", "name", type=click.Choice(NAMES), help="The KL term by name.")
 @click.option("--beta", required=True, type=click.FloatRange(min=0), help="KL coefficient; 0: the drift.")
-@click.option("--group-size", required=True, type=click.IntRange(min=2), help="Answers sampled a prompt.")
+@click.option("--group-size", required=True, type=click.IntRange(2, 4096), help="Answers sampled a prompt.")
 @click.option("--scale", type=click.Choice(tuple(SCALES)), help="The advantages' divisor. [default: std]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of wrong answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of right answers refused.")

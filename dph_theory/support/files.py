@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 STANDARD_OUTPUT = Path("-")
+FORMATS = ("pdf", "png", "svg", "pgf")
+"""What figures are drawn as."""
 SHORT, PLAIN = 800, 4000
 """The most characters of a line with something nested, and of one with plain values alone."""
 

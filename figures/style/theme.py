@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
 """Widths in inches."""
-FORMATS = ("pdf", "png", "svg", "pgf")
 
 # Okabe and Ito's colours, told apart by every common kind of colour vision; in greyscale the line styles and
 # markers tell the methods apart.

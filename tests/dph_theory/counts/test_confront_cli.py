@@ -87,6 +87,9 @@ def test_a_log_of_verl_is_confronted(tmp_path):
         ("--power", "0.1@17"),
         ("--group-size", "1"),
         ("--from", "other"),
+        ("--format", "exe", "--folder", "out"),
+        ("--group-size", "99999999999"),
+        ("--min-n", "17"),
     ],
 )
 def test_wrong_usage_is_told(tmp_path, words):

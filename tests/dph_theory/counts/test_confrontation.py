@@ -172,10 +172,10 @@ def test_the_styles_and_their_change_are_covered():
 def test_every_table_has_the_numbers_of_its_confrontation():
     found = small_confrontation()
     made = {table.title: table for table in tables(found)}
-    drawn = made["Pass@k"]
+    drawn = made["Pass@k, with the band that holds at all k at once"]
     assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
     assert drawn.rows[-1][1] == found.curves.base[-1]
-    assert {row[-1] for row in drawn.rows} <= {"better", "worse", "not certain"}
+    assert {row[4] for row in drawn.rows} <= {"better", "worse", "not certain"}
     assert len(made["Laws of training, best first"].rows) == len(found.laws)
     assert made[f"{found.fell.count} prompts that fell"].rows[0][0] == found.fell.prompts[0].id
     assert "To tell a difference of 0.1 in Pass@4 with 80% power" in made
@@ -185,3 +185,56 @@ def test_every_table_has_the_numbers_of_its_confrontation():
 def test_long_ids_take_one_line():
     assert shortened("a\nb") == "a b"
     assert len(shortened("x" * 200)) == 60
+
+
+def confronted_counts(folder, base, run, **options):
+    paths = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", base), ("run", run))]
+    base, run = map(read_counts, paths)
+    min_n = options.pop("min_n", 1)
+    return confront(base, run, matched(base, run, min_n=min_n), draws=100, **options)
+
+
+def test_one_row_of_few_answers_is_named_and_does_not_shorten_the_curves(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = sampled(rng, base_rates(rng, 60), np.full(60, 0.4), 24).pairs
+    whole = [rows_of(pairs.base_n, pairs.base_c), rows_of(pairs.run_n, pairs.run_c)]
+    short = [[*rows, {"id": "odd", "n": 1, "c": 1}] for rows in whole]
+    found, without = confronted_counts(tmp_path, *short), confronted_counts(tmp_path, *whole)
+    assert found.curves.k == without.curves.k
+    assert found.curves.run[1:] == pytest.approx(without.curves.run[1:])
+    assert "1 prompts have fewer than 24 answers ('odd' has 1): Pass@k beyond is of the other" in str(found)
+    left_out = confronted_counts(tmp_path, *short, min_n=24)
+    assert left_out.curves == without.curves
+    assert "1 prompts with fewer answers than asked for are left out" in str(left_out)
+    many = [rows[:9] + [r | {"n": 2, "c": 1} for r in rows[9:20]] + rows[20:] for rows in whole]
+    assert "k ends at 2 because of 11 prompts with few answers" in str(confronted_counts(tmp_path, *many))
+    with pytest.raises(ValueError, match="min_n=99 is not allowed: as many answers as some prompt has"):
+        confronted_counts(tmp_path, *whole, min_n=99)
+
+
+def test_a_base_that_never_succeeds_identifies_no_shift_and_no_law(tmp_path):
+    found = words_confronted(tmp_path, base=np.zeros(40, int), run=np.arange(40) % 5)
+    lines = five_lines(found)
+    assert "(unchanged: not identified)" in lines[2]
+    assert lines[3].startswith("Neither a shift of the log odds nor a law of training is identified")
+    assert "inf" not in " ".join(lines)
+    assert {line.beta for line in found.laws} == {None}
+
+
+def test_data_that_reject_every_law_say_so_first(tmp_path):
+    rng = np.random.default_rng(3)
+    pairs = shifted(rng, 150, 24, 0.5, spread=2.5).pairs
+    found = words_confronted(tmp_path, base=pairs.base_c, run=pairs.run_c)
+    assert five_lines(found)[3].startswith("No law of training fits: the nearest")
+    assert "times as much as it says" in five_lines(found)[3]
+    assert "Mantel and Haenszel" in five_lines(found)[3]
+    kept = shifted(rng, 150, 24, 0.8).pairs
+    held = words_confronted(tmp_path, base=kept.base_c, run=kept.run_c)
+    assert five_lines(held)[3].startswith('Of the laws of training "')
+
+
+def test_intervals_say_whether_they_hold_at_one_k_or_at_all():
+    made = {table.title: table for table in tables(small_confrontation())}
+    assert "difference (all k at once)" in made["Pass@k, with the band that holds at all k at once"].head
+    parts = made["What the change of Pass@k is made of"].head
+    assert all(name.endswith("(this k alone)") for name in parts[1:])

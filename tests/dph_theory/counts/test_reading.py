@@ -1,5 +1,6 @@
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -50,7 +51,8 @@ def test_nothing_to_read_is_an_error(tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_hold_the_same_rows_as_lines(tmp_path, suffix):
     pandas = pytest.importorskip("pandas")
-    pytest.importorskip("datasets")
+    if suffix == "parquet":
+        pytest.importorskip("datasets")
     table = pandas.DataFrame([*ROWS, {"id": "c", "n": 3, "c": 0, "kl": 0.5}])
     path = tmp_path / f"counts.{suffix}"
     table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
@@ -60,8 +62,14 @@ def test_tables_hold_the_same_rows_as_lines(tmp_path, suffix):
     assert math.isclose(read.rows["c"].kl, 0.5)
 
 
+def test_csv_needs_the_standard_library_alone(tmp_path, monkeypatch):
+    for name in ("datasets", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "counts.csv").write_text("id,n,c\na,4,1\nb,4,4\n")
+    assert counts(read_counts(str(tmp_path / "counts.csv"))) == {"a": (4, 1), "b": (4, 4)}
+
+
 def test_of_a_table_only_the_wrong_rows_are_named(tmp_path):
-    pytest.importorskip("datasets")
     path = tmp_path / "counts.csv"
     path.write_text("id,n,c\n007,4,3\nb,4,9\nd,4,x\n")
     with pytest.raises(ValueError, match="c=9") as error:
@@ -157,6 +165,7 @@ def test_a_row_is_read_with_all_it_may_hold():
         ({"c": True}, "c=True"),
         ({"n": 3.0}, "n=3.0"),
         ({"n": 0, "c": 0}, "n=0"),
+        ({"n": 10**12}, "at most 16,384 answers"),
         ({"id": None}, "needs id"),
         ({"id": ""}, "id=''"),
         ({"correct": [1, 1, 1, 0]}, "must agree with c=1"),
