@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..support.notebook import Shown
+from ..support.table import Table
 from ..trainers import ENDS
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
@@ -16,7 +18,7 @@ PER_TOKEN = ("", ", per token", ", per token squared")
 """By the power of the number of tokens that a constant is divided by."""
 
 
-class LossReport:
+class LossReport(Shown):
     """What every audit's report can do; `verdict` says in one sentence what was found."""
 
     verdict: str
@@ -29,16 +31,17 @@ class LossReport:
         """The report as plain data."""
         return asdict(self)  # type: ignore[call-overload]
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """The verdict and the findings."""
         said = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
         return "\n".join((f"{type(self).__name__}: {said}", *(f"  {k}: {words}" for k, words in self.rows())))
 
+    def tables(self) -> Sequence[Table]:
+        """The findings."""
+        return (Table.of(("finding", "words"), self.rows()),)
+
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(words)}</td></tr>"
-            for name, words in self.rows()
-        )
-        return f"<p>{html.escape(self.verdict)}</p><table>{cells}</table>"
+        return f"<p>{html.escape(self.verdict)}</p>{self.tables()[0].html()}"
 
 
 @dataclass(frozen=True)

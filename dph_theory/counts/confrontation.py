@@ -1,6 +1,5 @@
 """Everything that counts tell of a run against its base: as one value, in five lines, in tables."""
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..intervals import Estimate
-from ..support.record import as_json
+from ..support.notebook import Shown
 from ..support.table import Cell, Table, dataframe
 from .kl_and_styles import KlSpent, StyleCounts, kl_spent, style_counts
 from .law_fits import CalibrationBin, LawScore, calibration, ranked_laws
@@ -57,7 +56,7 @@ class NamedPrompts:
 
 
 @dataclass(frozen=True, repr=False)
-class Confrontation:
+class Confrontation(Shown):
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
     `notes` say which prompts are not in some number.
@@ -90,17 +89,13 @@ class Confrontation:
     categories: tuple[CategoryChange, ...] = ()
     luck: Luck | None = None
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """The five lines."""
         return "\n".join(five_lines(self))
 
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in five_lines(self))
-        return f"<ul>{lines}</ul>{''.join(table._repr_html_() for table in tables(self))}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, as `dph confront --json` stores it."""
-        found: dict[str, Any] = as_json(self)
-        return found
+    def tables(self) -> list[Table]:
+        """The tables of `dph confront`."""
+        return tables(self)
 
     def to_dataframe(self) -> Any:
         """Pass@k, a row for each k, with the band of the difference; ModuleNotFoundError without pandas."""

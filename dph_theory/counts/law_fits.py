@@ -390,18 +390,27 @@ def off_law(fit: FittedLaw, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Prompts of like predictions: their mean predicted rate, and the mean rate seen."""
+    """Prompts of like predictions: their mean predicted rate, the mean rate seen, and eight of ten rates."""
 
     prompts: int
     predicted: float
     seen: Estimate
+    middle: tuple[float, float] = (0.0, 1.0)
 
 
 def calibration(pairs: Pairs, predicted: np.ndarray) -> tuple[CalibrationBin, ...]:
     """At most ten bins of as many prompts each, by predicted rate (prompts,)."""
     groups = np.array_split(np.argsort(predicted, kind="stable"), min(_BINS, max(1, len(pairs) // 5)))
     seen = pairs.run_c / pairs.run_n
-    return tuple(CalibrationBin(len(g), float(predicted[g].mean()), _rate(seen[g])) for g in groups)
+    return tuple(
+        CalibrationBin(len(g), float(predicted[g].mean()), _rate(seen[g]), _middle(seen[g])) for g in groups
+    )
+
+
+def _middle(values: np.ndarray) -> tuple[float, float]:
+    """The range of eight of ten values."""
+    low, high = np.quantile(values, [0.1, 0.9])
+    return float(low), float(high)
 
 
 def _rate(values: np.ndarray) -> Estimate:

@@ -63,6 +63,8 @@ def read_counts(
     path = Path(path)
     if trainer is not None:
         choice("trainer", trainer, _PROMPT)
+        if by is not None:
+            raise argument_error("by", by, "None for a trainer's log: its rows are answers")
         path = _last_step(path) if path.is_dir() else path
     elif path.is_dir() and (path / _EVALUATION_FILE).is_file():
         path /= _EVALUATION_FILE

@@ -14,7 +14,9 @@ from ..fdivergence import FDivergence
 from ..laws import effective_beta, normalised_validities, normalised_validity_at
 from ..numeric.arrays import Scalars, positive, probability
 from ..support.errors import argument_error
+from ..support.notebook import Shown
 from ..support.record import readable
+from ..support.table import Table
 from ..trainers import KLTerm
 from ..trainers import kl_form as kl_form
 
@@ -54,14 +56,12 @@ class Budget:
     invalid: int
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Shown):
     """What a form does at a beta: to each prompt and on the mean, and the beta of other settings alike.
 
     `equivalent` holds, for each of `COMPARED` that can have the same mean validity, the beta that does.
     """
-
-    __repr__ = readable
 
     form: KLTerm
     beta: float
@@ -71,6 +71,22 @@ class Prediction:
     mean_base_rate: float
     mean_validity: float
     equivalent: dict[str, float]
+
+    def summary(self) -> str:
+        """The form and its law, and the mean pass rate."""
+        return (
+            f"{self.form.trainer}, {self.form.flags}, beta {self.beta:g}, groups of {self.group_size}: "
+            f"{self.form.law}.\nThe mean pass rate over {len(self.prompts)} prompts goes from "
+            f"{self.mean_base_rate:.4f} to {self.mean_validity:.4f}."
+        )
+
+    def tables(self) -> list[Table]:
+        """Each prompt's pass rates, and the beta of other settings for the same mean."""
+        rows = ((p.base_rate, p.on_the_way, p.validity, ", ".join(f"{v:.4g}" for v in p.others) or None)
+                for p in self.prompts)  # fmt: skip
+        head = ("base rate", "after the steps", "predicted", "also stable")
+        alike = Table.of(("setting", "beta for the same mean"), self.equivalent.items())
+        return [Table.of(head, rows), *[alike] * bool(self.equivalent)]
 
 
 def predict(

@@ -15,6 +15,8 @@ from .errors import argument_error
 
 T = TypeVar("T")
 _PLAIN = {str, int, float, bool, type(None)}
+_LONGEST, _END = 8, 3
+"""A sequence of more entries is shown by so many from either end."""
 
 
 def as_json(value: Any, digits: int | None = None) -> Any:
@@ -54,6 +56,9 @@ def _plain(entry: Any) -> str:
         return np.array2string(entry, precision=6, threshold=8, edgeitems=3, separator=", ").replace("\n", "")
     if isinstance(entry, float | np.floating):
         return repr(float(f"{entry:.6g}"))
+    if type(entry) in (tuple, list) and len(entry) > _LONGEST:
+        ends = (*map(_plain, entry[:_END]), "...", *map(_plain, entry[-_END:]))
+        return f"({', '.join(ends)}; {len(entry)} in all)"
     return repr(entry.item() if isinstance(entry, np.generic) else entry)
 
 

@@ -81,14 +81,22 @@ class Table:
 
     def csv(self) -> str:
         """All digits, and nothing for what is not known; an interval takes two columns more."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(self._wide())
+        return text.getvalue()
+
+    def to_dataframe(self) -> Any:
+        """The same as a pandas DataFrame; ModuleNotFoundError without pandas."""
+        head, *rows = self._wide()
+        return dataframe({str(name): [row[i] for row in rows] for i, name in enumerate(head)})
+
+    def _wide(self) -> list[list[Cell]]:
+        """The head and the rows, an interval in three columns."""
         wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.head))]
         lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
         lines += [[_bounds(cell) for cell in row] for row in self.rows]
-        text, many = io.StringIO(), [3 if has else 1 for has in wide]
-        csv.writer(text, lineterminator="\n").writerows(
-            [part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines
-        )
-        return text.getvalue()
+        many = [3 if has else 1 for has in wide]
+        return [[part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines]
 
     def latex(self) -> str:
         """A tabular with the rules of the package booktabs; numbers to the right."""

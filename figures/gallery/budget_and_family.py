@@ -146,6 +146,9 @@ def draw(config: BudgetAndFamilyConfig, results: BudgetAndFamilyNumbers) -> Draw
     """Effective number, KL to the law and steps to reach it, against 1/beta; the objectives by rank."""
     drawing, axes = theme.new(height=4.6, nrows=2, ncols=2)
     ends = [end for end in results.ends if end.objective == "sequence_kl"]
+    # The smallest family, a middling one and all weights tell the story in six lines.
+    ranks = _ranks(ends)
+    ends = [end for end in ends if end.rank in (ranks[0], ranks[len(ranks) // 2], ranks[-1])]
     (left, right), (lower, by_rank) = axes
     _along(left, ends, "effective")
     theme.level(left, results.target)
@@ -154,9 +157,14 @@ def draw(config: BudgetAndFamilyConfig, results: BudgetAndFamilyNumbers) -> Draw
     theme.level(right, config.bar)
     right.set(yscale="log", ylabel="KL(run || law) in nats", title="How far from the tilted model")
     _along(lower, ends, "reached")
-    lower.set(yscale="log", ylabel="steps", title="Steps to reach it (at the top: never)")
+    lower.set(yscale="log", ylim=(30, 6000), ylabel="steps", title="Steps to reach it")
+    lengths = [50, 100, 200, max(end.steps for end in ends)]
+    lower.set_yticks(lengths, [str(steps) for steps in lengths])
+    lower.minorticks_off()
+    # No number stands above the longest training.
+    theme.level(lower, lengths[-1])
     _by_rank(by_rank, results)
-    _legend(drawing, ends, f"{results.runs} of {results.planned} runs")
+    _legend(drawing, ends)
     return drawing
 
 
@@ -171,17 +179,22 @@ def _style(ends: Sequence[BudgetAndFamilyEnd], rank: int | None) -> dict[str, An
 
 
 def _along(axes: Axes, ends: Sequence[BudgetAndFamilyEnd], measure: str) -> None:
-    """Against 1/beta, a line a rank and length; what was never reached stands above the longest training."""
-    never = 1.6 * max(end.steps for end in ends)
+    """Against 1/beta, a line a rank and length; where there is no number, a mark at the edge above."""
+    height = 1.02
     for rank in _ranks(ends):
         for steps, line, face in _lengths(ends):
             of = sorted((e for e in ends if (e.rank, e.steps) == (rank, steps)), key=lambda e: 1 / e.beta)
             found = [getattr(end, measure) for end in of]
-            values = [never if value is None else value for value in found]
+            values = [np.nan if value is None else value for value in found]
+            never = [1 / end.beta for end, value in zip(of, found, strict=True) if value is None]
             how = _style(ends, rank)
             for end in of:
                 if between := getattr(end, f"{measure}_range", None):
                     axes.vlines(1 / end.beta, *between, color=how["color"], linewidth=0.8)
+            # Below the axes' upper edge, a line a rank and length, where no number is read off.
+            height -= 0.05
+            places: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "in_layout": False}
+            axes.plot(never, [height] * len(never), "x", color=how["color"], markersize=3, **places)
             axes.plot(
                 [1 / e.beta for e in of],
                 values,
@@ -229,14 +242,15 @@ def _by_rank(axes: Axes, results: BudgetAndFamilyNumbers) -> None:
     axes.legend(loc="upper left", ncols=2)
 
 
-def _legend(drawing: Drawing, ends: Sequence[BudgetAndFamilyEnd], title: str) -> None:
+def _legend(drawing: Drawing, ends: Sequence[BudgetAndFamilyEnd]) -> None:
     ranks = [Line2D([], [], label=_rank(rank), **_style(ends, rank)) for rank in _ranks(ends)]
     lengths = []
     for steps, line, face in _lengths(ends):
         (drawn,) = drawing.axes[0].plot([], [], line, color=theme.GREY, marker="o", markerfacecolor=face)
         drawn.set_label(f"{steps} steps")
         lengths.append(drawn)
-    drawing.legend(handles=[*ranks, *lengths], title=title, loc="outside lower center", ncols=7)
+    lengths.append(Line2D([], [], color=theme.GREY, marker="x", linestyle="none", label="never"))
+    drawing.legend(handles=[*ranks, *lengths], loc="outside lower center", ncols=7)
 
 
 FIGURE = Figure(
@@ -249,8 +263,9 @@ FIGURE = Figure(
         "(e^entropy, dotted) at every beta: a family that cannot hold it stays away from it however long it "
         "trains, and a training too short for 1/beta comes nearer when it is longer. Top: the effective "
         "number and KL(run || law) at the end, with lines from the least to the greatest of the seeds; "
-        "below: the first measured step from which on that KL stays below .02 nats (dotted above), and the "
-        "effective number by rank, also where the forward KL to the filtered model is descended instead."
+        "below: the first measured step from which on that KL stays below .02 nats (dotted above; a cross "
+        "above the longest training: in none), and the effective number by rank, also where the forward KL "
+        "to the filtered model is descended instead."
     ),
     results=BudgetAndFamilyNumbers,
     compute=compute,

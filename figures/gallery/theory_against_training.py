@@ -132,8 +132,11 @@ def draw(config: FigureConfig, results: TheoryAgainstTrainingNumbers) -> Drawing
         right.set_xscale("log", base=2)
         right.set_xticks(found.k, [str(k) for k in found.k])
     right.set(xlabel=r"$k$", ylabel=r"Pass@$k$", title=f"{results.prompts} new prompts")
+    drawn = {point.verdict for block in (*results.checks, *results.predictions) for point in block.points}
     for verdict, how in VERDICTS.items():
-        left.plot([], [], linestyle="none", label=verdict, **how)
+        if verdict in drawn:
+            left.plot([], [], linestyle="none", label=verdict, **how)
+    left.plot([], [], linestyle="none", marker=">", color=theme.GREY, label=f"beyond {EDGE:g}")
     seeds.legend(drawing, (left, middle, right), 4)
     return drawing
 
@@ -148,6 +151,8 @@ def _gaps(ax: Axes, blocks: Sequence[TheoryAgainstTrainingBlock]) -> None:
         for row, point in enumerate(block.points):
             at = top + height * (row + 0.5) / len(block.points)
             how = {"markersize": 2.2, "markeredgewidth": 0.6} | VERDICTS[point.verdict]
+            if abs(point.margins) > EDGE:
+                how["marker"] = ">" if point.margins > 0 else "<"
             ax.plot(np.clip(point.margins, -EDGE, EDGE), at, linestyle="none", **how)
         ax.axhspan(top, top + height, color=theme.GREY, alpha=0.1 * (number % 2), linewidth=0)
         top += height
@@ -156,7 +161,7 @@ def _gaps(ax: Axes, blocks: Sequence[TheoryAgainstTrainingBlock]) -> None:
         ax.axvline(bound, color=theme.BLACK, linewidth=0.5, linestyle=":")
     ax.set_yticks(ticks, [f"{block.name}\n${_sign(block)}$ ({block.theory})" for block in blocks])
     ax.set(ylim=(max(top, 1.0), 0), xlim=(-1.1 * EDGE, 1.1 * EDGE))
-    ax.set_xlabel("measured minus theory, in margins")
+    ax.set_xlabel("measured minus theory,\nin margins of about 3 sd")
 
 
 def _sign(block: TheoryAgainstTrainingBlock) -> str:
@@ -173,8 +178,8 @@ FIGURE = Figure(
         "(middle). A point for every run and set of prompts is measured minus theory, in units of the margin "
         "within which sampling may move it (three standard deviations, wider for few prompts and for the "
         "worst of many): a statement >= 0 is violated left of -1, = 0 outside the dotted lines, and gaps of "
-        "more than four margins stand at the edge. Right: Pass@k on held-out questions, means over seeds "
-        "with 95% intervals."
+        "more than four margins are arrows at the edge. Right: Pass@k on held-out questions, means over "
+        "seeds with 95% intervals."
     ),
     results=TheoryAgainstTrainingNumbers,
     compute=compute,

@@ -1,6 +1,5 @@
 """How fast lost answers come back: a real Llama against the flow of its expected update (E7)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,8 @@ from ..records import Array, Course, Flow, LawRun, Records
 from ..style import seeds, theme
 
 EXPERIMENT = "way_back"
-FEW = 4
-"""The most panels side by side."""
+SHOWN = ((False, 0.01), (False, 0.0001), (True, 0.001))
+"""The panels that are drawn: lost by training or by a fit, and the share at the start."""
 LOOKS: dict[str, dict[str, Any]] = {
     "sequence_kl": {"label": "KL of the answer in the reward", "color": theme.VERMILLION, "linestyle": "--"},
     "k3_corrected": {"label": "corrected k3 in the loss", "color": theme.ORANGE, "linestyle": ":"},
@@ -134,26 +133,31 @@ def _ratio(penalties: Sequence[float | None], rehearsed: Sequence[float | None])
 
 
 def draw(config: WayBackConfig, results: WayBackNumbers) -> Drawing:
-    """A panel for each share at the start: runs as thin lines, the flow's prediction as thick ones."""
-    rows = 1 if len(results.panels) <= FEW else 2
-    columns = math.ceil(len(results.panels) / rows)
-    drawing, axes = theme.new(height=2.8 * rows, nrows=rows, ncols=columns, sharey=True, squeeze=False)
-    for ax in axes.flat[len(results.panels) :]:
-        ax.set_axis_off()
-    for ax, panel in zip(axes.flat, results.panels, strict=False):
+    """A panel a share: medians of runs with bands over all of them, the flow's prediction thick."""
+    panels = [panel for panel in results.panels if (panel.collapsed, panel.lost) in SHOWN] or results.panels[
+        :3
+    ]
+    drawing, axes = theme.new(height=2.8, ncols=len(panels), sharey=True, squeeze=False)
+    for ax, panel in zip(axes.flat, panels, strict=True):
         for form, how in LOOKS.items():
-            ways = [way for way in panel.ways if way.form == form]
-            for way in ways:
-                ax.plot(way.times, way.shares, color=how["color"], linewidth=0.5, alpha=0.6)
-            if ways:
+            if ways := [way for way in panel.ways if way.form == form]:
+                times, shares = _together(ways)
+                middle, low, high = np.median(shares, axis=0), shares.min(axis=0), shares.max(axis=0)
+                ax.plot(times, middle, color=how["color"], linewidth=0.7)
+                theme.band(ax, times, low, high, how["color"])
                 ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
         ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
-        by = ", by training" if panel.collapsed else " at the start"
-        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g}{by}")
-    for row in axes:
-        row[0].set_ylabel("share of the lost answers")
+        by = "lost by training" if panel.collapsed else "lost by a fit"
+        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start, {by}")
+    axes[0][0].set_ylabel("share of the lost answers")
     seeds.legend(drawing, axes[0][:1], 2)
     return drawing
+
+
+def _together(ways: Sequence[WayBackWay]) -> tuple[np.ndarray, np.ndarray]:
+    """The times of the shortest run, and every run's share at them, (runs, times)."""
+    times = min((np.asarray(way.times) for way in ways), key=lambda found: found[-1])
+    return times, np.array([np.interp(times, way.times, way.shares) for way in ways])
 
 
 FIGURE = Figure(
@@ -161,9 +165,10 @@ FIGURE = Figure(
     title="The way back",
     caption=(
         "A small Llama in which the second answer's share among the valid ones has fallen from .1 to the "
-        "share in each title, by a fit to such a law or, where it says so, by training without KL, is "
-        "trained by plain gradient descent towards the same optimum; thin lines are runs, with every answer "
-        "enumerated, and thick lines the flow of the expected update in the logits (E7). A penalty on the "
+        "share in each title, by a fit to such a law or by training without KL, is trained by plain gradient "
+        "descent towards the same optimum; thin lines are medians of runs with bands over all of them, every "
+        "answer enumerated, and thick lines the flow of the expected update in the logits (E7); the table "
+        "has every share at the start. A penalty on the "
         "policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected update "
         "of rehearsal but learns only from answers that the policy draws, and rehearsal of stored correct "
         "answers needs no draw. Time is the penalty's strength times the time of the flow; the runs' time, "

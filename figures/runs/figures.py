@@ -45,6 +45,11 @@ def _pass_at_k(runs: Runs) -> "Drawing":
     drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
     shared = min((run.found.curves for run in runs.runs), key=lambda curves: len(curves.k))
     _along(axes, runs, shared.k, shared.base, lambda run: run.found.curves.run[: len(shared.k)])
+    for label, how in _looks(runs).items():
+        if len(group := runs.by_label[label]) == 1:
+            curves = group[0].found.curves
+            low, high = (np.add(curves.base, side) for side in (curves.low, curves.high))
+            theme.band(axes, curves.k, low, high, how["color"])
     if shared.k[-1] > 1:
         axes.set_xscale("log", base=2)
     axes.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
@@ -56,6 +61,12 @@ def _profiles(runs: Runs) -> "Drawing":
     drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
     base = performance_profile(runs.base_rates[None], tables.LEVELS)
     _along(axes, runs, tables.LEVELS, base, lambda run: performance_profile(run.rates[None], tables.LEVELS))
+    for label, how in _looks(runs).items():
+        if len(group := runs.by_label[label]) == 1:
+            found = performance_profile(group[0].rates[None], tables.LEVELS)
+            # Dvoretzky, Kiefer, Wolfowitz and Massart: at all levels at once.
+            half = np.sqrt(np.log(2 / 0.05) / (2 * len(group[0].rates)))
+            theme.band(axes, tables.LEVELS, (found - half).clip(0), (found + half).clip(max=1), how["color"])
     axes.set(xlabel=r"pass rate $\tau$", ylabel=r"share of prompts above $\tau$")
     seeds.legend(drawing, [axes], 3)
     return drawing
@@ -121,6 +132,7 @@ def _laws(runs: Runs) -> "Drawing":
             found = tables.label_estimate(group, tables.held_out(law), mean_interval)
             _dot(axes, found, at - offset, looks[label], "" if at else seeds.written(label))
     axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
     axes.set(xlabel="held-out answers, nats a prompt below the best")
     seeds.legend(drawing, [axes], 4)
     return drawing
@@ -133,10 +145,23 @@ def _theory(runs: Runs) -> "Drawing":
         bins = [b for run in runs.by_label[label] for b in run.found.calibration]
         x, seen = [b.predicted for b in bins], [b.seen for b in bins]
         axes.vlines(x, [s.low for s in seen], [s.high for s in seen], color=how["color"], linewidth=0.7)
-        axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=seeds.written(label))
+        # Means of many prompts lie on the diagonal of a law that few of them obey.
+        for one in bins:
+            axes.vlines(one.predicted, *one.middle, color=how["color"], linewidth=2.5, alpha=0.25)
+        words = f"{seeds.written(label)}: {_verdict(runs.by_label[label])}"
+        axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=words)
     axes.set(xlabel="rate that the best law predicts", ylabel="rate seen")
-    seeds.legend(drawing, [axes], 3)
+    seeds.legend(drawing, [axes], 1)
     return drawing
+
+
+def _verdict(group: Sequence[OwnRun]) -> str:
+    """Whether the best laws are rejected, and how many times as much as they say the answers vary."""
+    best = [next(x for x in run.found.laws if x.law == run.found.best_law) for run in group]
+    over = [x.dispersion.value for x in best if x.dispersion is not None]
+    rejected = sum(x.rejected for x in best)
+    words = "not rejected" if not rejected else "law rejected" if len(best) == 1 else f"{rejected} rejected"
+    return f"{words}, variance {np.mean(over):.1f} times that predicted" if over else words
 
 
 def _training(runs: Runs) -> "Drawing | None":
@@ -168,7 +193,8 @@ OWN_FIGURES = (
     OwnFigure(
         "runs_pass_at_k",
         "Pass@k",
-        "The chance that at least one of k answers is correct, mean over prompts, unbiased.",
+        "The chance that at least one of k answers is correct, mean over prompts, unbiased. Of a single run "
+        "the band is that of its difference to the base, at all k at once.",
         _pass_at_k,
         tables.pass_at_k,
     ),
@@ -199,7 +225,8 @@ OWN_FIGURES = (
         "runs_theory_against_training",
         "Theory against training",
         "Pass rates after training as the best law predicts them from the base's answers, against those "
-        "seen, in bins of prompts of like predictions; bars are over the prompts of a bin.",
+        "seen, in bins of prompts of like predictions: the mean with its interval, and shaded the range of "
+        "eight of ten of its prompts. The legend says whether the law is rejected.",
         _theory,
         tables.theory,
     ),
@@ -213,7 +240,8 @@ OWN_FIGURES = (
     OwnFigure(
         "runs_profiles",
         "Performance profiles",
-        "The share of prompts whose pass rate is above a level.",
+        "The share of prompts whose measured pass rate is above a level. Of a single run the band holds at "
+        "all levels at once (Dvoretzky, Kiefer, Wolfowitz).",
         _profiles,
         tables.profiles,
     ),

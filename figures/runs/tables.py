@@ -161,7 +161,8 @@ def pass_at_k(runs: Runs) -> Table:
     shared = min((run.found.curves for run in runs.runs), key=lambda curves: len(curves.k))
     shown = told_ks(shared.k[-1]) if len(shared.k) > _MOST_ROWS else shared.k
     rows = [
-        (k, base, *_by_label(runs, _solved_in(i)))
+        # As words, k names the commands of its row.
+        (str(k), base, *_by_label(runs, _solved_in(i)))
         for i, (k, base) in enumerate(zip(shared.k, shared.base, strict=True))
         if k in shown
     ]
@@ -201,8 +202,12 @@ def laws(runs: Runs) -> Table:
 
 
 def law_names(runs: Runs) -> list[str]:
-    """The laws that were held to the runs."""
-    return sorted({line.law for run in runs.runs for line in run.found.laws})
+    """The laws that were held to the runs, the best on their mean first."""
+    scores: dict[str, list[float]] = {}
+    for run in runs.runs:
+        for line in run.found.laws:
+            scores.setdefault(line.law, []).append(line.held_out.value)
+    return sorted(scores, key=lambda law: -float(np.mean(scores[law])))
 
 
 def theory(runs: Runs) -> Table:

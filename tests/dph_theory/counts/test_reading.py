@@ -96,6 +96,12 @@ def test_a_log_of_verl_is_counted_by_prompt(tmp_path):
         read_counts(tmp_path, "verl")
 
 
+def test_a_log_has_no_categories(tmp_path):
+    write_rows(tmp_path / "9.jsonl", answers("1+1", [0.0]))
+    with pytest.raises(ValueError, match="by='step' is not allowed: None for a trainer's log"):
+        read_counts(tmp_path, "verl", by="step")
+
+
 def test_a_log_of_trl_is_counted_by_prompt(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("datasets")

@@ -1,10 +1,11 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.drawing_checks import assert_figure_draws
 from support.law_record import law_record, run
 
-from figures.gallery.way_back import FIGURE
+from figures.gallery.way_back import FIGURE, LOOKS
 from figures.records import Records
 
 
@@ -64,9 +65,20 @@ def test_it_draws(results):
     assert_figure_draws("way_back", results)
 
 
-def test_more_than_four_starts_stand_in_two_rows(results):
+def test_three_starts_are_drawn_with_medians_and_bands_of_the_runs(results):
     first = results.panels[0]
-    many = replace(results, panels=tuple(replace(first, lost=10.0**-k) for k in range(1, 6)))
+    starts = ((False, 0.03), (False, 0.01), (False, 0.0001), (True, 0.01), (True, 0.001))
+    many = replace(results, panels=tuple(replace(first, collapsed=c, lost=lost) for c, lost in starts))
     axes = FIGURE.draw(FIGURE.config, many).axes
-    assert len({round(ax.get_position().y0, 2) for ax in axes}) == 2
-    assert [ax.get_title() for ax in axes if ax.axison] == [f"{10.0**-k:g} at the start" for k in range(1, 6)]
+    titles = [ax.get_title() for ax in axes]
+    assert titles == [
+        "0.01 at the start, lost by a fit",
+        "0.0001 at the start, lost by a fit",
+        "0.001 at the start, lost by training",
+    ]
+    several = [form for form in LOOKS if sum(way.form == form for way in first.ways) > 0]
+    assert len(axes[0].collections) == len(several)
+    assert len(axes[0].lines) == 2 * len(several)
+    of = [way for way in first.ways if way.form == several[0]]
+    shares = np.array([np.interp(of[0].times, way.times, way.shares) for way in of])
+    assert axes[0].lines[0].get_ydata() == pytest.approx(np.median(shares, axis=0))

@@ -65,7 +65,9 @@ def test_the_numbers_are_those_of_the_runs():
     given = runs()
     first = given.runs[0].found
     shown = tables.pass_at_k(given)
-    assert [row[0] for row in shown.rows] == [1, 2, 4, 8, 16]
+    assert [row[0] for row in shown.rows] == ["1", "2", "4", "8", "16"]
+    # Commands are named by k, not by the row's number.
+    assert ("passFourBase", f"{shown.rows[2][1]:.4g}") in list(shown.commands("pass"))
     assert shown.rows[2][1] == first.curves.base[3]
     assert shown.rows[2][3] == first.curves.run[3]
     assert tables.training(given).rows[0][:2] == ("GRPO", 4)
@@ -73,3 +75,10 @@ def test_the_numbers_are_those_of_the_runs():
     grpo, mine = tables.aggregates(given).rows
     assert isinstance(grpo[2], Estimate)
     assert mine[:3] == ("mine", 1, interquartile_mean(np.linspace(0, 1, 50)[None] ** 3))
+
+
+def test_laws_stand_in_the_order_of_their_scores():
+    given = runs()
+    names = tables.law_names(given)
+    best = {line.law: line.held_out.value for line in given.runs[0].found.laws}
+    assert [best[name] for name in names] == sorted(best.values(), reverse=True)

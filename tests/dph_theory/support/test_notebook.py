@@ -1,0 +1,46 @@
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from support.small_confrontation import small_confrontation
+
+from dph_theory.audit import audit_advantage
+from dph_theory.predict import kl_form, predict
+from dph_theory.support.notebook import Shown
+
+
+@cache
+def results():
+    of_two = predict(kl_form("trl", None, None), 0.5, 8, [0.3, 0.7])
+    prediction = replace(of_two, prompts=150 * of_two.prompts)
+    verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
+    return small_confrontation(), prediction, verdict
+
+
+def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
+    for found in results():
+        assert isinstance(found, Shown)
+        assert repr(found) == found.summary()
+        assert len(repr(found)) < 2500, type(found)
+        assert "<table>" in found._repr_html_()
+        assert json.loads(json.dumps(found.to_dict(), default=str))
+        assert found.tables()
+
+
+def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
+    pytest.importorskip("pandas")
+    _, prediction, verdict = results()
+    assert "The mean pass rate over 300 prompts goes from 0.5000 to" in repr(prediction)
+    assert "(the first 20 of 300 rows)" in prediction._repr_html_()
+    assert prediction._repr_html_().count("<tr>") < 40
+    frame = prediction.to_dataframe()
+    assert len(frame) == 300
+    assert frame["predicted"].iloc[0] == prediction.prompts[0].validity
+    assert list(verdict.to_dataframe().columns) == ["finding", "words"]
+
+
+def test_long_sequences_are_shown_by_their_ends():
+    curves = small_confrontation().curves
+    assert "k=(1, 2, 3, ..., 14, 15, 16; 16 in all)" in repr(curves)
+    assert len(repr(curves)) < 1500
