@@ -198,7 +198,11 @@ class Evaluator:
             if callable(left) or callable(right):
                 raise UndecidedError("functions are not compared")
             numbers = [arb(x) for x in (left, right) if isinstance(x, arb | int) and not isinstance(x, bool)]
-            yield Atom(numbers[0], term[1], numbers[1]) if len(numbers) == 2 else (left == right)
+            yield (
+                Atom(numbers[0], term[1], numbers[1])
+                if len(numbers) == 2
+                else (left == right) == (term[1] == "=")
+            )
         elif kind == "infix":
             yield self.true(term, env)
         elif kind == "forall":

@@ -12,7 +12,7 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, SMOOTH, alpha_
 from ..fdivergence import u
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import Claim, Kernel, Steps, derived, neighbour, proved, scaled
+from ..statement.theorem import Claim, Kernel, Steps, derived, neighbour, scaled
 from ._boxes import apart, chance, kl_to_first, kl_to_second
 from ._generators import BETWEEN
 from ._lemmas import EDGED_PAIR, PAIRS, gilardoni, pinsker_bounds, squared_variation
@@ -26,7 +26,7 @@ def kl_steps() -> Steps:
         yield from gilardoni(divergence.name, divergence.expression)
 
 
-KL = proved(
+KL = derived(
     "B4.kl",
     "Pinsker: TV^2 <= KL/2, in both directions",
     statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \tfrac12 D_f,\quad"
@@ -36,7 +36,7 @@ KL = proved(
     at_most=(squared_variation, pinsker_bounds((FORWARD_KL, REVERSE_KL))),
     given=("L1.cauchy", "L1.rising"),
     examples=PAIRS,
-    kernel=Kernel("pinsker_both_ways"),
+    kernel=Kernel("pinsker_both_ways", part="for laws without a zero mass"),
     derivation=kl_steps,
     # Both sides are second order at pi = ref, where the bound is tight.
     floor=1e-12,

@@ -97,7 +97,7 @@ def _section(theorem: Theorem) -> str:
         f"- Source: {escaped(str(theorem.source))}.",
         f"- Expected verdict: **{theorem.expected}**{given} ({_MEANING[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
-        *_in_kernel(theorem.kernel),
+        *_in_kernel(theorem.kernel, false=theorem.expected is Verdict.REFUTED),
         *_derivation(theorem),
         *_boxes(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
@@ -141,17 +141,18 @@ def in_kernel() -> str:
     )
 
 
-def _link(theorem: Theorem, to: str = "theorems/") -> str:
+def _link(theorem: Theorem) -> str:
     place = f"{file_name(theorem.family)}#{theorem.name.lower().replace('.', '')}"
-    return f"[{escaped(theorem.name)}]({to}{place})"
+    return f"[{escaped(theorem.name)}](theorems/{place})"
 
 
-def _in_kernel(kernel: Kernel | None, indent: str = "") -> list[str]:
+def _in_kernel(kernel: Kernel | None, *, false: bool, indent: str = "") -> list[str]:
     """The theorem of the kernel as it is written there, and what of the statement it is."""
     if kernel is None:
         return []
     found = statement(kernel.theorem)
     of = f"part of it, {escaped(kernel.part)}" if kernel.part else "for every number of outcomes"
+    of = "that it is false" if false else of
     place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
     lines = [
         f"{indent}- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
@@ -161,7 +162,7 @@ def _in_kernel(kernel: Kernel | None, indent: str = "") -> list[str]:
 
 
 def _neighbour(false: FalseNeighbour) -> list[str]:
-    return [f"    - {escaped(false.name)}", *_in_kernel(false.kernel, "        ")]
+    return [f"    - {escaped(false.name)}", *_in_kernel(false.kernel, false=True, indent="        ")]
 
 
 def _derivation(theorem: Theorem) -> list[str]:

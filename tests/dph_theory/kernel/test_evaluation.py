@@ -24,6 +24,11 @@ def test_sums_and_divergences_are_those_of_the_definitions():
     assert not KERNEL.true(term("positive ys q"), LAW)
 
 
+def test_lists_and_truth_values_are_compared():
+    assert KERNEL.true(term("ys <> [] /\\ true <> false /\\ ys = ys"), LAW)
+    assert not KERNEL.true(term("ys = []"), LAW)
+
+
 def test_coqs_functions_have_coqs_values_where_there_are_none():
     assert value("ln 0") == value("ln (- 2)") == value("/ 0") == 0
     assert value("Binomial.C 2%nat 3%nat") == pytest.approx(1 / 3)  # 2!/(3! 0!)
