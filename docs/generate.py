@@ -11,10 +11,11 @@ from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.files import rendered
-from figures.report import claims, guide
+from figures.report import claims, guide, repairs
 
 DOCS = Path(__file__).parent
 PICTURES = (
+    "atlas",
     *("laws", "way_back", "budget_and_family", "filtering", "direction"),
     *("lottery", "luck_or_time"),
     *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
@@ -41,6 +42,7 @@ def generated() -> dict[Path, str]:
         for path, (part, made) in parts.items()
     }
     written[DOCS / "which-divergence.md"] = guide.guide(stored)
+    written[DOCS / "which-repair-keeps-what.md"] = repairs.repairs(stored)
     return theorems | pictures | written
 
 

@@ -8,6 +8,7 @@ from dph_theory.support.errors import choice
 from .figure import Figure
 
 NAMES = (
+    "atlas",
     "laws",
     "way_back",
     "budget_and_family",
