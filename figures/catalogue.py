@@ -8,12 +8,12 @@ from dph_theory.support.errors import choice
 from .figure import Figure
 
 NAMES = (
-    "atlas",
     "laws",
     "way_back",
     "budget_and_family",
     "lottery",
     "luck_or_time",
+    "atlas",
     "direction",
     "filtering",
     "mu_beta",
