@@ -15,10 +15,11 @@ from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages, run
 from figures.catalogue import figure
 from figures.files import rendered
-from figures.report import claims, guide
+from figures.report import claims, guide, repairs
 
 DOCS = Path(__file__).parent
 PICTURES = (
+    "atlas",
     *("laws", "way_back", "budget_and_family", "filtering", "direction"),
     *("lottery", "luck_or_time"),
     *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
@@ -50,6 +51,7 @@ def generated() -> dict[Path, str]:
         text = written.get(path) or path.read_text(encoding="utf-8")
         written[path] = part.sub(lambda _, made=made: made, text)
     written[DOCS / "which-divergence.md"] = guide.guide(stored)
+    written[DOCS / "which-repair-keeps-what.md"] = repairs.repairs(stored)
     return theorems | pictures | written
 
 

@@ -13,6 +13,7 @@ NAMES = (
     "budget_and_family",
     "lottery",
     "luck_or_time",
+    "atlas",
     "direction",
     "filtering",
     "mu_beta",

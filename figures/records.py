@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import PlainValidator
 
+from dph_theory.atlas.table import Row
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import checked, from_json
@@ -304,9 +305,40 @@ def read_audit(record: Mapping[str, Any]) -> tuple[AuditLine, ...]:
     return from_json(_Audit, record["results"]).forms
 
 
+@dataclass(frozen=True)
+class AtlasEnd:
+    """Where a training ends: the pass rate, and each right answer's share of it, the short one last."""
+
+    validity: float
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AtlasTraining:
+    """A method's prediction, its runs, and the total variation between each and the prediction."""
+
+    method: str
+    predicted: AtlasEnd
+    runs: tuple[AtlasEnd, ...]
+    gaps: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """What `dph atlas-runs` stored: the cells of theory by method, the base, and the trainings."""
+
+    rows: tuple[Row, ...]
+    base: AtlasEnd
+    trained: tuple[AtlasTraining, ...]
+
+
 Record = Mapping[str, Any]
 
-FULL_SCALE = {"demo": ("full_scale_demo", "full_scale.demo"), "laws": ("laws", "laws")}
+FULL_SCALE = {
+    "demo": ("full_scale_demo", "full_scale.demo"),
+    "laws": ("laws", "laws"),
+    "atlas": ("atlas", "atlas"),
+}
 """Records of full-scale runs, which are read as they are committed: by name, their file's name and kind."""
 
 
@@ -372,3 +404,8 @@ class Records:
     def laws(self) -> Laws:
         """The runs of `dph laws`."""
         return Laws.read(self.of("laws"))
+
+    @cached_property
+    def atlas(self) -> Atlas:
+        """What each method selects, and where its trainings ended."""
+        return from_json(Atlas, self.of("atlas")["results"])

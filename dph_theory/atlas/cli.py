@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
-from ..audit.cli import load, user_code
+from ..audit.cli import interruptible, load, user_code
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .methods import METHODS, Method, of_rewards
-from .rows import Row, atlas, row_of
-from .table import table
+from .formulas import of_rewards
+from .methods import METHODS, Method
+from .rows import atlas, row_of
+from .table import Row, table
 
 _OUTPUT = terminal.OutputFile()
 
@@ -63,7 +64,7 @@ def atlas_command(
                 read="its code",
             )
             rows.append(row_of(own, seed=seed))
-    with terminal.Bars() as bars:
+    with interruptible(), terminal.Bars() as bars:
         bars("methods", 0, len(chosen))
         done = list[Row]()
 

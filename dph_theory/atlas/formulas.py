@@ -24,7 +24,7 @@ Stored = Callable[[Problem, np.ndarray, float], np.ndarray]
 
 
 def _over(top: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The quotient, zero where the denominator is."""
+    """The quotient, zero where the denominator is, up to rounding."""
     return np.where(below > 1e-12, top / np.where(below > 1e-12, below, 1.0), 0.0)
 
 
@@ -32,11 +32,14 @@ def of_rewards(advantage: Callable[..., Any]) -> Advantage:
     """An advantage of rewards (groups, G), as `dph audit advantage` takes it, by its table for each count.
 
     One that also takes log_pi or log_ref, the whole answers' (groups, G), is called on every batch.
+    AdvantageError for one that fails, or is not finite somewhere.
     """
     names = set(signature(advantage).parameters) & {"log_pi", "log_ref"}
     if names:
         return partial(_called, advantage, names)
     table = tabulate(advantage, GROUP)
+    if table.bad:
+        raise AdvantageError(f"it is not finite in groups with {', '.join(map(str, table.bad))} right")
     return partial(_tabulated, table)
 
 
@@ -58,6 +61,8 @@ def _called(advantage: Callable[..., Any], names: set[str], samples: Samples, kn
         raise AdvantageError(
             f"it returned {numbers.shape} for rewards {(samples.rewards.size // GROUP, GROUP)}"
         )
+    if not np.isfinite(numbers).all():
+        raise AdvantageError("it returned a number that is not finite")
     return numbers.reshape(samples.rewards.shape)
 
 

@@ -1,7 +1,6 @@
 """The cells of a method, each computed: what it selects, its drift, its way back, and who gains."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -10,6 +9,7 @@ from ..numeric.balls import Values
 from ..support.processes import in_order
 from .methods import METHODS, Method
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
+from .table import Row
 from .training import UnsettledError, expected, flow, gradient, luck
 
 SMALL, REFERENCE = 0.02, 0.1
@@ -18,33 +18,6 @@ SAME = 0.05
 """Two starts end alike if the right answers' shares are that near, in total variation."""
 LOST = (1e-3, 1e-5)
 """Shares of a nearly lost answer, between which the power of its way back is taken."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
-
-    selects: the law of the right answers that training ends at, on several lengths, with the knob at SMALL;
-    selects_single: the same on a single decision between unequal answers. fixed: whether another start ends
-    there too. drift: over seeds, at matched speed, relative to GRPO's. way_back: in words; way_back_power: p,
-    where the pull on an answer of share eps is as eps^p, None if it is away. wrong: the mass of wrong answers
-    at REFERENCE, rare and long: the share of the rarest and of the longer right answers at the end, all
-    relative to the base's.
-    """
-
-    method: str
-    source: str
-    read: str
-    note: str
-    selects: str
-    selects_single: str
-    fixed: bool | None
-    drift: float | None
-    way_back: str
-    way_back_power: float | None
-    wrong: float | None
-    rare: float | None
-    long: float | None
 
 
 def row_of(method: Method, *, seed: int = 0) -> Row:

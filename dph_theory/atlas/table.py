@@ -1,9 +1,37 @@
-"""The atlas as one table, a row a method."""
+"""A row of the atlas, and all of them as one table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..support.table import Cell, Table
-from .rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
+
+    selects: the law of the right answers that training ends at, on several lengths, with the knob at SMALL;
+    selects_single: the same on a single decision between unequal answers. fixed: whether another start ends
+    there too. drift: over seeds, at matched speed, relative to GRPO's. way_back: in words; way_back_power: p,
+    where the pull on an answer of share eps is as eps^p, None if it is away. wrong: the mass of wrong answers
+    at REFERENCE, rare and long: the share of the rarest and of the longer right answers at the end, all
+    relative to the base's.
+    """
+
+    method: str
+    source: str
+    read: str
+    note: str
+    selects: str
+    selects_single: str
+    fixed: bool | None
+    drift: float | None
+    way_back: str
+    way_back_power: float | None
+    wrong: float | None
+    rare: float | None
+    long: float | None
+
 
 HEAD = (
     "method",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = 4
 """Answers of a group."""
-DECADES, EVALUATIONS = 14, 8_000
+DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""
 SETTLED = 1e-3
 """A flow has ended where two decades of time have moved the right answers' shares by less."""

@@ -132,7 +132,7 @@ def catalogue_command(
     if group_size is not None and not advantages:
         raise click.UsageError("--group-size goes with --advantages")
     console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
-    with _interruptible():
+    with interruptible():
         if advantages:
             _all_advantages(console, group_size, json_path, page_path)
         else:
@@ -179,7 +179,8 @@ def _all_advantages(
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
+    """Ctrl-C says that nothing was written, and ends with its code."""
     try:
         yield
     except KeyboardInterrupt:
@@ -191,7 +192,7 @@ def _interruptible() -> Iterator[None]:
 def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
     try:
-        with _interruptible(), quietly(seconds) as printed:
+        with interruptible(), quietly(seconds) as printed:
             yield
     except TooLong:
         terminal.say(console, f"could not be audited: {target} took over {seconds:g} s (--time-limit)")

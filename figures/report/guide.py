@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dph_theory.intervals import Estimate, share
 from toy_lm.collapse.results import FAMILIES, select
 from toy_lm.experiments import EXPERIMENTS
 from toy_lm.strategies.results import directions
 from toy_lm.styles.results import scores
 
 from .. import records
-from ..gallery import budget_and_family, direction, lottery, way_back
+from ..gallery import budget_and_family, direction, lottery, published, way_back
 from ..records import FORMS, FULL_SCALE, Demo, LawRun, Records, stored_name
 from .page import templates
 
@@ -65,6 +66,8 @@ def _filled(name: str, stored: Records) -> str:
         "train": scores(stored.styles, "train"),
         "held_out": scores(stored.styles, "held_out"),
         "seeds": len(stored.styles.bases),
+        "published": _published(),
+        "questions": BIRD_QUESTIONS,
         "demo": _demo(stored.demo) if "demo" in stored else None,
         "alike": ALIKE,
         "laws": _laws(stored) if "laws" in stored else None,
@@ -74,6 +77,17 @@ def _filled(name: str, stored: Records) -> str:
         "budget": _budget(stored) if "laws" in stored else None,
     }
     return templates().get_template(name).render(numbers)
+
+
+BIRD_QUESTIONS = 1534
+"""Of its development set; how many the paper scored it does not say."""
+
+
+def _published() -> dict[str, Estimate]:
+    """Pass@16 on BIRD as published, in percent, with the interval that so many questions would give."""
+    found = published.published()["Bird"]["Pass@16"]
+    counted = {name: share(round(p / 100 * BIRD_QUESTIONS), BIRD_QUESTIONS) for name, p in found.items()}
+    return {name: Estimate(found[name], 100 * each.low, 100 * each.high) for name, each in counted.items()}
 
 
 def _demo(demo: Demo) -> dict[str, Any]:

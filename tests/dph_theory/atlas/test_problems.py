@@ -9,6 +9,7 @@ from dph_theory.atlas.problems import (
     FILTERED,
     LENGTHS,
     LOCAL,
+    MEANS,
     NEAR,
     ONE,
     OTHER,
@@ -35,6 +36,12 @@ def test_a_law_is_named_and_half_way_to_another_it_is_not(problem):
     one, other = (problem.candidates[name] for name in (LOCAL if problem is LENGTHS else UNIFORM, FILTERED))
     if distance(one, other) > 0:
         assert problem.named((one + other) / 2) == OTHER
+
+
+def test_a_law_whose_neighbour_is_nearly_as_near_is_not_named():
+    local, means = LENGTHS.candidates[LOCAL], LENGTHS.candidates[MEANS]
+    for gap, told in ((0.9 * NEAR, OTHER), (0.5 * NEAR, LOCAL)):
+        assert LENGTHS.named(local + (means - local) * gap / distance(local, means)) == told
 
 
 def test_one_answer_is_told_whichever_it_is():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from dph_theory.atlas import METHODS, Method, of_rewards, row_of
-from dph_theory.atlas.rows import LOST, way_back
+from dph_theory.atlas.formulas import of_rewards
+from dph_theory.atlas.methods import CATALOGUE, CODE, METHODS, STANDARD, SUMMARY, Method
+from dph_theory.atlas.rows import LOST, row_of, way_back
 from dph_theory.audit.advantage import AdvantageError
 
 BY_NAME = {method.name: method for method in METHODS}
@@ -13,7 +14,7 @@ def test_every_method_says_where_it_was_read():
     for method in METHODS:
         assert method.source
         assert method.note
-        assert method.read in ("paper", "released code", "summary")
+        assert method.read in (STANDARD, CATALOGUE, CODE, SUMMARY)
 
 
 def test_ways_back_have_the_powers_of_their_pulls():
@@ -53,7 +54,7 @@ def test_the_place_of_uniqueness_weights_decides():
 
 
 def _own(function):
-    return Method(name="own", source="mine.py", note="", advantage=of_rewards(function))
+    return Method("own", "mine.py", "", of_rewards(function))
 
 
 def test_a_method_of_ones_own_is_its_table_or_is_called_with_what_it_asks_for():
@@ -74,3 +75,7 @@ def test_what_a_method_of_ones_own_does_wrong_is_said():
         row_of(_own(lambda rewards, log_pi: 1 / 0))
     with pytest.raises(AdvantageError, match="it returned"):
         row_of(_own(lambda rewards, log_pi: rewards.sum()))
+    with pytest.raises(AdvantageError, match="not finite in groups with 0, 4 right"):
+        row_of(_own(lambda rewards: (rewards - rewards.mean()) / rewards.std()))
+    with pytest.raises(AdvantageError, match="a number that is not finite"):
+        row_of(_own(lambda rewards, log_pi: log_pi / 0))

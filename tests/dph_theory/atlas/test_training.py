@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from dph_theory.atlas import METHODS
+from dph_theory.atlas.methods import METHODS
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
 from dph_theory.atlas.training import (
     GROUP,
     GROUPS,
     REACHED,
+    Samples,
     drawn,
     every_group,
     expected,
@@ -123,3 +124,14 @@ def test_clips_act_on_later_updates_alone_and_only_where_the_ratio_has_moved():
     assert free[0] > 0
     assert late[0] == pytest.approx(0, abs=1e-12)
     assert late[3] < 0
+
+
+def test_batches_side_by_side_are_updated_each_by_its_own():
+    method, rng = BY_NAME["PPO clip"], np.random.default_rng(2)
+    theta = LENGTHS.start + rng.normal(0, 0.5, (3, len(LENGTHS.start)))
+    batches = drawn(LENGTHS, theta, 5, rng)
+    together = round_of(method, LENGTHS, theta, batches, 0.0, 4.0)
+    for i in range(3):
+        one = Samples(*(part[i : i + 1] for part in batches))
+        alone = round_of(method, LENGTHS, theta[i : i + 1], one, 0.0, 4.0)
+        assert together[i] == pytest.approx(alone[0])
