@@ -184,7 +184,7 @@ class _Draws:
         p = log_policy.sum(-1).exp()
         validity = (p * verdicts).sum(-1, keepdim=True)
         advantage, spread = _advantage(run)(verdicts, validity)
-        weight = self._weight(p)[..., None]
+        weight = self._weight(p)
         _, c = update(
             torch,
             log_policy,

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -9,7 +10,7 @@ from transformers import LlamaForCausalLM
 from dph_theory.laws import filtered_law
 from full_scale.evaluation.exact import longest_prefixes, next_token_log_probs
 from full_scale.laws import training, twin
-from full_scale.laws.record import twin_of
+from full_scale.laws.record import FROZEN, TABULAR, twin_of
 from full_scale.laws.runs import Run
 from full_scale.tasks.glass_box.base import LlamaFit, build_base
 from full_scale.tasks.glass_box.box import box
@@ -130,6 +131,23 @@ def test_per_answer_means_have_a_twin_at_their_own_law(folder):
     run = Run("x", "lengths", "k3_corrected", 0.5, steps=400, learning_rate=2e-3, per_answer_mean=True)
     found = twin.twin(run, folder, spreads=False)
     assert found.kl[run.law] < 1e-3 < min(kl for law, kl in found.kl.items() if law != run.law)
+
+
+@pytest.mark.parametrize("fields", [{}, {"per_answer_mean": True}, {"dapo": True}], ids=str)
+def test_the_noise_of_every_reduction_is_carried(fields, folder):
+    found = twin.twin(Run("x", "lengths", "k3", 0.5, steps=2, group_size=8, **SGD, **fields), folder)
+    assert found.deviations["validity"] > 0
+    assert found.deviations["favourite_odds"] > 0
+
+
+def test_cruder_accounts_of_luck_stand_beside_the_adjoint(folder):
+    run = Run("x", "lottery-30", "none", group_size=64, steps=10, **SGD)
+    found = twin.twin(run, folder)
+    assert set(found.rivals) == {FROZEN, TABULAR}
+    # Along so short a path the kernel hardly moves.
+    assert found.rivals[FROZEN] == pytest.approx(found.deviations["favourite_odds"], rel=0.1)
+    assert found.rivals[TABULAR] == pytest.approx(found.deviations["favourite_odds"], rel=0.5)
+    assert not twin.twin(replace(run, baseline="one", task="lottery-flat"), folder).rivals
 
 
 def test_the_boxes_of_lotteries_hold_equal_right_answers():
