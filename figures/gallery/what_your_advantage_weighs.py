@@ -1,6 +1,7 @@
 """What each published advantage weighs: its exact weight on the gradient of a prompt's pass rate (E4)."""
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ def draw(config: WhatYourAdvantageWeighsConfig, results: WhatYourAdvantageWeighs
     """A panel an advantage, a line a group size."""
     names = list(dict.fromkeys(w.advantage for w in results.weights))
     rows = -(-(len(names) + 1) // COLUMNS)
-    drawing, panels = theme.new(height=1.55 * rows, nrows=rows, ncols=COLUMNS, sharex=True, sharey=True)
+    drawing, panels = theme.new(height=1.65 * rows, nrows=rows, ncols=COLUMNS, sharex=True, sharey=True)
     sizes = dict(zip(config.sizes, LINES, strict=False))
     for panel, name in zip(panels.flat, names, strict=False):
         panel.axhline(1.0, color=theme.GREY, linewidth=0.5)
@@ -95,7 +96,7 @@ def draw(config: WhatYourAdvantageWeighsConfig, results: WhatYourAdvantageWeighs
             line, color, width = sizes[weights.group_size]
             seen = np.where(weights.weight > 0, weights.weight, np.nan)
             panel.plot(results.validities, seen, line, color=color, linewidth=width)
-        panel.set_title(name, fontsize=theme.points(7.5))
+        panel.set_title(fill(name, 24), fontsize=theme.points(7.5))
         panel.set(xscale="logit", yscale="log", ylim=(LEAST, MOST))
         panel.xaxis.set_major_locator(FixedLocator([0.01, 0.1, 0.5, 0.9, 0.99]))
         panel.xaxis.set_minor_formatter(NullFormatter())

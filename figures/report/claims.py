@@ -189,6 +189,21 @@ DIFFERENCES = (
         "Pass rate and KL never fall; the number of valid answers kept can rise again.",
         ("F8.fewer", "A10.monotone"),
     ),
+    Difference(
+        "Group size and the path",
+        "ghosh2026predictable, as its abstract can be read: the noiseless path does not depend on the group "
+        "size.",
+        "Where advantages are divided by the group's deviation it does, and by more than a change of clock.",
+        ("F9.groups", "E4.constant"),
+    ),
+    Difference(
+        "Policy gradients and the closest solution",
+        "shenfeld2025razor, as its abstract can be read: on-policy updates are biased to the solution "
+        "closest in KL to the base.",
+        "Natural gradients and KL control end there; the plain softmax gradient ends on the likeliest right "
+        "answers.",
+        ("F10.closest", "A2.limit", "A3.limit"),
+    ),
 )
 
 

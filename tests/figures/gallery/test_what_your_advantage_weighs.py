@@ -32,5 +32,5 @@ def test_the_table_quotes_the_ends_and_the_middle():
 
 def test_the_committed_numbers():
     results = stored("what_your_advantage_weighs")
-    assert len(results.weights) == 41
+    assert len(results.weights) == 50
     assert np.isfinite([w.weight for w in results.weights]).all()

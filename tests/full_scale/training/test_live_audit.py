@@ -231,7 +231,7 @@ def test_the_policy_losses_restate_the_installed_code(tmp_path, flags, restated)
 
 
 def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl(tmp_path):
-    (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "vllm" in f.flags]
+    (policy,) = [f for f in POLICY_LOSSES if f.trainer == "TRL" and "token_truncate" in f.flags]
     (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
     given = drawn("log_pi", "log_ref", "log_old")
     given["log_old"] -= 1
