@@ -176,3 +176,30 @@ def test_a_verdict_that_is_a_coin_for_the_answer_moves_its_advantage():
     run = Run("twin", "selection-2", "none", group_size=4)
     _, spread = twin._advantage(run)(torch.tensor([0.0, 0.2, 1.0]).double(), torch.tensor([0.3]).double())
     np.testing.assert_allclose(spread, [0.0, 0.75 * 0.4, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fields", "share"),
+    [
+        ({"form": "none"}, 3 / 16),
+        ({"form": "none", "baseline": "leave_one_out"}, 1 / 3),
+        ({"form": "none", "baseline": "one"}, 0.0),
+        ({"form": "k3", "beta": 0.5}, 3 / 16),
+        ({"form": "sequence_kl", "beta": 0.5}, 1 / 3),
+        ({"form": "sequence_kl", "beta": 0.5, "baseline": "one"}, 1 / 3),
+    ],
+    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+def test_a_groups_own_baseline_is_as_noisy_as_what_it_averages(fields, share):
+    task = box("lottery-30")
+    base = torch.cat([torch.from_numpy(np.log(table)).reshape(-1) for table in task.base])
+    away = (base + torch.linspace(-0.5, 0.5, len(base), dtype=base.dtype)).log_softmax(dim=0)
+    run = Run("x", task.name, group_size=4, **fields)
+    found = twin._Draws(run, task, base)(away, 0)
+    verdicts = torch.from_numpy(task.valid[0].astype(float))
+    averaged = verdicts if fields.get("baseline") != "one" else torch.zeros_like(verdicts)
+    if run.form == "sequence_kl":
+        averaged = averaged - run.beta * (away - base)
+    mean = (away.exp() * averaged).sum()
+    wanted = share * (away.exp() * (averaged - mean).square()).sum()
+    assert found.variance.numpy() == pytest.approx(np.full((1, len(base)), float(wanted)), rel=1e-9)
