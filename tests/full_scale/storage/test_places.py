@@ -40,6 +40,9 @@ def test_a_path_that_leads_nowhere_is_no_name_of_the_hub(here, name, monkeypatch
 @pytest.mark.parametrize("name", ["gpt2", "meta-llama/Llama-3.1-8B-Instruct", "openai/gsm8k", "here"])
 def test_names_of_the_hub_and_what_is_here_pass(here, name):
     require_here("data", name, "any")
+    # A name that leads nowhere is refused: the check is not idle.
+    with pytest.raises(ValueError, match="no such path"):
+        require_here("data", f"./not-{name}", "any")
 
 
 @pytest.mark.parametrize("name", [name for name in recipe_names() if not name.startswith("tiny")])
