@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+from zlib import crc32
 
 from latex2mathml.converter import convert
 
@@ -20,7 +21,7 @@ def plain(tree: Element) -> Element:
 
 def html(tree: Element) -> str:
     """The tree as a part of an HTML document."""
-    return ElementTree.tostring(tree, encoding="unicode", method="html")
+    return ElementTree.tostring(tree, encoding="unicode", method="html").replace("></use>", "/>")
 
 
 _ARG = re.compile(r"\\arg\s*\\(min|max)")
@@ -45,24 +46,28 @@ def _one_word(letters: re.Match[str]) -> str:
     return f'<mi mathvariant="normal">{"".join(re.findall(r">(.)<", letters.group()))}</mi>'
 
 
-_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_USED = re.compile(r"(?<=#)[\w-]+")
+_DEFINED = re.compile(r'<(path|clipPath)\b[^>]* id="(d-\w+)".*?</\1>', re.DOTALL)
+_NAMED = re.compile(r"\bd-[0-9a-f]+\b")
+_MOVED = re.compile(r"translate\((\S+) (\S+)\)")
 _DROPPED = ("metadata", "style")
 _STROKES = "stroke-linejoin:round;stroke-linecap:butt"
 """What matplotlib says of all elements of a drawing in a style sheet, which would hold for the whole page."""
 
 
-def picture(svg: bytes, name: str, **attributes: str) -> Element:
-    """An SVG drawing as an element: ids that are used begin with the name, no style sheet, no fixed size.
+def picture(svg: bytes, **attributes: str) -> Element:
+    """An SVG drawing as an element: no style sheet, no fixed size; what is used bears a name of its content.
 
-    Its natural width stays as the custom property --width, in pixels.
+    Its natural width stays as the custom property --width, in pixels. What drawings of a page have in common,
+    such as their letters, has one name in all of them, and `once` keeps the first.
     """
     root = plain(ElementTree.fromstring(svg))
     for parent in list(root.iter()):
+        parent.text = parent.tail = None  # Letters are drawn: only metadata has words.
         for child in [c for c in parent if c.tag in _DROPPED]:
             parent.remove(child)
-    used = _used(root)
-    for node in root.iter():
-        _rename(node, name, used)
+    _rename(root)
+    _ungrouped(root)
     width = 4 / 3 * float(root.attrib.pop("width").removesuffix("pt"))
     root.attrib.pop("height", None)
     root.set("style", f"{_STROKES};--width:{width:.0f}px")
@@ -71,25 +76,35 @@ def picture(svg: bytes, name: str, **attributes: str) -> Element:
     return root
 
 
-def _used(root: Element) -> set[str]:
-    """The ids that something in the drawing refers to."""
-    used = set()
+def _rename(root: Element) -> None:
+    """Name what is used by its content, and drop what says nothing: other ids, a style said twice, zeros."""
+    used = {name for node in root.iter() for value in node.attrib.values() for name in _USED.findall(value)}
+    named = {name: node for node in root.iter() if (name := node.attrib.pop("id", "")) in used}
+    names = {name: f"d-{crc32(html(node).encode()):x}" for name, node in named.items()}
+    for node in root.iter("use"):
+        if moved := _MOVED.fullmatch(node.get("transform", "")):
+            del node.attrib["transform"]
+            node.attrib |= {
+                key: value for key, value in zip("xy", moved.groups(), strict=True) if value != "0"
+            }
+        if node.get("style") == named[node.attrib["href"][1:]].get("style"):
+            node.attrib.pop("style", None)
     for node in root.iter():
         for key, value in node.attrib.items():
-            used |= set(_REFERENCE.findall(value))
-            if key == "href":
-                used.add(value.removeprefix("#"))
-    return used
+            node.set(key, _USED.sub(lambda found: names.get(found[0], found[0]), value))
+    for name, node in named.items():
+        node.set("id", names[name])
 
 
-def _rename(node: Element, name: str, used: set[str]) -> None:
-    for key, value in list(node.attrib.items()):
-        if key == "id":
-            if value in used:
-                node.set("id", f"{name}-{value}")
-            else:
-                del node.attrib["id"]
-        elif key == "href":
-            node.set("href", f"#{name}-{value.removeprefix('#')}")
-        elif "url(#" in value:
-            node.set(key, _REFERENCE.sub(rf"url(#{name}-\1)", value))
+def _ungrouped(node: Element) -> list[Element]:
+    """The node, or what it groups where the group has no attributes; the same within, in place."""
+    node[:] = [found for child in node for found in _ungrouped(child)]
+    return [node] if node.attrib or node.tag != "g" else [*node]
+
+
+def once(document: str) -> str:
+    """The page with what its drawings have in common in the first of them alone, under short names."""
+    first = {found[2]: found.start() for found in reversed([*_DEFINED.finditer(document)])}
+    kept = _DEFINED.sub(lambda found: found[0] if found.start() == first[found[2]] else "", document)
+    short = {name: f"d-{number:x}" for number, name in enumerate(first)}
+    return _NAMED.sub(lambda found: short.get(found[0], found[0]), kept)

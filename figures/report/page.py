@@ -52,24 +52,26 @@ def templates() -> Environment:
         "formula": _formula,
         "picture": _picture,
         "drawn": _drawn,
+        "once": markup.once,
     }
     return made
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _json(value: Any) -> Markup:
+    """A value as JSON inside an element, where quotes need no escape."""
+    return Markup(json.dumps(value, ensure_ascii=False).replace("&", "&amp;").replace("<", "&lt;"))
 
 
 def _formula(latex: str) -> Markup:
     return Markup(html(markup.formula(latex)))
 
 
-def _picture(drawn: DrawnFigure, where: str = "figure") -> Markup:
-    """The drawing of a figure; a second one on the page has ids of its own."""
-    return _drawn(drawn.svg or b"", f"figure-{drawn.name}", f"{where}-{drawn.name}")
+def _picture(drawn: DrawnFigure) -> Markup:
+    return _drawn(drawn.svg or b"", f"figure-{drawn.name}")
 
 
-def _drawn(svg: bytes, key: str, prefix: str = "") -> Markup:
+def _drawn(svg: bytes, key: str) -> Markup:
     """A drawing whose title and caption have ids that begin with the key."""
-    names = {"aria_labelledby": f"{key}-title", "aria_describedby": f"{key}-caption"}
-    return Markup(html(markup.picture(svg, prefix or key, **names)))
+    return Markup(
+        html(markup.picture(svg, aria_labelledby=f"{key}-title", aria_describedby=f"{key}-caption"))
+    )

@@ -234,10 +234,7 @@ def test_a_figure_that_is_not_there_says_why():
 def test_experiments_say_what_they_found():
     shown = section("experiments")
     assert 'DAPO forgets 3 of 4. <a href="#record-strategies">record</a>' in shown
-    assert (
-        '<div id="record-strategies"><pre><code>{&#34;config&#34;: {&#34;of&#34;: &#34;strategies&#34;}'
-        in shown
-    )
+    assert '<div id="record-strategies"><pre><code>{"config": {"of": "strategies"}' in shown
     assert shown.count("There is no result: it was not run") == 3
 
 
