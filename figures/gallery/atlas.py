@@ -103,7 +103,7 @@ def draw(config: FigureConfig, results: AtlasNumbers) -> Drawing:
 
 FIGURE = Figure(
     name="atlas",
-    title="What each published repair selects",
+    title="Most published methods keep one right answer alone, few the base's proportions",
     caption=(
         "Each method's end on two small problems, its coefficient near zero if it has one: the right answers "
         "that are left are one alone (red), in the base's proportions (blue), even (green), or in between "

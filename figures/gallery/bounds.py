@@ -168,7 +168,7 @@ def draw(config: BoundsConfig, results: BoundsNumbers) -> Drawing:
     point = (rehearsal.example_rate, rehearsal.example_guarantee)
     right.plot(*point, "o", color=theme.BLACK, label="an example")
     right.set(xlabel=r"pass rate $J(\pi)$", ylabel=r"guarantee $e^{-\mathrm{KL}(p_*\,\|\,\pi)}$")
-    right.set(ylim=(0, 1.35), title="Rehearsal guarantee")
+    right.set(ylim=(0, 1.35), title="Rehearsal guarantee: true")
     right.legend(loc="upper left")
     return drawing
 
@@ -187,13 +187,13 @@ def _draw_path(axes: Axes, path: BoundsPath, config: BoundsConfig) -> None:
         axes.vlines(place, config.shown[0], np.interp(place, p, truth), ls=":", lw=0.8, color=theme.BLACK)
         axes.text(place, 0.01, f" {name}", transform=axes.get_xaxis_transform(), va="bottom")
     axes.set(xlabel="probability $p$ of the rewarded action", ylabel=r"return $J$ and its bounds")
-    axes.set(ylim=config.shown, title="Along a path of policies")
+    axes.set(ylim=config.shown, title="False where shaded")
     axes.legend(loc="upper left")
 
 
 FIGURE = Figure(
     name="bounds",
-    title="Improvement bounds against the truth",
+    title="The published improvement bound exceeds the truth; its replacement does not",
     caption=(
         "Lower bounds on the return J of a new policy that takes one of two actions, of which one is "
         "rewarded; pi_old is the old policy, pi_pef the reference on prompts that it already solves, and all "

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -157,7 +157,9 @@ def draw(config: BudgetAndFamilyConfig, results: BudgetAndFamilyNumbers) -> Draw
     theme.level(right, config.bar)
     right.set(yscale="log", ylabel="KL(run || law) in nats", title="How far from the tilted model")
     _along(lower, ends, "reached")
-    lower.set(yscale="log", ylim=(30, 6000), ylabel="steps", title="Steps to reach it")
+    lower.set(
+        yscale="log", ylim=(30, 6000), ylabel="steps", title=f"Steps until that KL stays below {config.bar:g}"
+    )
     lengths = [50, 100, 200, max(end.steps for end in ends)]
     lower.set_yticks(lengths, [str(steps) for steps in lengths])
     lower.minorticks_off()
@@ -207,7 +209,7 @@ def _along(axes: Axes, ends: Sequence[BudgetAndFamilyEnd], measure: str) -> None
     theme.ticks(axes, sorted({1 / end.beta for end in ends}))
 
 
-def _lengths(ends: Sequence[BudgetAndFamilyEnd]) -> list[tuple[int, str, str | None]]:
+def _lengths(ends: Sequence[BudgetAndFamilyEnd]) -> list[tuple[int, Literal["-", "--"], str | None]]:
     """The shortest training dashed and open, the others solid and filled."""
     first, *others = sorted({end.steps for end in ends})
     return [(first, "--", "white"), *((steps, "-", None) for steps in others)]
@@ -239,23 +241,22 @@ def _by_rank(axes: Axes, results: BudgetAndFamilyNumbers) -> None:
     axes.set(xlabel="LoRA rank", ylabel="effective number of answers", title=f"After {longest} steps")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.5 * (high - low))
-    axes.legend(loc="upper left", ncols=2)
+    axes.legend(loc="upper left", ncols=2, handlelength=2)
 
 
 def _legend(drawing: Drawing, ends: Sequence[BudgetAndFamilyEnd]) -> None:
     ranks = [Line2D([], [], label=_rank(rank), **_style(ends, rank)) for rank in _ranks(ends)]
     lengths = []
     for steps, line, face in _lengths(ends):
-        (drawn,) = drawing.axes[0].plot([], [], line, color=theme.GREY, marker="o", markerfacecolor=face)
-        drawn.set_label(f"{steps} steps")
-        lengths.append(drawn)
+        words = f"{steps} steps{', open' if face else ''}"
+        lengths.append(Line2D([], [], linestyle=line, color=theme.GREY, label=words))
     lengths.append(Line2D([], [], color=theme.GREY, marker="x", linestyle="none", label="never"))
     drawing.legend(handles=[*ranks, *lengths], loc="outside lower center", ncols=7)
 
 
 FIGURE = Figure(
     name="budget_and_family",
-    title="Budget and family",
+    title="As beta falls, too small a family and too short a training miss the tilted model",
     caption=(
         "A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward, by "
         "LoRA adapters of several ranks or all weights, for two lengths of training; every answer is "

@@ -16,7 +16,6 @@ from ..records import Array, Records
 from ..style import seeds, theme
 
 MEASURES = {
-    "top_share": "share of the\ntop valid word",
     "entropy": "entropy of valid\nwords in nats",
     "coverage": r"coverage of $p_*$",
     "validity": r"validity $\pi(Y_1)$",
@@ -33,7 +32,6 @@ class Columns:
     """The measures along a setting `at`; entropy in nats."""
 
     at: Array
-    top_share: Array
     entropy: Array
     coverage: Array
     validity: Array
@@ -45,7 +43,6 @@ class Columns:
         rows = [known[setting] for setting in sorted(known)]
         return cls(
             at=np.array(sorted(known)),
-            top_share=np.array([fit.top_share for fit in rows]),
             entropy=np.log([fit.effective for fit in rows]),
             coverage=np.array([fit.coverage for fit in rows]),
             validity=np.array([fit.validity for fit in rows]),
@@ -79,7 +76,7 @@ def compute(config: FigureConfig, records: Records) -> CollapseNumbers:
     """By family: the measures along 1/beta of reverse KL and along alpha, the jumps, and what p_* has."""
     reference = records.collapse.reference
     target = reference.target
-    measures = (target.top_share, target.entropy, 1.0, 1.0)
+    measures = (target.entropy, 1.0, 1.0)
     return CollapseNumbers(
         target=dict(zip(MEASURES, measures, strict=True)),
         families=tuple(_family(reference, name) for name in FAMILIES),
@@ -115,7 +112,7 @@ def draw(config: FigureConfig, results: CollapseNumbers) -> Drawing:
     """A row a measure; by family the reverse KL along 1/beta, alpha-divergences up to the forward KL."""
     families = results.families
     drawing, axes = theme.new(
-        height=5.6,
+        height=4.5,
         nrows=len(MEASURES),
         ncols=2 * len(families),
         sharex="col",
@@ -163,7 +160,7 @@ def _along_alpha(ax: Axes, fits: Columns, measure: str) -> None:
 
 FIGURE = Figure(
     name="collapse",
-    title="Collapse under misspecification",
+    title="Where the family is too small reverse KL keeps one word; forward KL keeps more, and errs",
     caption=(
         "Bigram models are fitted to balanced brackets of length 8, which they cannot represent; homogeneous "
         "ones use one transition law at all positions. For each family, left: the global optimum of the "

@@ -75,14 +75,14 @@ def draw(config: FilteringConfig, results: FilteringNumbers) -> Drawing:
         ax.plot(results.lengths, found.local, "-.", color=theme.BLACK, label="KL(local || base)")
         ax.plot(results.lengths, found.local_to_filtered, color=theme.VERMILLION, label=r"KL(local || $p_*$)")
         ax.plot(results.lengths, found.filtered_to_local, "--", color=theme.BLUE, label=r"KL($p_*$ || local)")
-        ax.set(xlabel="length in symbols", ylabel="nats", title=TITLES[name], ylim=(0, None))
+        ax.set(xlabel="length in symbols", ylabel="KL in nats", title=TITLES[name], ylim=(0, None))
     seeds.legend(drawing, axes[:1], 4)
     return drawing
 
 
 FIGURE = Figure(
     name="filtering",
-    title="Filtering tokens and filtering answers",
+    title="Filtering tokens strays from filtering answers, the further the longer the text",
     caption=(
         "KL in nats of the filtered model p_* (the base restricted to valid texts) and of the locally "
         "filtered model (local: each token drawn among those that some valid text continues, as grammar- "

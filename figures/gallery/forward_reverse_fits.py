@@ -158,15 +158,17 @@ def table(results: ForwardReverseFitsNumbers) -> Table:
 def draw(config: ForwardReverseFitsConfig, results: ForwardReverseFitsNumbers) -> Drawing:
     """The target with the fits; then the mass on each mode along alpha, JS beside it."""
     drawing, (left, right) = theme.new(ncols=2, width_ratios=(1.25, 1), height=2.6)
-    _draw_fits(left, results, config.alpha)
+    _draw_fits(left, results)
     beside = 1.15
-    lines, colors = ("-", "--", "-."), (theme.BLUE, theme.ORANGE, theme.GREEN)
+    looks = (("-", theme.BLUE, "o"), ("--", theme.ORANGE, "s"), ("-.", theme.GREEN, "^"))
     names = ("left", "right") if len(results.target_shares) == 2 else ("left", "middle", "right")
-    for index, name in enumerate(names):
-        color = colors[index]
-        right.plot(results.alphas, results.shares[:, index], lines[index], color=color, label=f"{name} mode")
-        theme.level(right, results.target_shares[index], color=color)
-        right.plot(beside, results.fits["JS"].shares[index], "^", color=color)
+    for index, (name, (line, color, marker)) in enumerate(zip(names, looks, strict=False)):
+        how = {"linestyle": line, "color": color}
+        right.plot(
+            results.alphas, results.shares[:, index], marker=marker, markevery=5, label=f"{name} mode", **how
+        )
+        theme.level(right, results.target_shares[index], **how)
+        right.plot(beside, results.fits["JS"].shares[index], marker, color=color)
     ticks = (0, 0.25, 0.5, 0.75, 1, beside)
     right.set_xticks(ticks, ["0\nreverse", "0.25", "0.5", "0.75", "1\nforward", "JS"])
     right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
@@ -175,33 +177,33 @@ def draw(config: ForwardReverseFitsConfig, results: ForwardReverseFitsNumbers) -
     return drawing
 
 
-def _draw_fits(axes: Axes, results: ForwardReverseFitsNumbers, alpha: float) -> None:
+def _draw_fits(axes: Axes, results: ForwardReverseFitsNumbers) -> None:
     """Densities: the target, the best fit of each divergence, and the other minima of reverse KL."""
     x, step = results.x, results.x[1] - results.x[0]
     axes.fill_between(x, results.target / step, color=theme.GREY, alpha=0.3, linewidth=0, label="target")
-    words = {"reverse": "reverse KL", "alpha": rf"$\alpha = {alpha:g}$", "JS": "JS", "forward": "forward KL"}
+    words = {"reverse": "reverse KL", "JS": "JS", "forward": "forward KL"}
     for name, word in words.items():
         look = {**theme.DIVERGENCES[name], "marker": ""}
         axes.plot(x, results.fits[name].law / step, label=word, **look)
     for number, fit in enumerate(results.reverse_minima[1:]):
-        label = "reverse KL, other minima" if number == 0 else None
+        label = "reverse KL, others" if number == 0 else None
         axes.plot(x, fit.law / step, ":", color=theme.PURPLE, linewidth=0.8, label=label)
     highest = max(fit.law.max() for fit in results.reverse_minima) / step
     axes.set(xlabel="outcome $y$", ylabel="probability density", title="The best fits")
     axes.set(ylim=(0, 1.35 * highest))
-    axes.legend(loc="upper center", ncol=3)
+    axes.legend(loc="upper center", ncol=3, handlelength=1.8)
 
 
 FIGURE = Figure(
     name="forward_reverse_fits",
-    title="Where each divergence puts a family that cannot hold the target",
+    title="Too small a family: reverse KL takes one mode, forward KL spreads over all",
     caption=(
         "A normal law is fitted to a target with several modes, which no normal law has, by minimising "
         "different divergences; all laws live on a grid, and each fit is the best of descents from every "
         "mode and from all modes together. Left: the target and the best fit for each divergence; dotted, "
         "other local minima of reverse KL, where a descent can end, too. Right: the mass that the best fit "
         "gives each mode, along the alpha-divergences from reverse KL (alpha 0) to forward KL (alpha 1), and "
-        "for Jensen-Shannon (JS, triangles); dotted lines are the target's own masses."
+        "for Jensen-Shannon (JS); thin lines are the target's own masses."
     ),
     results=ForwardReverseFitsNumbers,
     compute=compute,

@@ -133,7 +133,7 @@ def draw(config: ImplicitBiasConfig, results: ImplicitBiasNumbers) -> Drawing:
     middle.legend(handles=[Line2D([], [], ls=ls, color=theme.BLACK, label=n) for n, ls in LINES.items()])
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"failure rate $1 - q(Y_1)$")
     right.set(ylim=(1e-6, 1.3), title="Failure rates")
-    right.legend(loc="lower left")
+    right.legend(loc="lower left", handlelength=1.6)
     return drawing
 
 

@@ -88,7 +88,7 @@ def draw(config: FigureConfig, results: KeepAndExploreNumbers) -> Drawing:
 
 FIGURE = Figure(
     name="keep_and_explore",
-    title="Keep and explore",
+    title="Anchored training keeps what the base solves; without an anchor about a third is lost",
     caption=(
         "Of the prompts that the base solves, the share still solved after training (left); of the others, "
         "the share newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is "

@@ -161,10 +161,10 @@ def draw(config: LawsConfig, results: LawsNumbers) -> Drawing:
         dots = {"marker": how["marker"], "color": color, "linestyle": "none", "markerfacecolor": "white"}
         left.plot(1 / beta, [point.validity for point in of], label=FORMS[law.form], **dots)
         middle.plot(beta, [point.first_share for point in of], **dots)
-    left.set(xscale="log", xlabel=r"$1/\beta$", ylabel="validity", title="Pass rate")
-    middle.set(xscale="log", xlabel=r"$\beta$", ylabel="P(first | valid)", title="What is selected")
+    left.set(xscale="log", xlabel=r"$1/\beta$", ylabel="pass rate", title="How often it is right")
+    middle.set(xscale="log", xlabel=r"$\beta$", ylabel="P(first | valid)", title="What it keeps")
     _matrix(right, results.matrix)
-    right.set_title(rf"KL(run || law), $\beta = {config.beta:g}$")
+    right.set_title(rf"KL(run || law) in nats, $\beta = {config.beta:g}$")
     drawing.legend(loc="outside lower center", ncols=3)
     return drawing
 
@@ -200,12 +200,12 @@ def _lines(words: str) -> str:
 
 FIGURE = Figure(
     name="laws",
-    title="The laws of training",
+    title="Where the KL penalty stands decides at which law training ends",
     caption=(
         "A small Llama trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides "
         "whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the "
         "laws of theory E, computed from the base before training, and points are runs, one a seed, by where "
-        "the KL penalty stands: the validity against 1/beta (left), and the share of the first answer among "
+        "the KL penalty stands: the pass rate against 1/beta (left), and the share of the first answer among "
         "the valid ones, with each law's limit as beta falls as a triangle (middle). Right: mean KL(run || "
         "law) in nats over the seeds; the framed law is the one predicted for the form."
     ),

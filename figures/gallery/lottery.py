@@ -131,12 +131,18 @@ def draw(config: LotteryConfig, results: LotteryNumbers) -> Drawing:
     """Shares over seeds against the predicted distribution; deviations predicted against measured."""
     drawing, (left, right) = theme.new(height=3.2, ncols=2)
     many = [setting for setting in results.settings if len(setting.shares) >= config.many]
-    for setting, color in zip(many, (theme.BLUE, theme.VERMILLION, theme.GREEN, theme.PURPLE), strict=False):
-        _distribution(left, setting, color)
+    looks: tuple[tuple[str, Any], ...] = (
+        (theme.BLACK, "--"),
+        (theme.VERMILLION, ":"),
+        (theme.SKY, "-."),
+        (theme.PURPLE, (0, (6, 1))),
+    )
+    for setting, (color, style) in zip(many, looks, strict=False):
+        _distribution(left, setting, color, style)
     left.set(
         xlabel="share of one of two equal right answers",
         ylabel="share of seeds below",
-        title="At the end of training",
+        title="Where seeds end: steps seen, lines foreseen",
     )
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
     for name, how in BASELINES.items():
@@ -151,28 +157,28 @@ def draw(config: LotteryConfig, results: LotteryNumbers) -> Drawing:
     line = np.array([min(edges) / 1.3, max(edges) * 1.3])
     right.plot(line, line, color=theme.GREY, linewidth=0.8)
     right.set(xscale="log", yscale="log", xlabel="deviation predicted", ylabel="deviation over seeds")
-    right.set_title("Log odds of that share")
+    right.set_title("Spread of the log odds of that share")
     right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     return drawing
 
 
-def _distribution(axes: Axes, setting: LotterySetting, color: str) -> None:
+def _distribution(axes: Axes, setting: LotterySetting, color: str, style: Any) -> None:
     """Steps of the seeds, and the line of a log odds that is normal with the predicted deviation."""
     shares = np.sort(setting.shares)
     axes.step(shares, (np.arange(len(shares)) + 1) / len(shares), where="post", color=color, linewidth=0.9)
     odds = setting.at + np.linspace(-4, 4, 200) * setting.predicted
     line = norm.cdf(odds, setting.at, setting.predicted)
-    axes.plot(expit(odds), line, "--", color=color, linewidth=1, label=setting.words)
+    axes.plot(expit(odds), line, linestyle=style, color=color, label=setting.words)
 
 
 FIGURE = Figure(
     name="lottery",
-    title="The lottery of training without a KL",
+    title="Without a KL luck alone drives equal right answers apart, as far as predicted",
     caption=(
         "A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are right "
         "and equally likely, up to a pass rate of about .9: the exact objective keeps them equal, sampling "
         "does not. Left: the share of one of them over seeds (steps), and the distribution predicted before "
-        "the runs from one noiseless training and its adjoint (dashed). Right: deviations of its log odds, "
+        "the runs from one noiseless training and its adjoint (lines). Right: deviations of its log odds, "
         "measured with 95% intervals against predicted, by what is subtracted from the verdicts."
     ),
     results=LotteryNumbers,

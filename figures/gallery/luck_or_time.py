@@ -24,15 +24,19 @@ LOOKS: dict[str, dict[str, Any]] = {
     DIVIDED: {"color": theme.ORANGE, "marker": "D"},
 }
 """The forms at their law."""
-CAUSES = {
-    "held": theme.GREEN,
-    "time": theme.SKY,
-    "luck": theme.ORANGE,
-    "luck beyond first order": theme.YELLOW,
-    "unexplained": theme.VERMILLION,
-    "no twin": theme.BLACK,
+CAUSES: dict[str, dict[str, Any]] = {
+    "held": {"facecolor": "#DDDDDD"},
+    "time": {"facecolor": theme.SKY},
+    "luck": {"facecolor": theme.ORANGE, "hatch": "////"},
+    "luck beyond first order": {"facecolor": theme.YELLOW, "hatch": "...."},
+    "unexplained": {"facecolor": theme.VERMILLION, "hatch": "xxxx"},
+    "no twin": {"facecolor": theme.BLACK},
 }
-SCHEDULES = {"constant": theme.VERMILLION, "falling": theme.GREEN, "falling under a bound": theme.BLUE}
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "constant": {"color": theme.VERMILLION, "marker": "o"},
+    "falling": {"color": theme.GREEN, "marker": "s"},
+    "falling under a bound": {"color": theme.BLUE, "marker": "^"},
+}
 LEAST = 1e-4
 """Deviations below it are drawn there."""
 
@@ -151,15 +155,15 @@ def draw(config: FigureConfig, results: LuckOrTimeNumbers) -> Drawing:
             predicted = [max(point.predicted or 0.0, LEAST) for point in of]
             left.plot(places, predicted, "-", color=how["color"], linewidth=0.8)
     left.set(xscale="log", yscale="log", xlabel="answers a step", ylabel="deviation of a log ratio")
-    left.set_title("At the law")
+    left.set_title("Luck that stays at the law")
     left.legend(loc="upper center", bbox_to_anchor=(0.4, -0.22))
     _bars(middle, results.misses)
-    for schedule, color in SCHEDULES.items():
+    for schedule, how in SCHEDULES.items():
         of_schedule = sorted((e for e in results.schedules if e.schedule == schedule), key=lambda e: e.steps)
         places = [end.steps for end in of_schedule]
-        right.plot(places, [end.peak for end in of_schedule], "o--", color=color, markerfacecolor="white")
-        right.plot(places, [end.last for end in of_schedule], "o-", color=color, label=schedule)
-    right.set(xscale="log", xlabel="steps", ylabel="excess KL in nats", title="A falling beta")
+        right.plot(places, [end.peak for end in of_schedule], "--", markerfacecolor="white", **how)
+        right.plot(places, [end.last for end in of_schedule], "-", label=schedule, **how)
+    right.set(xscale="log", xlabel="steps", ylabel="excess KL in nats", title="A falling beta needs time")
     theme.ticks(right, sorted({end.steps for end in results.schedules}))
     right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
     return drawing
@@ -168,10 +172,10 @@ def draw(config: FigureConfig, results: LuckOrTimeNumbers) -> Drawing:
 def _bars(axes: Axes, misses: Sequence[Misses]) -> None:
     names = [found.experiment.replace("_", " ") for found in misses]
     left = np.zeros(len(misses))
-    for cause, color in CAUSES.items():
+    for cause, how in CAUSES.items():
         width = np.array([found.counts.get(cause, 0) for found in misses], dtype=float)
         total = np.array([sum(found.counts.values()) for found in misses])
-        axes.barh(names, width / total, left=left, color=color, label=cause)
+        axes.barh(names, width / total, left=left, label=cause, edgecolor=theme.BLACK, linewidth=0.3, **how)
         left = left + width / total
     axes.invert_yaxis()
     axes.set(xlabel="share of runs", title="Why runs miss", xlim=(0, 1))
@@ -180,7 +184,7 @@ def _bars(axes: Axes, misses: Sequence[Misses]) -> None:
 
 FIGURE = Figure(
     name="luck_or_time",
-    title="Luck or time",
+    title="Where a twin tells, a missed law is luck or too short a training, seldom unexplained",
     caption=(
         "Left: a Llama at its law, at a constant learning rate: how far a log ratio of two equal right "
         "answers shakes, by form and answers a step; lines are predicted, with the error of the baseline of "

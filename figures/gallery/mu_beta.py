@@ -120,7 +120,7 @@ def draw(config: MuBetaConfig, results: MuBetaNumbers) -> Drawing:
 
 FIGURE = Figure(
     name="mu_beta",
-    title="Pass rate and cost of KL control",
+    title="Each pass rate has a least KL, and only tilted models attain it",
     caption=(
         "KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum "
         "is the tilted model p_beta. Left: the tilted model's pass rate mu, logit mu = logit A1 + 1/beta, "

@@ -1,22 +1,22 @@
-"""Pass@k against k: strategies that prompt types share, exactly, and the tiny transformer over seeds."""
+"""Pass@k by k: strategies that prompt types share, exactly, and the tiny transformer's change over seeds."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 from toy_lm.strategies.results import StrategiesResults as Exact
 from toy_lm.styles.results import Split
+from toy_lm.styles.results import StylesResults as Tiny
 
 from ..figure import Figure, FigureConfig
 from ..records import Records
 from ..style import seeds, theme
 from ..style.seeds import Means
 
-ON_D_PEF = ("DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef")
+ON_D_PEF = ("DPH-F", "DPH-JS", "reverse KL on D_pef")
 RKL = "reverse KL on all prompts"
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 TICKS = (1, 4, 16, 64, 256)
@@ -33,10 +33,10 @@ class Strategies:
 
 @dataclass(frozen=True, kw_only=True)
 class PassAtKTransformer:
-    """Pass@k over seeds by split and method."""
+    """Pass@k less that of the same seed's base, over seeds by split and method."""
 
     k: tuple[int, ...]
-    curves: dict[Split, dict[str, Means]]
+    changes: dict[Split, dict[str, Means]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +48,21 @@ class PassAtKNumbers:
 
 
 def compute(config: FigureConfig, records: Records) -> PassAtKNumbers:
-    """The curves of the strategies model, and of the tiny transformer with intervals over seeds."""
+    """The curves of the strategies model, and the tiny transformer's changes with intervals over seeds."""
     tiny, (run, exact) = records.styles, records.strategies
-    trained = {"base": tiny.bases} | tiny.by_method(STYLES)
-    curves = {
-        split: {
-            name: seeds.over_seeds([model.on(split).pass_at_k for model in models], probability_interval)
-            for name, models in trained.items()
-        }
-        for split in seeds.SPLITS
-    }
+    changes = {split: _changes(tiny, split) for split in seeds.SPLITS}
     return PassAtKNumbers(
-        strategies=tuple(_strategies(run.strength, exact)), styles=PassAtKTransformer(k=tiny.k, curves=curves)
+        strategies=tuple(_strategies(run.strength, exact)),
+        styles=PassAtKTransformer(k=tiny.k, changes=changes),
     )
+
+
+def _changes(tiny: Tiny, split: Split) -> dict[str, Means]:
+    before = {base.seed: np.array(base.on(split).pass_at_k) for base in tiny.bases}
+    return {
+        name: seeds.over_seeds([run.on(split).pass_at_k - before[run.seed] for run in runs])
+        for name, runs in tiny.by_method(STYLES).items()
+    }
 
 
 def _strategies(strength: float, exact: Exact) -> Iterator[Strategies]:
@@ -78,57 +80,54 @@ def _strategies(strength: float, exact: Exact) -> Iterator[Strategies]:
 def table(results: PassAtKNumbers) -> Table:
     """From which k on the Pass@k of each method is below the base's."""
     exact, tiny = results.strategies[0], results.styles
-    found = {f"strategies, strength {exact.strength:g}": _crossings(exact.k, exact.curves)}
+    base = np.array(exact.curves["base"])
+    gains = {name: curve - base for name, curve in exact.curves.items() if name != "base"}
+    found = {f"strategies, strength {exact.strength:g}": (exact.k, gains)}
     for split, words in seeds.SPLITS.items():
-        means = {name: curve.mean for name, curve in tiny.curves[split].items()}
-        found[f"tiny transformer, {words}"] = _crossings(tiny.k, means)
-    rows = [(where, name, float(k) if k else None) for where, of in found.items() for name, k in of.items()]
+        means = {name: change.mean for name, change in tiny.changes[split].items()}
+        found[f"tiny transformer, {words}"] = (tiny.k, means)
+    rows = [
+        (where, name, next((float(k) for k, gain in zip(ks, gains, strict=True) if gain < 0), None))
+        for where, (ks, of) in found.items()
+        for name, gains in of.items()
+    ]
     return Table.of(("model", "method", "Pass@k is below the base's from k on"), rows)
 
 
-def _crossings(
-    ks: Sequence[int], curves: Mapping[str, Sequence[float] | np.ndarray]
-) -> dict[str, int | None]:
-    base = curves["base"]
-    return {
-        name: next((k for k, value, bar in zip(ks, values, base, strict=True) if value < bar), None)
-        for name, values in curves.items()
-        if name != "base"
-    }
-
-
 def draw(config: FigureConfig, results: PassAtKNumbers) -> Drawing:
-    """Four panels with one legend: strategies at two strengths, training prompts, held-out prompts."""
-    drawing, axes = theme.new(height=4.9, nrows=2, ncols=2)
+    """Strategies at two strengths; the transformer's changes on training prompts and on held-out ones."""
+    drawing, axes = theme.new(height=4.9, nrows=2, ncols=2, sharey="row")
     for ax, exact in zip(axes[0], results.strategies, strict=True):
         for name, values in exact.curves.items():
             seeds.curve(ax, exact.k, Means(np.array(values)), name)
-        ax.set_title(rf"Strategies, $\eta f''(1) = {exact.strength:.3g}$")
+        ax.set_title(rf"Strategies, anchor of strength {exact.strength:.2g}")
     for ax, (split, words) in zip(axes[1], seeds.SPLITS.items(), strict=True):
-        for name, found in results.styles.curves[split].items():
-            seeds.curve(ax, results.styles.k, found, name)
+        theme.level(ax, 0, **theme.METHODS["base"] | {"marker": ""})
+        for place, (name, found) in enumerate(results.styles.changes[split].items()):
+            seeds.curve(ax, results.styles.k, found, name, beside=3 * (place - 2), markevery=2)
         ax.set_title(f"Tiny transformer, {words}")
     for ax in axes.flat:
         ax.set_xscale("log", base=2)
         ax.set_xticks(TICKS, [f"{k}" for k in TICKS])
-        ax.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
-        low = min(line.get_ydata().min() for line in ax.get_lines())
-        ax.set_ylim(low - 0.03, 1.01)
+        ax.set_xlabel(r"samples $k$")
+    axes[0, 0].set_ylabel(r"Pass@$k$")
+    axes[1, 0].set_ylabel(r"Pass@$k$ less the base's")
     seeds.legend(drawing, axes.flat, 4)
     return drawing
 
 
 FIGURE = Figure(
     name="pass_at_k",
-    title="Pass@k before and after training",
+    title="Without an anchor Pass@k falls below the base's as k grows; a strong one keeps most of it",
     caption=(
         "Pass@k averaged over prompts, before training (base) and after; an anchor is a divergence from the "
         "base, added to the loss with weight eta, and its strength is eta f''(1). Top: strategies that "
         "prompt types share, trained by exact gradients, with anchors on D_pef, the prompts that the base "
         "solves, at strength 1 (left) and where forward and reverse KL differ most (right); GRPO has no "
-        "anchor, RKL (left) has one on all prompts. Bottom: a tiny transformer trained by sampling and "
-        "evaluated by enumeration, on its training prompts and on others, with anchors of strength 0.3, "
-        "GRPO's as published and DAPO's none; means over seeds with 95% intervals."
+        "anchor, RKL (left) has one on all prompts. Bottom: a tiny transformer's Pass@k less that of its "
+        "base, by enumeration, on its training prompts and on others, with anchors of strength 0.3, GRPO's "
+        "as published and DAPO's none; means over seeds with 95% intervals, paired by seed and set side by "
+        "side."
     ),
     results=PassAtKNumbers,
     compute=compute,

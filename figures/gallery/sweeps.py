@@ -1,20 +1,20 @@
-"""Sweeps of strength and alpha, and what the place of an anchor is worth against its divergence."""
+"""What the strength of an anchor, its divergence and its place are worth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory.support.table import Table
-from toy_lm.strategies.results import by_alpha, directions
+from toy_lm.strategies.results import directions
 from toy_lm.styles.results import End
 from toy_lm.styles.results import StylesResults as Tiny
 
 from ..figure import Figure, FigureConfig
 from ..records import Records
 from ..style import seeds, theme
+from ..style.seeds import Means
 
 PLACES = ("D_pef", "all prompts")
 TINY_PLACES = {"rehearsed": "D_pef", "all": "all prompts"}
@@ -40,22 +40,12 @@ class Anchored(SweepsScore):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlongAlpha:
-    """Pass@K along the alpha-divergences on D_pef, at one strength."""
-
-    strength: float
-    alpha: tuple[float, ...]
-    pass_at_k: tuple[float, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class SweepsModel:
     """A model: its base, the end of its training without an anchor, and those with anchors."""
 
     base: SweepsScore
     none: SweepsScore
     points: tuple[Anchored, ...]
-    alpha: tuple[AlongAlpha, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +70,8 @@ class Worth:
 
 
 def compute(config: FigureConfig, records: Records) -> SweepsNumbers:
-    """Points (Pass@1, Pass@16) by place, divergence and strength, in both models; the sweep of alpha."""
+    """Points (Pass@1, Pass@16) by place, divergence and strength, in both models."""
     run, exact = records.strategies
-    curves = {strength: by_alpha(run, exact.sweep, strength, PLACES[0]) for strength in run.strengths}
     free = exact.method("GRPO")
     return SweepsNumbers(
         strategies=SweepsModel(
@@ -98,10 +87,6 @@ def compute(config: FigureConfig, records: Records) -> SweepsNumbers:
                 )
                 for row in directions(run, exact.sweep)
                 for name in row.pass_at_1
-            ),
-            alpha=tuple(
-                AlongAlpha(strength=strength, alpha=tuple(curve), pass_at_k=tuple(curve.values()))
-                for strength, curve in curves.items()
             ),
         ),
         styles=_tiny(records.styles),
@@ -170,99 +155,38 @@ def table(results: SweepsNumbers) -> Table:
 
 
 def draw(config: FigureConfig, results: SweepsNumbers) -> Drawing:
-    """Top: strategies by strength and alpha. Bottom: the tiny transformer; the worth of each choice."""
-    exact, tiny = results.strategies, results.styles
-    drawing, axes = theme.new(height=4.9, nrows=2, ncols=3)
-    _trade(axes[0, 0], exact)
-    axes[0, 0].set_title("Strategies")
-    _by_strength(axes[0, 1], exact)
-    _by_alpha(axes[0, 2], exact.alpha)
-    _trade(axes[1, 0], tiny)
-    axes[1, 0].set_title("Tiny transformer, one seed")
-    for ax, model, words in (
-        (axes[1, 1], exact, "Worth of each choice: strategies"),
-        (axes[1, 2], tiny, "The same: tiny transformer"),
+    """Strategies: Pass@16 above Pass@1, a column a place, a line a divergence."""
+    exact = results.strategies
+    drawing, axes = theme.new(height=3.9, nrows=2, ncols=2, sharex=True, sharey="row")
+    for column, place, words in zip(
+        axes.T, PLACES, ("the prompts that the base solves", PLACES[1]), strict=True
     ):
-        _draw_worth(ax, _worths(model))
-        ax.set_title(words)
-    seeds.legend(drawing, (axes[0, 0], axes[1, 1]), 4)
+        points = [point for point in exact.points if point.place == place]
+        for ax, measure in zip(column, ("pass_at_k", "pass_at_1"), strict=True):
+            for name in dict.fromkeys(point.divergence for point in points):
+                of = [point for point in points if point.divergence == name]
+                found = Means(np.array([getattr(point, measure) for point in of]))
+                seeds.curve(ax, [point.strength for point in of], found, name)
+            theme.level(ax, getattr(exact.base, measure), label="base")
+            theme.level(ax, getattr(exact.none, measure), label="no anchor", linestyle=(0, (5, 2)))
+        column[0].set_title(f"Anchor on {words}")
+        column[1].set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor")
+    for ax, words in zip(axes[:, 0], (f"Pass@{K}", "Pass@1"), strict=True):
+        ax.set_ylabel(words)
+    seeds.legend(drawing, axes.flat, 6)
     return drawing
-
-
-def _paths(model: SweepsModel, place: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Each divergence with its points there, (strengths, 3): strength, Pass@1, Pass@k."""
-    points = [point for point in model.points if point.place == place]
-    for name in dict.fromkeys(point.divergence for point in points):
-        of = [point for point in points if point.divergence == name]
-        yield name, np.array([(p.strength, p.pass_at_1, p.pass_at_k) for p in of])
-
-
-def _trade(ax: Axes, model: SweepsModel) -> None:
-    """Pass@1 against Pass@k: a path along the strength for each divergence; open where on all prompts."""
-    for place in PLACES:
-        for name, path in _paths(model, place):
-            how = seeds.look(name) | {"linewidth": 0.7, "markeredgewidth": 0.7}
-            label = seeds.written(name) if place == PLACES[0] else None
-            face = how["color"] if place == PLACES[0] else "white"
-            ax.plot(path[:, 1], path[:, 2], label=label, markerfacecolor=face, **how)
-    for score, words in ((model.base, "base"), (model.none, "no anchor")):
-        at = (score.pass_at_1, score.pass_at_k)
-        ax.plot(*at, "*", color=theme.BLACK, markersize=7, markerfacecolor="white")
-        ax.annotate(words, at, (0, -10), textcoords="offset points", fontsize=theme.points(6.5), ha="center")
-    ax.set(xlabel="Pass@1", ylabel=f"Pass@{K}")
-    ax.margins(0.12)
-
-
-def _by_strength(ax: Axes, model: SweepsModel) -> None:
-    """Pass@k along the strength on D_pef, and thinner on all prompts."""
-    for place, width, size in zip(PLACES, (1.3, 0.6), (3.5, 0), strict=True):
-        for name, path in _paths(model, place):
-            ax.plot(path[:, 0], path[:, 2], **seeds.look(name) | {"linewidth": width, "markersize": size})
-    theme.level(ax, model.base.pass_at_k, linewidth=0.7)
-    ax.set(xscale="log", xlabel=r"strength $\eta f''(1)$", ylabel=f"Pass@{K}")
-    ax.set_title(f"Strategies: {seeds.written(PLACES[0])}, thin: all")
-
-
-def _by_alpha(ax: Axes, curves: Sequence[AlongAlpha]) -> None:
-    """Pass@k along alpha, a line a strength, darker the stronger."""
-    for curve, shade in zip(curves, np.linspace(0.75, 0.0, len(curves)), strict=True):
-        ax.plot(curve.alpha, curve.pass_at_k, color=str(shade), linewidth=1)
-    widest = max(curves, key=lambda curve: float(np.ptp(curve.pass_at_k)))
-    for curve in {curve.strength: curve for curve in (curves[0], widest, curves[-1])}.values():
-        words = rf"$\eta f'' = {curve.strength:.3g}$"
-        ax.text(1.03, curve.pass_at_k[-1], words, fontsize=theme.points(6.5), va="center")
-    ax.set(xlabel=r"$\alpha$ (0: reverse, 1: forward KL)", ylabel=f"Pass@{K}", xlim=(-0.02, 1.5))
-    ax.set_xticks([0, 0.5, 1])
-    ax.set_title(r"Strategies: $\alpha$ on " + seeds.written(PLACES[0]))
-
-
-def _draw_worth(ax: Axes, found: dict[float, Worth]) -> None:
-    """Along the strength: the divergence's worth, and the place's for Pass@k and for Pass@1."""
-    lines = (
-        ("spread", f"Pass@{K}: divergence, at most", theme.BLACK, "o-"),
-        ("gain_k", f"Pass@{K}: all prompts", theme.VERMILLION, "s--"),
-        ("gain_1", "Pass@1: all prompts", theme.ORANGE, "^:"),
-    )
-    for name, words, color, how in lines:
-        ax.plot(list(found), [getattr(w, name) for w in found.values()], how, color=color, label=words)
-    ax.axhline(0, color=theme.GREY, linewidth=0.6)
-    ax.set(xscale="log", xlabel=r"strength $\eta f''(1)$", ylabel="change")
-    if len(found) < 4:
-        theme.ticks(ax, list(found))
 
 
 FIGURE = Figure(
     name="sweeps",
-    title="Strength, alpha, and place against divergence",
+    title="Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1",
     caption=(
         "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
-        "f''(1). Left: Pass@1 against Pass@16 as the strength grows, from the end without an anchor on, with "
-        "anchors on D_pef, the prompts that the base solves (filled), or on all prompts (open), where alpha "
-        "is 0.5 for strategies and 0.2 for the transformer; top, middle and right: Pass@16 along the "
-        "strength (dotted: the base), and along the alpha-divergences at each strength, darker the stronger. "
-        "Last two panels: the largest difference that the divergence makes on D_pef, and what all prompts in "
-        "place of D_pef change on average over divergences; strategies are exact, and the tiny transformer "
-        "is trained from one base, so its differences carry the noise of one seed."
+        "f''(1). Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the "
+        "strength of the anchor, which stands on D_pef, the prompts that the base solves (left), or on all "
+        "prompts (right); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, "
+        "trained from one base at two strengths with alpha = 0.2, so that its differences carry the noise of "
+        "one seed."
     ),
     results=SweepsNumbers,
     compute=compute,

@@ -19,7 +19,6 @@ SHOWN = ((False, 0.01), (False, 0.0001), (True, 0.001))
 """The panels that are drawn: lost by training or by a fit, and the share at the start."""
 LOOKS: dict[str, dict[str, Any]] = {
     "sequence_kl": {"label": "KL of the answer in the reward", "color": theme.VERMILLION, "linestyle": "--"},
-    "k3_corrected": {"label": "corrected k3 in the loss", "color": theme.ORANGE, "linestyle": ":"},
     "rehearsal": {"label": r"$-\log u$ on stored correct answers", "color": theme.BLUE, "linestyle": "-"},
     "alpha_dpg": {"label": "KL-DPG, on the policy's own answers", "color": theme.GREEN, "linestyle": "-."},
 }
@@ -143,14 +142,14 @@ def draw(config: WayBackConfig, results: WayBackNumbers) -> Drawing:
             if ways := [way for way in panel.ways if way.form == form]:
                 times, shares = _together(ways)
                 middle, low, high = np.median(shares, axis=0), shares.min(axis=0), shares.max(axis=0)
-                ax.plot(times, middle, color=how["color"], linewidth=0.7)
+                ax.plot(times, middle, **how | {"label": None, "linewidth": 0.7})
                 theme.band(ax, times, low, high, how["color"])
                 ax.plot(ways[0].flow_times, ways[0].flow_shares, linewidth=1.8, **how)
         ax.set(xlim=(0, max(way.times[-1] for way in panel.ways)), yscale="log")
-        by = "lost by training" if panel.collapsed else "lost by a fit"
-        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} at the start, {by}")
+        by = "training" if panel.collapsed else "a fit"
+        ax.set(xlabel=r"strength $\times$ time", title=f"{panel.lost:g} left by {by}")
     axes[0][0].set_ylabel("share of the lost answers")
-    seeds.legend(drawing, axes[0][:1], 2)
+    seeds.legend(drawing, axes[0][:1], 3)
     return drawing
 
 
@@ -162,7 +161,7 @@ def _together(ways: Sequence[WayBackWay]) -> tuple[np.ndarray, np.ndarray]:
 
 FIGURE = Figure(
     name="way_back",
-    title="The way back",
+    title="Lost answers come back soon by rehearsal, late by a penalty on the policy's own answers",
     caption=(
         "A small Llama in which the second answer's share among the valid ones has fallen from .1 to the "
         "share in each title, by a fit to such a law or by training without KL, is trained by plain gradient "

@@ -118,14 +118,13 @@ def draw(config: WhatYourAdvantageWeighsConfig, results: WhatYourAdvantageWeighs
 
 FIGURE = Figure(
     name="what_your_advantage_weighs",
-    title="What each advantage weighs",
+    title="GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success",
     caption=(
         "The weight alpha_G(V) that each published advantage over groups of G answers gives the gradient of "
         "a prompt's pass rate V, one panel each: its expected gradient is alpha_G(V) grad V (E4), and the "
-        "grey line is the weight 1 of the pass rate itself. GRPO weighs rare and frequent success alike; "
-        "MaxRL and PKPO weigh rare success. All values are exact, by every outcome of a group alone; pass@4 "
-        "training has no weight at all at G = 4, so that this line is missing, and the bonus by rank is "
-        "enumerated up to G = 8."
+        "grey line is the weight 1 of the pass rate itself. All values are exact, by every outcome of a "
+        "group alone; pass@4 training has no weight at all at G = 4, so that this line is missing, and the "
+        "bonus by rank is enumerated up to G = 8."
     ),
     results=WhatYourAdvantageWeighsNumbers,
     compute=compute,

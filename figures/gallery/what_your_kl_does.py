@@ -172,7 +172,7 @@ def draw(config: WhatYourKlDoesConfig, results: WhatYourKlDoesNumbers) -> Drawin
         axes.tick_params(axis="y", length=0)
     variance.plot(*zip(*known, strict=True), "o", color=theme.BLACK)
     variance.margins(x=0.12)
-    variance.set(xscale="log", xlabel="variance")
+    variance.set(xscale="log", xlabel="relative\nvariance")
     variance.xaxis.set_minor_formatter(NullFormatter())
     _draw_zones(zones, rows)
     return drawing
@@ -242,7 +242,7 @@ def _draw_zones(axes: Axes, rows: Sequence[WhatYourKlDoesRow]) -> None:
 
 FIGURE = Figure(
     name="what_your_kl_does",
-    title="What does your KL do?",
+    title="What a KL term estimates is often not what its gradient descends",
     caption=(
         "Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, "
         "pi_ref: the reference, p_*: correct samples of the reference); nothing is sampled, every answer of "

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.transforms import ScaledTranslation
 
 from dph_theory.intervals import Interval, mean_interval
 
@@ -51,10 +53,10 @@ class Means:
         mean, low, high = (np.asarray(bound, dtype=float) for bound in found)
         return cls(mean, low, high) if np.isfinite([low, high]).all() else cls(mean)
 
-    def scaled(self, factor: float) -> "Means":
-        """Means and bounds times a factor."""
-        known = None if self.low is None or self.high is None else (factor * self.low, factor * self.high)
-        return Means(factor * self.mean, *(known or ()))
+    def scaled(self, factor: float, less: Any = 0.0) -> "Means":
+        """Means and bounds times a factor, less what is subtracted from each."""
+        known = () if self.low is None or self.high is None else (self.low, self.high)
+        return Means(*(factor * bound - np.asarray(less) for bound in (self.mean, *known)))
 
 
 def over_seeds(values: Any, interval: Callable[..., Interval] = mean_interval) -> Means:
@@ -98,12 +100,23 @@ def rows(axes: "Axes", labels: Collection[str]) -> None:
     axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def curve(axes: "Axes", x: Any, found: Means, method: str, **more: Any) -> None:
-    """A mean along x with its interval as a band, where there is one; `more` overrides the method's look."""
+def curve(axes: "Axes", x: Any, found: Means, method: str, beside: float | None = None, **more: Any) -> None:
+    """A mean along x with its interval, where there is one, as a band; `more` overrides the method's look.
+
+    With `beside`, so many points to the right and the interval as bars where there are marks: `markevery`.
+    """
     how = {"label": written(method), **look(method), **more}
-    axes.plot(x, found.mean, **how)
-    if found.low is not None:
-        theme.band(axes, x, found.low, found.high, how["color"])
+    seen = slice(None, None, how.get("markevery"))
+    drawn: list[Artist] = [*axes.plot(x, found.mean, **how)]
+    if found.low is not None and found.high is not None:
+        if beside is None:
+            theme.band(axes, x, found.low, found.high, how["color"])
+        else:
+            drawn += [axes.vlines(x[seen], found.low[seen], found.high[seen], how["color"], linewidth=0.8)]
+    points = theme.points(beside or 0) / 72
+    for artist in drawn:
+        # Afterwards, so that the limits are those of the data.
+        artist.set_transform(axes.transData + ScaledTranslation(points, 0, axes.figure.dpi_scale_trans))
 
 
 def dot(axes: "Axes", found: Means | None, at: float, label: str, *, filled: bool = True) -> None:

@@ -56,6 +56,8 @@ _SIZES = {
 """In points, for a drawing as wide as TWO_COLUMNS."""
 _RC: Any = {
     "legend.frameon": False,
+    # Long enough to tell one dashed line from another.
+    "legend.handlelength": 2.8,
     "mathtext.fontset": "cm",
     "axes.spines.top": False,
     "axes.spines.right": False,

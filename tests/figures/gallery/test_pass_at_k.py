@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
 from support.drawing_checks import assert_figure_draws, stored
 from support.small_experiment_records import quick_results
 
@@ -51,18 +50,19 @@ def test_rkl_is_the_reverse_kl_on_all_prompts_at_the_comparisons_strength(result
     assert kept == pytest.approx(found.method("reverse KL on all prompts").pass_at_draws, abs=1e-7)
 
 
-def test_seeds_have_intervals(results):
-    grpo = results.styles.curves["train"]["GRPO"]
-    assert grpo.mean == pytest.approx([0.55, 0.8, 1.0])
-    assert grpo.high[0] == pytest.approx(expit(logit(0.55) + 12.7062047 * 0.05 / 0.2475), abs=1e-7)
+def test_changes_are_paired_with_the_base_of_the_seed(results):
+    grpo = results.styles.changes["train"]["GRPO"]
+    assert grpo.mean == pytest.approx([0.15, -0.1, 0.0])
+    # The base has .4 for both seeds, the runs .5 and .6: t with one degree of freedom.
+    assert grpo.high[0] == pytest.approx(0.15 + 12.7062047 * 0.05, abs=1e-7)
 
 
 def test_the_table_says_from_which_k_on_the_base_is_better(results):
     model = "tiny transformer, training prompts"
     assert (model, "GRPO", 16) in FIGURE.table(results).rows
-    curves = results.styles.curves
-    better = curves | {"train": curves["train"] | {"GRPO": Means(np.array([0.9, 0.95, 1.0]))}}
-    changed = replace(results, styles=replace(results.styles, curves=better))
+    changes = results.styles.changes
+    better = changes | {"train": changes["train"] | {"GRPO": Means(np.array([0.5, 0.0, 0.0]))}}
+    changed = replace(results, styles=replace(results.styles, changes=better))
     assert (model, "GRPO", None) in FIGURE.table(changed).rows
 
 

@@ -71,11 +71,7 @@ def test_three_starts_are_drawn_with_medians_and_bands_of_the_runs(results):
     many = replace(results, panels=tuple(replace(first, collapsed=c, lost=lost) for c, lost in starts))
     axes = FIGURE.draw(FIGURE.config, many).axes
     titles = [ax.get_title() for ax in axes]
-    assert titles == [
-        "0.01 at the start, lost by a fit",
-        "0.0001 at the start, lost by a fit",
-        "0.001 at the start, lost by training",
-    ]
+    assert titles == ["0.01 left by a fit", "0.0001 left by a fit", "0.001 left by training"]
     several = [form for form in LOOKS if sum(way.form == form for way in first.ways) > 0]
     assert len(axes[0].collections) == len(several)
     assert len(axes[0].lines) == 2 * len(several)

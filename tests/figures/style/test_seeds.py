@@ -15,6 +15,7 @@ def test_two_seeds_have_the_interval_of_one_degree_of_freedom():
     assert found.high[0] - 0.6 == pytest.approx(12.7062047 * 0.1, rel=1e-7)
     assert found.low[1] == found.high[1] == 1.0
     assert found.scaled(100).high[1] == 100
+    assert found.scaled(100, less=[1, 2]).mean == pytest.approx([59, 98])
 
 
 @pytest.mark.parametrize("values", [[0.5], [[0.5, 0.6]]])
@@ -73,6 +74,17 @@ def test_a_curve_has_a_band_where_there_is_an_interval(drawing):
     assert len(axes.collections) == 1
     assert axes.get_lines()[1].get_marker() == "none"
     assert axes.get_lines()[1].get_color() == theme.VERMILLION
+
+
+def test_curves_side_by_side_have_bars_where_they_have_marks_and_the_limits_of_the_data(drawing):
+    axes = drawing.subplots()
+    found = seeds.over_seeds([[0.5, 0.6, 0.7], [0.6, 0.7, 0.9]])
+    seeds.curve(axes, [1, 2, 4], found, "GRPO", beside=3, markevery=2)
+    (bars,) = axes.collections
+    assert [segment[0][0] for segment in bars.get_segments()] == [1, 4]
+    assert (axes.dataLim.x0, axes.dataLim.x1) == (1, 4)
+    line, moved = axes.get_lines()[0].get_transform(), 3 / 72 * drawing.dpi
+    assert line.transform((1, 0)) - axes.transData.transform((1, 0)) == pytest.approx([moved, 0])
 
 
 def test_a_dot_has_a_bar_where_there_is_an_interval_and_the_unknown_is_not_drawn(drawing):
