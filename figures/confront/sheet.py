@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 _RUN: Any = {"color": theme.BLUE}
 _BASE: Any = {"color": theme.GREY, "linestyle": (0, (1, 1))}
 
+_SHORT = {
+    ", advantages not divided": "",
+    ", advantages divided (groups": ", divided (G",
+    " of ": " = ",
+    "a shift = its own for each prompt": "own shift for each",
+    "Jensen-Shannon": "JS",
+}
+"""What is left out of a law's name."""
+
 
 def sheet(found: Confrontation) -> "Drawing":
     """Four panels on one sheet."""
@@ -39,7 +48,7 @@ def _curves(axes: "Axes", found: Confrontation) -> None:
     marker = "o" if len(drawn.k) == 1 else ""
     axes.plot(drawn.k, drawn.base, label="base", marker=marker, **_BASE)
     axes.plot(drawn.k, drawn.run, label="run", marker=marker, **_RUN)
-    axes.set(ylabel=r"Pass@$k$", title=f"{found.prompts} prompts")
+    axes.set(ylabel=r"Pass@$k$", title=f"before and after, {found.prompts} prompts")
     axes.legend()
     _along_k(axes, found)
 
@@ -69,7 +78,7 @@ def _parts(axes: "Axes", found: Confrontation) -> None:
         values = [getattr(part, name) for part in found.parts]
         axes.plot(ks, [v.value for v in values], label=words, color=color, marker=marker, linestyle=line)
         theme.band(axes, ks, [v.low for v in values], [v.high for v in values], color)
-    axes.set(ylabel=r"part of the change", title="what the change is made of")
+    axes.set(ylabel=r"part of the change", title="the change is the sum of these")
     axes.legend()
     _along_k(axes, found)
 
@@ -84,9 +93,12 @@ def _laws(axes: "Axes", found: Confrontation) -> None:
     axes.tick_params(axis="y", labelsize=6)
     if min(line.held_out.low for line in lines) < -5:
         axes.set_xscale("symlog", linthresh=1)
-    axes.set(xlabel="nats a prompt below the best", title="laws, on held-out answers")
+    rejected = next(line.rejected for line in found.laws if line.law == found.best_law)
+    words = f"held-out answers: best law {'' if rejected else 'not '}rejected"
+    axes.set(xlabel="nats a prompt below the best", title=words)
 
 
 def _short(law: str) -> str:
-    words = law.replace(", advantages not divided", "").replace(", advantages divided", ", divided")
-    return words.replace("a shift of its own for each prompt", "own shift for each prompt")
+    for long, short in _SHORT.items():
+        law = law.replace(long, short)
+    return law

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dph_theory.counts.law_fits import LawScore
+from dph_theory.counts.pass_at_k import told_ks
 from dph_theory.intervals import Estimate, mean_interval, performance_profile, probability_interval
 from dph_theory.support.table import Table
 
 from ..style import seeds, theme
+from ..style.seeds import Means
 from . import tables
 from .tables import OwnRun, Runs
 
@@ -33,40 +36,60 @@ def _looks(runs: Runs) -> dict[str, dict[str, Any]]:
     return {label: next(turns) if how["color"] == theme.BLACK else how for label, how in known.items()}
 
 
-def _along(axes: "Axes", runs: Runs, x: Sequence[float], base: Any, values: Callable[[OwnRun], Any]) -> None:
-    """The base's curve, and a curve for each label with a band over its seeds."""
-    axes.plot(x, base, label="base", **{**theme.METHODS["base"], "marker": ""})
-    for label, how in _looks(runs).items():
-        found = seeds.over_seeds([values(run) for run in runs.by_label[label]], probability_interval)
-        seeds.curve(axes, x, found, label, **how, markersize=0)
+def _along(
+    axes: "Axes", runs: Runs, x: Any, values: Callable[[OwnRun], Means], interval: Any, every: int = 1
+) -> None:
+    """A curve a label, with bars side by side: over its seeds, or those of its only run."""
+    looks = _looks(runs)
+    for place, (label, how) in enumerate(looks.items()):
+        group = runs.by_label[label]
+        several = seeds.over_seeds([values(run).mean for run in group], interval)
+        found = several if len(group) > 1 else values(group[0])
+        beside = 3 * (place - (len(looks) - 1) / 2)
+        seeds.curve(axes, x, found, label, beside=beside, markevery=every, **how)
 
 
 def _pass_at_k(runs: Runs) -> "Drawing":
-    drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
+    drawing, (left, right) = theme.new(height=2.7, ncols=2)
     shared = min((run.found.curves for run in runs.runs), key=lambda curves: len(curves.k))
-    _along(axes, runs, shared.k, shared.base, lambda run: run.found.curves.run[: len(shared.k)])
+    left.plot(shared.k, shared.base, label="base", **{**theme.METHODS["base"], "marker": ""})
     for label, how in _looks(runs).items():
-        if len(group := runs.by_label[label]) == 1:
-            curves = group[0].found.curves
-            low, high = (np.add(curves.base, side) for side in (curves.low, curves.high))
-            theme.band(axes, curves.k, low, high, how["color"])
-    if shared.k[-1] > 1:
-        axes.set_xscale("log", base=2)
-    axes.set(xlabel=r"$k$", ylabel=r"Pass@$k$")
-    seeds.legend(drawing, [axes], 3)
+        curves = [run.found.curves.run[: len(shared.k)] for run in runs.by_label[label]]
+        left.plot(shared.k, np.mean(curves, axis=0), **how | {"marker": ""})
+    at = [place for place, k in enumerate(shared.k) if k in told_ks(shared.k[-1])]
+    theme.level(right, 0, **theme.METHODS["base"] | {"marker": ""})
+
+    def differences(run: OwnRun) -> Means:
+        curves = run.found.curves
+        return Means(*(np.array(side)[at] for side in (curves.difference, curves.low, curves.high)))
+
+    _along(right, runs, np.array(shared.k)[at], differences, mean_interval)
+    worse = [all(run.found.curves.worse for run in group) for group in runs.by_label.values()]
+    for axes in (left, right):
+        if shared.k[-1] > 1:
+            axes.set_xscale("log", base=2)
+        theme.ticks(axes, [shared.k[place] for place in at][:: len(at) // 8 + 1])
+        axes.set_xlabel(r"answers $k$")
+    left.set(ylabel=r"Pass@$k$", title=f"{runs.runs[0].found.prompts} prompts")
+    right.set(
+        ylabel=r"Pass@$k$ less the base's", title=f"{sum(worse)} of {len(worse)} told worse at some $k$"
+    )
+    seeds.legend(drawing, [left, right], 5)
     return drawing
 
 
 def _profiles(runs: Runs) -> "Drawing":
     drawing, axes = theme.new(theme.ONE_COLUMN, 2.7)
     base = performance_profile(runs.base_rates[None], tables.LEVELS)
-    _along(axes, runs, tables.LEVELS, base, lambda run: performance_profile(run.rates[None], tables.LEVELS))
-    for label, how in _looks(runs).items():
-        if len(group := runs.by_label[label]) == 1:
-            found = performance_profile(group[0].rates[None], tables.LEVELS)
-            # Dvoretzky, Kiefer, Wolfowitz and Massart: at all levels at once.
-            half = np.sqrt(np.log(2 / 0.05) / (2 * len(group[0].rates)))
-            theme.band(axes, tables.LEVELS, (found - half).clip(0), (found + half).clip(max=1), how["color"])
+    axes.plot(tables.LEVELS, base, label="base", **{**theme.METHODS["base"], "marker": ""})
+
+    def profile(run: OwnRun) -> Means:
+        found = performance_profile(run.rates[None], tables.LEVELS)
+        # Dvoretzky, Kiefer, Wolfowitz and Massart: at all levels at once.
+        half = np.sqrt(np.log(2 / 0.05) / (2 * len(run.rates)))
+        return Means(found, (found - half).clip(0), (found + half).clip(max=1))
+
+    _along(axes, runs, np.array(tables.LEVELS), profile, probability_interval, every=25)
     axes.set(xlabel=r"pass rate $\tau$", ylabel=r"share of prompts above $\tau$")
     seeds.legend(drawing, [axes], 3)
     return drawing
@@ -95,8 +118,7 @@ def _across(
         _dot(axes, tables.label_estimate(group, value, interval), at, looks[label])
     if mark is not None:
         axes.axvline(mark, color=theme.GREY, linestyle=":", linewidth=0.9)
-    axes.set_yticks(range(len(looks)), [seeds.written(label) for label in looks])
-    axes.set_ylim(-0.6, len(looks) - 0.4)
+    seeds.rows(axes, looks)
     axes.set(xlabel=words)
 
 
@@ -133,9 +155,15 @@ def _laws(runs: Runs) -> "Drawing":
             _dot(axes, found, at - offset, looks[label], "" if at else seeds.written(label))
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
+    rejected = [_best(run).rejected for run in runs.runs]
     axes.set(xlabel="held-out answers, nats a prompt below the best")
+    axes.set_title(f"Best law rejected for {sum(rejected)} of {len(rejected)} runs")
     seeds.legend(drawing, [axes], 4)
     return drawing
+
+
+def _best(run: OwnRun) -> LawScore:
+    return next(law for law in run.found.laws if law.law == run.found.best_law)
 
 
 def _theory(runs: Runs) -> "Drawing":
@@ -157,10 +185,16 @@ def _theory(runs: Runs) -> "Drawing":
 
 def _verdict(group: Sequence[OwnRun]) -> str:
     """Whether the best laws are rejected, and how many times as much as they say the answers vary."""
-    best = [next(x for x in run.found.laws if x.law == run.found.best_law) for run in group]
+    best = [_best(run) for run in group]
     over = [x.dispersion.value for x in best if x.dispersion is not None]
     rejected = sum(x.rejected for x in best)
-    words = "not rejected" if not rejected else "law rejected" if len(best) == 1 else f"{rejected} rejected"
+    words = (
+        "not rejected"
+        if not rejected
+        else "law rejected"
+        if len(best) == 1
+        else f"{rejected} of {len(best)} rejected"
+    )
     return f"{words}, variance {np.mean(over):.1f} times that predicted" if over else words
 
 
@@ -192,15 +226,15 @@ class OwnFigure:
 OWN_FIGURES = (
     OwnFigure(
         "runs_pass_at_k",
-        "Pass@k",
-        "The chance that at least one of k answers is correct, mean over prompts, unbiased. Of a single run "
-        "the band is that of its difference to the base, at all k at once.",
+        "Where the runs solve more than the base, and where less",
+        "Left: the chance that at least one of k answers is correct, mean over prompts, unbiased. Right: its "
+        "difference to the base, set side by side; of a single run the intervals hold at all k at once.",
         _pass_at_k,
         tables.pass_at_k,
     ),
     OwnFigure(
         "runs_keep_and_explore",
-        "Prompts kept and newly solved",
+        "What the runs keep of the base, and what they newly solve",
         "Left: of the prompts that the base solves at least once, the share that a run still does. Right: "
         "of the others, the share that it newly solves. Dotted: what a model with the base's rates reaches.",
         _kept_and_new,
@@ -208,7 +242,7 @@ OWN_FIGURES = (
     ),
     OwnFigure(
         "runs_styles",
-        "Styles",
+        "How many styles the runs are left with",
         "The expected number of different styles among as many correct answers; dotted: the base's.",
         _styles,
         tables.styles,
@@ -223,7 +257,7 @@ OWN_FIGURES = (
     ),
     OwnFigure(
         "runs_theory_against_training",
-        "Theory against training",
+        "Whether the best law foresees the rate of each prompt",
         "Pass rates after training as the best law predicts them from the base's answers, against those "
         "seen, in bins of prompts of like predictions: the mean with its interval, and shaded the range of "
         "eight of ten of its prompts. The legend says whether the law is rejected.",
@@ -232,16 +266,16 @@ OWN_FIGURES = (
     ),
     OwnFigure(
         "runs_training_curves",
-        "Training curves",
+        "Reward gained along training, and diversity lost beyond its price",
         "Mean reward and excess KL as the trainer logged them.",
         _training,
         tables.training,
     ),
     OwnFigure(
         "runs_profiles",
-        "Performance profiles",
-        "The share of prompts whose measured pass rate is above a level. Of a single run the band holds at "
-        "all levels at once (Dvoretzky, Kiefer, Wolfowitz).",
+        "On how many prompts the runs are how often right",
+        "The share of prompts whose measured pass rate is above a level, with intervals set side by side; of "
+        "a single run they hold at all levels at once (Dvoretzky, Kiefer, Wolfowitz).",
         _profiles,
         tables.profiles,
     ),
