@@ -132,10 +132,10 @@ def table(results: BudgetAndFamilyNumbers) -> Table:
         "reached at step",
     )
     rows = [
-        (e.objective, e.beta or None, _rank(e.rank), e.steps, e.seeds, e.effective, e.kl, e.reached)
+        (e.objective, f"{e.beta:g}", _rank(e.rank), f"{e.steps}", e.seeds, e.effective, e.kl, e.reached)
         for e in results.ends
     ]
-    return Table.of(head, [("p_*", None, "", None, None, results.target, None, None), *rows])
+    return Table.of(head, [("p_*", "", "", "", None, results.target, None, None), *rows])
 
 
 def _rank(rank: int | None) -> str:

@@ -104,7 +104,7 @@ def draw(config: FigureConfig, results: PassAtKNumbers) -> Drawing:
     for ax, (split, words) in zip(axes[1], seeds.SPLITS.items(), strict=True):
         theme.level(ax, 0, **theme.METHODS["base"] | {"marker": ""})
         for place, (name, found) in enumerate(results.styles.changes[split].items()):
-            seeds.curve(ax, results.styles.k, found, name, beside=3 * (place - 2), markevery=2)
+            seeds.curve(ax, results.styles.k, found, name, beside=3 * (place - 2), markevery=(0, 2))
         ax.set_title(f"Tiny transformer, {words}")
     for ax in axes.flat:
         ax.set_xscale("log", base=2)

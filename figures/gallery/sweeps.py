@@ -147,7 +147,7 @@ def table(results: SweepsNumbers) -> Table:
     models = {"strategies": results.strategies, "tiny transformer, one seed": results.styles}
     changes = (f"Pass@{K}: divergence, at most", f"Pass@{K}: all prompts", "Pass@1: all prompts")
     rows = [
-        (name, strength, found.spread, found.gain_k, found.gain_1)
+        (name, f"{strength:g}", found.spread, found.gain_k, found.gain_1)
         for name, model in models.items()
         for strength, found in _worths(model).items()
     ]

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
-from dph_theory.support.table import Table
+from dph_theory.support.table import Cell, Table
 
 from ..figure import Figure, FigureConfig
 from ..records import Array, Records
@@ -56,8 +56,11 @@ def compute(config: TiltedToFilteredConfig, records: Records) -> TiltedToFiltere
 def table(results: TiltedToFilteredNumbers) -> Table:
     """The distances at both ends of beta."""
     head = ("beta", "TV(p_beta, p_*)", "KL(p_* || p_beta)", "KL(p_beta || p_*)")
-    columns = (results.betas, results.total_variation, results.forward, results.reverse)
-    return Table.of(head, [[float(column[end]) for column in columns] for end in (0, -1)])
+    columns = (results.total_variation, results.forward, results.reverse)
+    rows: list[list[Cell]] = [
+        [f"{results.betas[end]:g}", *(float(column[end]) for column in columns)] for end in (0, -1)
+    ]
+    return Table.of(head, rows)
 
 
 def draw(config: TiltedToFilteredConfig, results: TiltedToFilteredNumbers) -> Drawing:

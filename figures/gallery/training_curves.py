@@ -105,8 +105,8 @@ def draw(config: FigureConfig, results: TrainingCurvesNumbers) -> Drawing:
         for name, found in exact.curves.items():
             seeds.curve(row[0], exact.step, getattr(found, measure), name, marker="none")
         for place, (name, found) in enumerate(tiny.curves.items()):
-            beside = 2.5 * (place - 2)
-            seeds.curve(row[1], tiny.step, getattr(found, measure), name, beside=beside, markevery=4)
+            seen = (place, len(tiny.curves))
+            seeds.curve(row[1], tiny.step, getattr(found, measure), name, beside=0, markevery=seen)
     axes[0, 0].set(title="Strategies, exact", ylabel=f"Pass@{exact.k}")
     axes[0, 1].set(title="Tiny transformer, over seeds", ylabel=f"Pass@{tiny.k}")
     for ax in axes[1]:
@@ -150,7 +150,7 @@ FIGURE = Figure(
         "need (A8), which is the collapse meter; means over prompts. Left: strategies, exact, with the step "
         "at which GRPO has lost 0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen "
         "by the meter's thresholds (open squares). Right: the tiny transformer on its training prompts, "
-        "means over seeds with 95% intervals, set side by side."
+        "means over seeds with 95% intervals."
     ),
     results=TrainingCurvesNumbers,
     compute=compute,

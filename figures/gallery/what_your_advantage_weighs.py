@@ -79,7 +79,7 @@ def table(results: WhatYourAdvantageWeighsNumbers) -> Table:
     places = (0, len(v) // 2, len(v) - 1)
     head = ("advantage", "G", *(f"V = {v[place]:.2g}" for place in places))
     rows: list[tuple[Cell, ...]] = [
-        (w.advantage, float(w.group_size), *(float(w.weight[p]) for p in places)) for w in results.weights
+        (w.advantage, f"{w.group_size}", *(float(w.weight[p]) for p in places)) for w in results.weights
     ]
     return Table.of(head, rows)
 

@@ -28,25 +28,31 @@ _MARKERS = "os^Dv<"
 
 
 def _looks(runs: Runs) -> dict[str, dict[str, Any]]:
-    """The look of each label: that of the method it names, else the colours that are left, in turn."""
+    """Each label with its look: that of the method that it is first to name, else what is left, in turn."""
     known = {label: seeds.look(label) for label in runs.by_label}
-    taken = {look["color"] for look in known.values()}
-    free = [i for i, color in enumerate(_COLORS) if color not in taken] or [*range(len(_COLORS))]
+    first = {how["color"]: label for label, how in reversed(known.items()) if how["color"] != theme.BLACK}
+    free = [i for i, color in enumerate(_COLORS) if color not in first] or [*range(len(_COLORS))]
     turns = ({"color": _COLORS[i], "linestyle": _LINES[i % 4], "marker": _MARKERS[i]} for i in cycle(free))
-    return {label: next(turns) if how["color"] == theme.BLACK else how for label, how in known.items()}
+    return {
+        label: (how if first.get(how["color"]) == label else next(turns)) | {"label": label}
+        for label, how in known.items()
+    }
 
 
 def _along(
     axes: "Axes", runs: Runs, x: Any, values: Callable[[OwnRun], Means], interval: Any, every: int = 1
 ) -> None:
-    """A curve a label, with bars side by side: over its seeds, or those of its only run."""
-    looks = _looks(runs)
-    for place, (label, how) in enumerate(looks.items()):
+    """A curve a label, with bars over its seeds or those of its only run.
+
+    Curves stand side by side; those with bars at every so many of x alone have them one after another.
+    """
+    size = len(runs.by_label)
+    for place, (label, how) in enumerate(_looks(runs).items()):
         group = runs.by_label[label]
         several = seeds.over_seeds([values(run).mean for run in group], interval)
         found = several if len(group) > 1 else values(group[0])
-        beside = 3 * (place - (len(looks) - 1) / 2)
-        seeds.curve(axes, x, found, label, beside=beside, markevery=every, **how)
+        beside = 3 * (place - (size - 1) / 2) if every == 1 else 0
+        seeds.curve(axes, x, found, label, beside=beside, markevery=(place * every // size, every), **how)
 
 
 def _pass_at_k(runs: Runs) -> "Drawing":
@@ -55,7 +61,7 @@ def _pass_at_k(runs: Runs) -> "Drawing":
     left.plot(shared.k, shared.base, label="base", **{**theme.METHODS["base"], "marker": ""})
     for label, how in _looks(runs).items():
         curves = [run.found.curves.run[: len(shared.k)] for run in runs.by_label[label]]
-        left.plot(shared.k, np.mean(curves, axis=0), **how | {"marker": ""})
+        left.plot(shared.k, np.mean(curves, axis=0), **how | {"marker": "", "label": ""})
     at = [place for place, k in enumerate(shared.k) if k in told_ks(shared.k[-1])]
     theme.level(right, 0, **theme.METHODS["base"] | {"marker": ""})
 
@@ -118,7 +124,8 @@ def _across(
         _dot(axes, tables.label_estimate(group, value, interval), at, looks[label])
     if mark is not None:
         axes.axvline(mark, color=theme.GREY, linestyle=":", linewidth=0.9)
-    seeds.rows(axes, looks)
+    axes.set_yticks(range(len(looks)), looks)
+    axes.set_ylim(len(looks) - 0.5, -0.5)
     axes.set(xlabel=words)
 
 
@@ -152,7 +159,7 @@ def _laws(runs: Runs) -> "Drawing":
         offset = 0.5 * ((i + 0.5) / len(looks) - 0.5)
         for at, law in enumerate(names):
             found = tables.label_estimate(group, tables.held_out(law), mean_interval)
-            _dot(axes, found, at - offset, looks[label], "" if at else seeds.written(label))
+            _dot(axes, found, at - offset, looks[label], "" if at else label)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     rejected = [_best(run).rejected for run in runs.runs]
@@ -176,7 +183,7 @@ def _theory(runs: Runs) -> "Drawing":
         # Means of many prompts lie on the diagonal of a law that few of them obey.
         for one in bins:
             axes.vlines(one.predicted, *one.middle, color=how["color"], linewidth=2.5, alpha=0.25)
-        words = f"{seeds.written(label)}: {_verdict(runs.by_label[label])}"
+        words = f"{label}: {_verdict(runs.by_label[label])}"
         axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=words)
     axes.set(xlabel="rate that the best law predicts", ylabel="rate seen")
     seeds.legend(drawing, [axes], 1)
@@ -203,10 +210,11 @@ def _training(runs: Runs) -> "Drawing | None":
         return None
     drawing, axes = theme.new(ncols=len(tables.LOGGED))
     for ax, (key, words) in zip(axes, tables.LOGGED.items(), strict=True):
-        for label, how in _looks(runs).items():
+        for place, (label, how) in enumerate(_looks(runs).items()):
             steps, values = tables.logs(runs.by_label[label], key)
             if steps:
-                seeds.curve(ax, steps, seeds.over_seeds(values), label, **how, markersize=0)
+                how["markevery"] = (place, max(len(steps) // 6, len(runs.by_label)))
+                seeds.curve(ax, np.array(steps), seeds.over_seeds(values), label, beside=0, **how)
         ax.set(xlabel="step", ylabel=words)
     seeds.legend(drawing, axes, 4)
     return drawing
@@ -274,8 +282,8 @@ OWN_FIGURES = (
     OwnFigure(
         "runs_profiles",
         "On how many prompts the runs are how often right",
-        "The share of prompts whose measured pass rate is above a level, with intervals set side by side; of "
-        "a single run they hold at all levels at once (Dvoretzky, Kiefer, Wolfowitz).",
+        "The share of prompts whose measured pass rate is above a level, with intervals at some levels; of a "
+        "single run they hold at all levels at once (Dvoretzky, Kiefer, Wolfowitz).",
         _profiles,
         tables.profiles,
     ),

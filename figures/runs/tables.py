@@ -213,12 +213,12 @@ def law_names(runs: Runs) -> list[str]:
 def theory(runs: Runs) -> Table:
     """The rates that each run's best law predicts, and those seen."""
     rows = [
-        (label, run.found.best_law, one.predicted, one.seen)
+        (label, run.found.best_law, f"bin {place}", one.predicted, one.seen)
         for label, group in runs.by_label.items()
         for run in group
-        for one in run.found.calibration
+        for place, one in enumerate(run.found.calibration, 1)
     ]
-    return Table.of(("runs", "best law", "rate predicted", "rate seen"), rows)
+    return Table.of(("runs", "best law", "prompts", "rate predicted", "rate seen"), rows)
 
 
 def training(runs: Runs) -> Table:
@@ -240,7 +240,7 @@ def _last(values: list[list[float]]) -> Cell:
 def profiles(runs: Runs) -> Table:
     """The share of prompts above a few pass rates."""
     rows = [
-        (level, *performance_profile(runs.base_rates[None], [level]), *_by_label(runs, _above(level)))
+        (f"{level:g}", *performance_profile(runs.base_rates[None], [level]), *_by_label(runs, _above(level)))
         for level in _QUOTED
     ]
     return Table.of(("pass rate above", "base", *runs.by_label), rows)

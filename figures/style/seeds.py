@@ -103,16 +103,18 @@ def rows(axes: "Axes", labels: Collection[str]) -> None:
 def curve(axes: "Axes", x: Any, found: Means, method: str, beside: float | None = None, **more: Any) -> None:
     """A mean along x with its interval, where there is one, as a band; `more` overrides the method's look.
 
-    With `beside`, so many points to the right and the interval as bars where there are marks: `markevery`.
+    With `beside`, so many points to the right and the interval as bars where there are marks: at every so
+    many of x from a first on (`markevery`).
     """
     how = {"label": written(method), **look(method), **more}
-    seen = slice(None, None, how.get("markevery"))
+    start, every = how.setdefault("markevery", (0, 1))
     drawn: list[Artist] = [*axes.plot(x, found.mean, **how)]
     if found.low is not None and found.high is not None:
         if beside is None:
             theme.band(axes, x, found.low, found.high, how["color"])
         else:
-            drawn += [axes.vlines(x[seen], found.low[seen], found.high[seen], how["color"], linewidth=0.8)]
+            low, high = found.low[start::every], found.high[start::every]
+            drawn.append(axes.vlines(x[start::every], low, high, how["color"], linewidth=0.8))
     points = theme.points(beside or 0) / 72
     for artist in drawn:
         # Afterwards, so that the limits are those of the data.

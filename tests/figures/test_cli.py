@@ -36,7 +36,7 @@ def test_a_paper_gets_its_sizes_tables_and_numbers(tmp_path):
     result = run(figures_command, "mu_beta", *places, *words)
     assert result.exit_code == 0, result.output
     assert 'width="486pt"' in (tmp_path / "out" / "mu_beta.svg").read_text()
-    assert (tmp_path / "out" / "mu_beta.caption.tex").read_text().startswith(r"\caption{\textbf{Pass rate")
+    assert (tmp_path / "out" / "mu_beta.caption.tex").read_text().startswith(r"\caption{\textbf{Each pass")
     assert (tmp_path / "tables" / "mu_beta.csv").read_text().startswith("random policies,least excess KL")
     assert r"\toprule" in (tmp_path / "tables" / "mu_beta.tex").read_text()
     first, second, *_ = (tmp_path / "numbers.tex").read_text().splitlines()

@@ -43,7 +43,7 @@ def test_the_tiny_transformer_is_read_from_its_first_base(results):
     assert asdict(found.base) == {"pass_at_1": 0.4, "pass_at_k": 0.9}
     assert asdict(found.none) == pytest.approx({"pass_at_1": 0.5, "pass_at_k": 0.82})
     # Made up: all prompts cost .02 of Pass@1 and give .01 of Pass@16; divergences are .02 apart.
-    (row,) = (r for r in FIGURE.table(results).rows if r[:2] == ("tiny transformer, one seed", 0.03))
+    (row,) = (r for r in FIGURE.table(results).rows if r[:2] == ("tiny transformer, one seed", "0.03"))
     assert row[2:] == pytest.approx((0.06, 0.01, -0.02))
 
 

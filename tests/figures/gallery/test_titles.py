@@ -100,7 +100,7 @@ def styles(found):
 
 def sweeps(found):
     rows = [row for row in figure("sweeps").table(found).rows if row[0] == "strategies"]
-    differ = [strength for _, strength, spread, *_ in rows if spread > 0.03]
+    differ = [float(strength) for _, strength, spread, *_ in rows if spread > 0.03]
     return max(differ) < 0.3 and rows[-1][-1] < -0.1
 
 

@@ -20,8 +20,21 @@ def test_labels_without_a_known_look_take_colours_that_are_free():
     looks = _looks(runs())
     assert looks["GRPO"]["color"] == theme.METHODS["GRPO"]["color"]
     assert looks["mine"]["color"] == theme.BLUE
+    again = _looks(SimpleNamespace(by_label={"GRPO 0.1": None, "GRPO 0.3": None}))
+    assert again["GRPO 0.1"]["color"] == theme.METHODS["GRPO"]["color"] != again["GRPO 0.3"]["color"]
     many = {f"run {i}": None for i in range(7)}
     assert len({how["color"] for how in _looks(SimpleNamespace(by_label=many)).values()}) == 6
+
+
+def test_labels_that_differ_in_a_number_alone_are_told_apart():
+    found = small_confrontation()
+    names = ["run 1", "run 2"]
+    two = Runs(np.ones(50), tuple(OwnRun(name, found, np.ones(50), ()) for name in names))
+    made = {figure.name: figure.draw(two) for figure in OWN_FIGURES}
+    for name in ("runs_pass_at_k", "runs_profiles", "runs_laws"):
+        assert [text.get_text() for text in made[name].legends[0].get_texts()][-2:] == names
+    rows = made["runs_keep_and_explore"].axes[0].get_yticklabels()
+    assert [text.get_text() for text in rows] == names
 
 
 def test_what_the_runs_do_not_hold_is_not_drawn():

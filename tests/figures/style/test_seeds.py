@@ -79,7 +79,7 @@ def test_a_curve_has_a_band_where_there_is_an_interval(drawing):
 def test_curves_side_by_side_have_bars_where_they_have_marks_and_the_limits_of_the_data(drawing):
     axes = drawing.subplots()
     found = seeds.over_seeds([[0.5, 0.6, 0.7], [0.6, 0.7, 0.9]])
-    seeds.curve(axes, [1, 2, 4], found, "GRPO", beside=3, markevery=2)
+    seeds.curve(axes, [1, 2, 4], found, "GRPO", beside=3, markevery=(0, 2))
     (bars,) = axes.collections
     assert [segment[0][0] for segment in bars.get_segments()] == [1, 4]
     assert (axes.dataLim.x0, axes.dataLim.x1) == (1, 4)
