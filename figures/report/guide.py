@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,16 @@ def in_short(stored: Records) -> str:
     return _filled("found.md", stored)
 
 
+@cache
+def highlights() -> dict[str, Any]:
+    """The numbers that the report begins with, all from stored runs of a Llama, and what methods select."""
+    stored = stored_records()
+    selects = Counter(row.selects for row in stored.atlas.rows)
+    return {"laws": _laws(stored), "luck": _luck(stored), "llama": _llama(stored), "selects": selects}
+
+
 def _filled(name: str, stored: Records) -> str:
+    of_laws = {"laws": _laws, "luck": _luck, "llama": _llama, "lost": _lost, "budget": _budget}
     numbers = {
         **_strategies(stored),
         **_collapse(stored),
@@ -70,11 +80,7 @@ def _filled(name: str, stored: Records) -> str:
         "questions": BIRD_QUESTIONS,
         "demo": _demo(stored.demo) if "demo" in stored else None,
         "alike": ALIKE,
-        "laws": _laws(stored) if "laws" in stored else None,
-        "luck": _luck(stored) if "laws" in stored else None,
-        "llama": _llama(stored) if "laws" in stored else None,
-        "lost": _lost(stored) if "laws" in stored else None,
-        "budget": _budget(stored) if "laws" in stored else None,
+        **{name: of(stored) if "laws" in stored else None for name, of in of_laws.items()},
     }
     return templates().get_template(name).render(numbers)
 

@@ -12,13 +12,16 @@ from dph_theory.theorems import THEOREMS
 
 from . import markup, words
 from .claims import CLAIMS, DIFFERENCES
-from .contents import Contents, DrawnFigure
+from .contents import Contents
 from .markup import html
 
 
 def page(contents: Contents) -> str:
     """The whole document as text."""
-    return templates().get_template("page.html").render(contents=contents, reports=contents.reports)
+    from .guide import highlights  # Which fills these templates too.
+
+    given = {"contents": contents, "reports": contents.reports, "found": highlights()}
+    return templates().get_template("page.html").render(given)
 
 
 @cache
@@ -31,12 +34,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {
-        "theorems": THEOREMS,
-        "references": REFERENCES,
-        "claims": CLAIMS,
-        "differences": DIFFERENCES,
-    }
+    made.globals.update(theorems=THEOREMS, references=REFERENCES, claims=CLAIMS, differences=DIFFERENCES)
     made.tests["numeric"] = words.is_numeric
     made.filters |= {
         "linked": words.linked,
@@ -50,7 +48,6 @@ def templates() -> Environment:
         "count_of": words.count,
         "json": _json,
         "formula": _formula,
-        "picture": _picture,
         "drawn": _drawn,
         "once": markup.once,
     }
@@ -58,7 +55,6 @@ def templates() -> Environment:
 
 
 def _json(value: Any) -> Markup:
-    """A value as JSON inside an element, where quotes need no escape."""
     return Markup(json.dumps(value, ensure_ascii=False).replace("&", "&amp;").replace("<", "&lt;"))
 
 
@@ -66,12 +62,7 @@ def _formula(latex: str) -> Markup:
     return Markup(html(markup.formula(latex)))
 
 
-def _picture(drawn: DrawnFigure) -> Markup:
-    return _drawn(drawn.svg or b"", f"figure-{drawn.name}")
-
-
 def _drawn(svg: bytes, key: str) -> Markup:
     """A drawing whose title and caption have ids that begin with the key."""
-    return Markup(
-        html(markup.picture(svg, aria_labelledby=f"{key}-title", aria_describedby=f"{key}-caption"))
-    )
+    names = {"aria_labelledby": f"{key}-title", "aria_describedby": f"{key}-caption"}
+    return Markup(html(markup.picture(svg, **names)))

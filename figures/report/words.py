@@ -7,14 +7,9 @@ from markupsafe import Markup
 
 from dph_theory.theorems import THEOREMS
 
-FAMILIES: dict[str, str] = {}
-"""The first theorem of each family: A5 -> A5.validity."""
-for _name in THEOREMS:
-    FAMILIES.setdefault(_name.partition(".")[0], _name)
-
 _SYMBOLS = {"A1"}
 """Families whose names alone mean something else: A1 is the base's pass rate."""
-_NAMED = re.compile(r"\b([A-F]\d{1,2}(?:\.\w+)?)\b")
+_NAMED = re.compile(r"\b([A-H]\d{1,2}(?:\.\w+)?)\b")
 _LINK = Markup('<a href="#{}">{}</a>')
 
 
@@ -25,7 +20,7 @@ def linked(text: str) -> Markup:
 
 
 def _target(name: str) -> str | None:
-    return name if name in THEOREMS else None if name in _SYMBOLS else FAMILIES.get(name)
+    return None if name in _SYMBOLS else next(iter(members([name])), None)
 
 
 def members(names: Iterable[str]) -> list[str]:

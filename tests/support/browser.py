@@ -22,12 +22,15 @@ class Browser:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
         self.driver.get(path.as_uri())
-        ready = "return [document.URL, document.readyState]"
-        wait = importlib.import_module("selenium.webdriver.support.wait").WebDriverWait(self.driver, 60)
-        wait.until(lambda driver: driver.execute_script(ready) == [path.as_uri(), "complete"])
+        self.until(f"return document.URL === '{path.as_uri()}' && document.readyState === 'complete'")
 
     def run(self, script: str):
         return self.driver.execute_script(script)
+
+    def until(self, script: str) -> None:
+        """Wait for what the script asks."""
+        wait = importlib.import_module("selenium.webdriver.support.wait").WebDriverWait(self.driver, 60)
+        wait.until(lambda driver: driver.execute_script(script))
 
     def complaints(self) -> list[str]:
         """What the console has shown since this was last asked."""

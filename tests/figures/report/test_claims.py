@@ -1,9 +1,8 @@
 import pytest
 
 from dph_theory.statement.theorem import Verdict
-from dph_theory.theorems import THEOREMS
+from dph_theory.theorems import FAMILIES, THEOREMS
 from figures.report.claims import CLAIMS, DIFFERENCES, in_short
-from figures.report.words import FAMILIES
 
 
 @pytest.mark.parametrize("entry", [e for part in (*CLAIMS, *DIFFERENCES) for e in part.entries])

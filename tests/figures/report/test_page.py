@@ -8,7 +8,7 @@ import pytest
 from support.browser import chromium
 from support.firefox import firefox
 from support.law_record import law_record, run
-from support.small_report import FORM, contents, drawn_figure, read, section, text, verdict, whole
+from support.small_report import FORM, contents, drawn_figure, read, section, supposed, text, verdict, whole
 
 import figures.report
 from dph_theory.references import REFERENCES
@@ -57,6 +57,18 @@ def test_ids_are_unique_and_every_link_stays_inside(path):
 
 def test_nothing_is_taken_from_elsewhere(path):
     assert not re.search(r'(?:src|href)\s*=\s*"?(?:https?:)?//|@import|url\(\s*["\']?http', path.read_text())
+
+
+def test_it_is_light_enough_to_send(path):
+    assert path.stat().st_size < 2_500_000
+
+
+def test_it_begins_with_a_picture_findings_and_the_verdict_before_any_list(path):
+    found = path.read_text()
+    places = [
+        found.index(f"<{part}") for part in ("svg", 'div class="found"', 'p id="verdict"', "ul>", "table")
+    ]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
@@ -141,18 +153,67 @@ def test_firefox_sorts_and_zooms(path, fox):
     assert fox.run(width) > 1.5 * before
 
 
-def test_the_entries_are_searched(path, browser):
+SHOWN = """return [...document.querySelectorAll('.verdicts > tbody > tr')].filter(row => row.offsetParent)
+    .map(row => row.querySelector('th').textContent)"""
+TOLD = "return document.querySelector('#shown').textContent"
+
+
+@pytest.fixture
+def search(path, browser):
+    """The search of a page just opened; what is typed there stands in place of what stood there."""
     browser.open(path, DESKTOP)
-    shown = "return [...document.querySelectorAll('.verdicts > tbody > tr')].filter(r => r.offsetParent).map("
-    shown += "r => r.querySelector('th').textContent)"
-    assert browser.run(shown) == list(THEOREMS)
-    write = "const box = document.querySelector('#search'); box.value = arguments[0]; "
-    write += "box.dispatchEvent(new Event('input'))"
-    browser.driver.execute_script(write, "D3.shared")
-    assert "D3.shared" in browser.run(shown)
-    assert len(browser.run(shown)) < 10
-    browser.driver.execute_script(write, "xyzzy")
-    assert browser.run(shown) == []
+    field = browser.driver.find_element("id", "search")
+
+    def typed(words: str) -> list[str]:
+        field.clear()
+        field.send_keys(words)
+        return browser.run(SHOWN)
+
+    return typed
+
+
+def test_the_entries_are_searched_by_key_verdict_and_words(search, browser):
+    assert browser.run(SHOWN) == list(THEOREMS)
+    for key in ("A1", "E4", "d3.sh"):
+        begins = rf"{re.escape(key)}(?!\d)"
+        assert search(key) == [name for name in THEOREMS if re.match(begins, name, re.IGNORECASE)]
+    assert search("refuted") == [name for name in THEOREMS if THEOREMS[name].expected == "REFUTED"]
+    found = search("a pass rate")
+    assert 0 < len(found) < len(THEOREMS)
+    assert browser.run(TOLD) == f"{len(found)} of {len(THEOREMS)}"
+    # Nothing is left of a part without a find, and Escape shows all again.
+    titles = "return [...document.querySelectorAll('.part')].filter(part => part.offsetParent).length"
+    assert browser.run(titles) == len({name[0] for name in found})
+    assert search("\ue00c") == list(THEOREMS)
+
+
+def test_a_search_that_finds_nothing_says_so(search, browser):
+    assert search("xyzzy") == []
+    assert browser.run(TOLD) == f"None of {len(THEOREMS)} entries has “xyzzy”"
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "follow",
+    ["document.querySelector('.evidence a[href=\"#C4.filtered\"]').click()", "location.hash = 'C4.filtered'"],
+)
+def test_a_link_to_an_entry_that_is_left_out_shows_it(search, browser, follow):
+    assert "C4.filtered" not in search("E4")
+    browser.run(follow)
+    top = "const box = document.getElementById('C4.filtered').getBoundingClientRect();"
+    here = f"{top} return box.height > 0 && box.top >= 0 && box.top < innerHeight"
+    browser.until(here)
+    assert browser.run(TOLD) == f"{len(THEOREMS)} of {len(THEOREMS)}"
+
+
+def test_on_paper_entries_are_unfolded_and_what_stays_folded_says_so(path, browser):
+    browser.open(path, DESKTOP)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    heights = "[...document.querySelectorAll('.verdicts .detail')].map(e => e.getBoundingClientRect().height)"
+    assert min(browser.run(f"return {heights}")) > 10
+    says = "return getComputedStyle(document.querySelector('.inner > summary'), '::after').content"
+    assert "folded" in browser.run(says)
+    assert browser.run("return getComputedStyle(document.querySelector('[role=search]')).display") == "none"
 
 
 @pytest.mark.slow
@@ -272,6 +333,31 @@ def test_a_theorem_unfolds_into_all_that_is_known():
     assert "<math" in row
     # The anchor is inside what unfolds, so that a link to it opens the row.
     assert re.findall(r'id="([^"]+)"', row) == ["A8.frontier"]
+
+
+def test_the_verdict_says_what_was_proved_and_what_was_only_searched():
+    proved = [supposed(key) for key in ("A4.unique", "A5.slope")]
+    proved[0]["checks"][0]["check"] = "kernel"
+    made = page(contents(reports=read(*proved, supposed("A1.dimension"))))
+    shown = text(re.search(r'<p id="verdict".*?</p>', made, re.S)[0])
+    assert "3 of 3 statements are as expected" in shown
+    assert "2 proved : the whole statement, 1 times by the kernel of Coq" in shown
+    assert "1 holds : only searched" in shown
+    assert "derived" not in shown
+
+
+def test_the_boxes_of_an_entry_are_folded():
+    box = {"box": "odds in [1e-6, 1e6]", "finding": "lhs < rhs", "pieces": 3}
+    made = supposed("A5.slope")
+    made["checks"][0]["boxes"] = [box, box, box | {"box": "odds in [1, 2]"}]
+    found = section("theorems", reports=read(made))
+    folded = re.search(
+        r'<details class="inner"><summary>Decided at every point of these boxes</summary>(.*?)</details>',
+        found,
+        re.S,
+    )
+    assert text(folded[1]) == "lhs < rhs on odds in [1, 2] lhs < rhs on odds in [1e-6, 1e6]"
+    assert "<details open" not in found
 
 
 def test_a_refuted_statement_shows_its_witness():
