@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -120,7 +120,7 @@ def bounded_band(
     return lower, upper
 
 
-def bounded_mean(
+def bounded_means(
     values: np.ndarray,
     rng: np.random.Generator,
     *,
@@ -128,18 +128,36 @@ def bounded_mean(
     high: float = 1.0,
     level: float = LEVEL,
     draws: int = 4000,
-) -> Estimate:
-    """The mean of values (n,) in [low, high] with its interval by `bounded_band`."""
-    core, unseen = np.empty((2, draws, 1))
-    if len(values) > _MANY:
-        core[:, 0] = values.mean() + values.std() / np.sqrt(len(values)) * rng.standard_normal(draws)
-        unseen[:, 0] = rng.standard_exponential(draws) / (len(values) + 1)
-    for start in range(0, draws if len(values) <= _MANY else 0, 100):
-        weights = rng.standard_exponential((min(100, draws - start), len(values) + 1))
-        weights /= weights.sum(axis=1, keepdims=True)
+    clusters: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The band (C,), (C,) of the means of values (n, C) in [low, high], all at once, by `bounded_band`.
+
+    With `clusters` (n,) whole clusters are independent and not their values: clusters get the weights, and
+    the one that was not seen has their mean size.
+    """
+    place = np.arange(len(values)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    size = np.bincount(place).astype(float)
+    sums = np.stack([np.bincount(place, column) for column in values.T], axis=1)
+    m, mean = len(size), values.mean(axis=0)
+    core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
+    if m > _MANY:
+        away = (sums - np.outer(size, mean)) / size.sum()
+        spread, directions = np.linalg.eigh(away.T @ away)
+        factor = directions * np.sqrt(np.maximum(spread, 0.0))
+        core[:] = mean + rng.standard_normal(core.shape) @ factor.T
+        unseen[:] = rng.standard_exponential((draws, 1)) / (m + 1)
+    for start in range(0, draws if m <= _MANY else 0, 100):
+        weights = rng.standard_exponential((min(100, draws - start), m + 1))
+        other = weights[:, m:] * size.mean()
+        total = weights[:, :m] @ size[:, None] + other
         some = slice(start, start + len(weights))
-        core[some, 0], unseen[some, 0] = weights[:, :-1] @ values, weights[:, -1]
-    below, above = bounded_band(core, unseen, low=low, high=high, level=level)
+        core[some], unseen[some] = weights[:, :m] @ sums / total, other / total
+    return bounded_band(core, np.broadcast_to(unseen, core.shape), low=low, high=high, level=level)
+
+
+def bounded_mean(values: np.ndarray, rng: np.random.Generator, **how: Any) -> Estimate:
+    """The mean of values (n,) with its interval by `bounded_means`, whose options `how` has."""
+    below, above = bounded_means(values[:, None], rng, **how)
     return Estimate(float(np.mean(values)), float(below[0]), float(above[0]))
 
 

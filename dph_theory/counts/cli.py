@@ -1,7 +1,6 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,14 +9,19 @@ from rich.console import Console
 
 from ..support import terminal
 from ..support.files import FORMATS, STANDARD_OUTPUT, write_json
+from ..support.notebook import Shown
 from ..support.record import record
-from .confrontation import Confrontation, confront, five_lines, tables
-from .pairs import UnmatchedPromptsError, matched
-from .reading import read_counts
+from .confrontation import Confrontation, confront, five_lines
+from .logs import LOGS
+from .pairs import Counts, UnmatchedPromptsError, matched
+from .reading import read_counts, read_steps
+from .together import Together, together
 
 KIND = "confront"
-Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Mapping[str, Any], str], list[Path]]
-"""(folder, confrontations, record, formats) -> the paths of the page and figures that it wrote."""
+Drawer: TypeAlias = Callable[
+    [Path, Sequence[Confrontation], Together | None, Mapping[str, Any], str], list[Path]
+]
+"""(folder, confrontations, all together, record, formats) -> the paths of the page and figures written."""
 _PATH = click.Path(exists=True, path_type=Path)
 MOST_IN_GROUP = 4096
 """The largest group whose laws are computed: a sum over all counts of successes at each rate."""
@@ -43,7 +47,7 @@ def difference(text: str) -> tuple[float, int]:
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
-@click.option("--from", "trainer", type=click.Choice(("trl", "verl")), help="Whose log of answers they are.")
+@click.option("--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are.")
 @click.option("--reward", help="The log's column of verdicts. [default: the only one; verl: acc, else score]")
 @click.option(
     "--correct-from", type=float, default=1.0, show_default=True, help="Least reward of a correct answer."
@@ -72,7 +76,10 @@ def difference(text: str) -> tuple[float, int]:
     multiple=True,
     help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
 )
+@click.option("--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by a fitted law.")
 @click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
+@click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
+@click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
 @click.option(
     "--luck",
     "drift",
@@ -106,11 +113,14 @@ def confront_command(
     reward: str | None,
     correct_from: float,
     by: str | None,
+    steps: bool,
+    seeds: bool,
     **asked: Any,
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
-    JSON lines, .csv, .parquet, a trainer's log of answers (--from), or a run's folder of dph evaluate.
+    JSON lines, .csv, .parquet, a log of answers (--from), or a run's folder of dph evaluate. Of several RUNs,
+    or --steps, a band over all of them tells which differ from the base.
 
     Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
     solved, how far the log odds moved and the law of training that fits, and what a loss is made of. Exits 2
@@ -122,51 +132,62 @@ def confront_command(
         raise click.BadParameter(f"{wrong[0]!r}: one or more of {', '.join(FORMATS)}", param_hint="--format")
     # Loaded before the work begins, which would be lost without it.
     draw = drawer() if folder is not None and drawer is not None else None
-    console, found = terminal.console(highlight=False), []
-    read = partial(
-        read_counts,
-        trainer=trainer,
-        reward=reward,
-        correct_from=correct_from,
-        prompts=prompts,
-        allow_cut_off=allow_missing,
-        by=by,
-    )
+    # What goes to standard output must be the record alone.
+    console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
+    how: dict[str, Any] = {"trainer": trainer, "reward": reward, "correct_from": correct_from}
+    how |= {"prompts": prompts, "allow_cut_off": allow_missing}
+    paired: dict[str, Any] = {"allow_missing": allow_missing, "min_n": min_n}
+    found: list[Confrontation] = []
+    among: list[tuple[str, int | None, Counts]] = []
     try:
-        first = read(base)
-        for run in map(read, runs):
-            both = matched(first, run, allow_missing=allow_missing, min_n=min_n)
-            found.append(confront(first, run, both, **asked))
-            if json_path != STANDARD_OUTPUT:
-                show(console, found[-1])
+        first = read_counts(base, by=by, **how)
+        for path in runs:
+            among += _checkpoints(path, steps, how)
+            run = among[-1][2]
+            found.append(confront(first, run, matched(first, run, **paired), **asked))
+            show(console, found[-1])
+        options: dict[str, Any] = {name: asked[name] for name in ("ks", "draws", "seed")} | paired
+        several = together(first, among, seeds=seeds, **options) if len(among) > 1 or seeds else None
     except UnmatchedPromptsError as error:
         raise click.UsageError(f"{error}; --allow-missing leaves them out") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    stored = record_of(found, asked)
+    if several is not None:
+        show(console, several)
+    stored = record_of(found, several, asked)
     if json_path is not None:
         write_json(json_path, stored)
     if folder is not None and draw is not None:
-        for path in draw(folder, found, stored, form):
-            console.print(path, soft_wrap=True, markup=False)
+        for path in draw(folder, found, several, stored, form):
+            terminal.console().print(path, soft_wrap=True, markup=False)
 
 
-def record_of(found: Sequence[Confrontation], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _checkpoints(path: Path, steps: bool, how: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Counts]]:
+    """The run of this path, or each of its steps."""
+    if not steps:
+        yield path.name, None, read_counts(path, **how)
+        return
+    for step, counts in read_steps(path, **how).items():
+        yield path.name, step, counts
+
+
+def record_of(
+    found: Sequence[Confrontation], several: Together | None, asked: Mapping[str, Any]
+) -> dict[str, Any]:
     """The record of confrontations, with what was asked for: k, group size, draws, power, seed."""
     config = {"k" if name == "ks" else name: value for name, value in asked.items() if name != "seed"}
     return record(
         KIND,
         seed=asked["seed"],
         config=config,
-        results={"runs": [one.to_dict() for one in found]},
+        results={"runs": [one.to_dict() for one in found], "together": several and several.to_dict()},
         findings=[line for one in found for line in five_lines(one)],
         packages=("numpy", "scipy"),
     )
 
 
-def show(console: Console, found: Confrontation) -> None:
-    """Print the five lines and the tables."""
-    for line in five_lines(found):
-        console.print(line, markup=False)
-    for table in tables(found):
+def show(console: Console, found: Shown) -> None:
+    """Print the lines and the tables."""
+    console.print(found.summary(), markup=False)
+    for table in found.tables():
         console.print(table.rich())

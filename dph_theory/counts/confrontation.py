@@ -114,6 +114,7 @@ def confront(
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
     drift: tuple[float, int] | None = None,
+    beyond: Sequence[int] | None = None,
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
@@ -121,7 +122,8 @@ def confront(
     default those that the rows ask for, else 1, 2, ..., the least n; `group_size`, answers in a group of the
     training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
-    `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck.
+    `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck; `beyond`,
+    k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`).
     Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
@@ -154,7 +156,7 @@ def confront(
         calibration=calibration(pairs, ranking.predicted),
         needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
         notes=tuple(_notes(matched, curves)),
-        measures=measures(pairs, curves.k[-1], rng),
+        measures=measures(matched, curves.k[-1], rng, beyond or ()),
         categories=_categories(matched, curves.k[-1], rng),
         luck=None if drift is None else luck(pairs, *drift, rng),
     )

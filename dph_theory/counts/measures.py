@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from scipy import stats
@@ -13,8 +14,9 @@ from ..numeric.arrays import Scalars, probability, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from ..support.record import readable
-from .pairs import Pairs
+from .pairs import Matched, Pairs
 from .pass_at_k import gaps
+from .rates import solved_beyond
 
 LEVELS = (0.5, 0.9, 1.0)
 """The shares of correct answers at which Cover@tau is told."""
@@ -32,6 +34,39 @@ def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     if (c > n).any():
         raise argument_error("c", int(c.max()), "at most n, the number of samples")
     return 1 - pass_at_k(n, n - c, k)
+
+
+def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
+    """maj@k: the chance that the commonest of k answers is correct, a tie broken by lot; unbiased.
+
+    `votes` has, of each different answer, how often it was given and how often it was correct then; k are
+    drawn without replacement: as independent binomial numbers of each answer, given that they add up to k.
+    An answer leads with m votes, and wins the lot, with the chance of its m times the coefficient of x^(k-m)
+    in int_0^1 prod (sum_{a<m} P(a) x^a + y P(m) x^m) dy over the others, since int y^t dy = 1/(t+1) for t
+    others level with it: exact by a Gauss rule in y and a Fourier sum in x. Raises ValueError for k that is
+    not from 1 to the number of answers. Source: ours.
+
+    >>> round(majority_at_k([(2, 2), (1, 0), (1, 0)], 3), 4)
+    0.8333
+    """
+    often, right = np.array(votes).T
+    n = int(often.sum())
+    if not 1 <= k <= n:
+        raise argument_error("k", k, f"from 1 to {n}: the answers to the prompt")
+    sizes, counts = np.unique(often, return_counts=True)
+    chances = stats.binom.pmf(np.arange(n + 1)[:, None], sizes, k / (n + 1))
+    powers = np.exp(2j * np.pi * np.outer(np.arange(n + 1), np.arange(n + 1)) / (n + 1))
+    found = 0.0
+    for m in range(1, min(k, int(often[right > 0].max(initial=0))) + 1):
+        y, weight = np.polynomial.legendre.leggauss(k // m // 2 + 1)
+        fewer, level = powers[:, :m] @ chances[:m], np.outer(powers[:, m], chances[m])
+        each = fewer + (y[:, None, None] + 1) / 2 * level
+        for size in sizes[(sizes >= m)]:
+            others = counts - (sizes == size)
+            if (share := float((right[often == size] / size).sum())) > 0:
+                along = weight / 2 @ (each**others).prod(axis=2)
+                found += share * chances[m, sizes == size][0] * float((along @ powers[:, k - m].conj()).real)
+    return found / (n + 1) / float(stats.binom.pmf(k, n, k / (n + 1)))
 
 
 def posterior_pass_at_k(n: Scalars, c: Scalars, k: Scalars, *, level: float = LEVEL) -> Estimate:
@@ -55,7 +90,7 @@ def posterior_pass_at_k(n: Scalars, c: Scalars, k: Scalars, *, level: float = LE
 class Measure:
     """A number of the base and of the run, and its change; intervals over prompts, of this number alone.
 
-    Of the posterior they are of these prompts, and the change has none.
+    Of the posterior they are of these prompts; its change, and that of a fitted law, have none.
     """
 
     __repr__ = readable
@@ -66,13 +101,18 @@ class Measure:
     change: Estimate | float
 
 
-def measures(pairs: Pairs, k: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """Pass^k and the posterior of Pass@k at one k, and Cover@tau at LEVELS, of the prompts with k answers.
+def measures(
+    matched: Matched, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
+) -> tuple[Measure, ...]:
+    """Pass^k, maj@k and the posterior of Pass@k at one k, Cover@tau; Pass@k at each k of `beyond`.
 
-    Cover@tau is the share of prompts of whose answers at least a share tau is correct (arXiv 2510.08325), at
-    equal numbers of answers on both sides (`Pairs.thinned`).
+    All are of the prompts with k answers.
+
+    maj@k is of the prompts whose answers are given on both sides. Cover@tau, at LEVELS, is the share of
+    prompts of whose answers at least a share tau is correct (arXiv 2510.08325), at equal numbers of answers
+    on both sides (`Pairs.thinned`).
     """
-    pairs = pairs.chosen(pairs.reach >= k)
+    pairs = matched.counts.chosen(matched.counts.reach >= k)
     thin = pairs.thinned(rng)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     found = [_measure(f"Pass^{k}: all of {k} correct", [all_at_k(n, c, k) for n, c in sides], rng)]
@@ -81,9 +121,22 @@ def measures(pairs: Pairs, k: int, rng: np.random.Generator) -> tuple[Measure, .
         # Shares such as 0.9 of 10 answers are not exact as floats.
         least = tau * thin.base_n - 1e-9
         found.append(_measure(words, [(c >= least).astype(float) for c in (thin.base_c, thin.run_c)], rng))
+    voted = [
+        (one.votes, other.votes)
+        for one, other in zip(matched.base, matched.run, strict=True)
+        if one.votes and other.votes and min(one.n, other.n) >= k
+    ]
+    if voted:
+        majority = cache(partial(majority_at_k, k=k))
+        of_sides = [np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True)]
+        found.append(_measure(f"maj@{k}: the commonest of {k} correct", of_sides, rng))
     base, run = (posterior_pass_at_k(n, c, k) for n, c in sides)
     name = f"Pass@{k} by Bayes, these prompts"
-    return (*found, Measure(name, base, run, run.value - base.value))
+    found.append(Measure(name, base, run, run.value - base.value))
+    for further in beyond:
+        base, run = (solved_beyond(n, c, further) for n, c in sides)
+        found.append(Measure(f"Pass@{further} by a fitted law of rates", base, run, run.value - base.value))
+    return tuple(found)
 
 
 def _measure(name: str, sides: Sequence[np.ndarray], rng: np.random.Generator) -> Measure:
@@ -93,7 +146,10 @@ def _measure(name: str, sides: Sequence[np.ndarray], rng: np.random.Generator) -
 
 @dataclass(frozen=True)
 class CategoryChange:
-    """A category's prompts, and the change of Pass@1 and of Pass@k; the intervals of all hold at once."""
+    """A category's prompts, and the change of Pass@1 and of Pass@k; the intervals of all hold at once.
+
+    Of all prompts the intervals are of this number alone, with categories as clusters.
+    """
 
     __repr__ = readable
 
@@ -110,14 +166,13 @@ def by_category(
     """The change of Pass@1 and Pass@k in each category of the prompts (prompts,), those without one apart.
 
     Each of the 2 C intervals has confidence 1 - 0.05/(2 C) (Bonferroni), so that all hold at once with 95%.
+    The last row has all prompts, with categories as the independent units: prompts of one may be alike.
     """
-    named = ["none" if name is None else name for name in categories]
-    names, found = sorted(set(named)), []
-    level, of = 1 - (1 - LEVEL) / (2 * len(names)), np.array(named)
+    of = np.array(["none" if name is None else name for name in categories])[pairs.reach >= k]
+    gap, names = gaps(pairs.chosen(pairs.reach >= k), [1, k]), sorted(set(of.tolist()))
+    level, found = 1 - (1 - LEVEL) / (2 * len(names)), []
     for name in names:
-        some = pairs.chosen((of == name) & (pairs.reach >= k))
-        if not len(some):
-            continue
-        first, last = (bounded_mean(gaps(some, [j])[:, 0], rng, level=level) for j in (1, k))
-        found.append(CategoryChange(name, len(some), first, k, last))
-    return tuple(found)
+        first, last = (bounded_mean(column, rng, level=level) for column in gap[of == name].T)
+        found.append(CategoryChange(name, int((of == name).sum()), first, k, last))
+    first, last = (bounded_mean(column, rng, clusters=of) for column in gap.T)
+    return (*found, CategoryChange("all, categories as clusters", len(gap), first, k, last))

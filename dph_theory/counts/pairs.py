@@ -1,7 +1,7 @@
 """Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,8 @@ class PromptRow:
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
     counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for;
-    `category` what the field that was asked for holds.
+    `category` what the field that was asked for holds; `votes` how often each different answer was given and
+    was correct.
     """
 
     id: str | int
@@ -34,15 +35,16 @@ class PromptRow:
     styles: Mapping[str, int] | None = None
     ks: tuple[int, ...] | None = None
     category: str | None = None
+    votes: tuple[tuple[int, int], ...] | None = None
 
 
 def row(value: Any, by: str | None = None) -> PromptRow:
     """The row of a mapping {"id", "n", "c"} with optional "correct", "kl", "log_ratio", "style", "k".
 
-    "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; "log_ratio" lists
-    log pi - log ref of each answer in the same order, or "kl" holds their mean; "style" maps names to
-    counts; "k" lists whole numbers; the field `by`, if one is asked for, holds the category. Fields that are
-    null count as absent.
+    "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; with it "answer"
+    may list what each said; "log_ratio" lists log pi - log ref of each answer in the same order, or "kl"
+    holds their mean; "style" maps names to counts; "k" lists whole numbers; the field `by`, if one is asked
+    for, holds the category. Fields that are null count as absent.
     Raises ValueError naming the field that is missing or is something else.
     """
     if not isinstance(value, Mapping):
@@ -70,6 +72,7 @@ def row(value: Any, by: str | None = None) -> PromptRow:
         styles=_styles(value.get("style"), n),
         ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
         category=None if by is None or value.get(by) is None else str(value[by]),
+        votes=_votes(value.get("answer"), verdicts),
     )
 
 
@@ -115,6 +118,26 @@ def _verdicts(value: Any) -> list[int] | None:
     if len(found) != len(value):
         raise argument_error("correct", value, "zeros and ones")
     return [int(entry) for entry in found]
+
+
+def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
+    """Of answers and whether each is correct: how often each different one was given, and was correct."""
+    found: dict[str, list[int]] = {}
+    for said, correct in answers:
+        entry = found.setdefault(said, [0, 0])
+        entry[0] += 1
+        entry[1] += correct
+    return tuple(sorted((given, right) for given, right in found.values()))
+
+
+def _votes(value: Any, verdicts: list[int] | None) -> tuple[tuple[int, int], ...] | None:
+    """How often each different answer was given, and was correct."""
+    if value is None:
+        return None
+    said = list(map(str, _list("answer", value)))
+    if verdicts is None or len(said) != len(verdicts):
+        raise argument_error("answer", f"{len(said)} answers", 'one for each verdict in "correct"')
+    return votes(zip(said, verdicts, strict=True))
 
 
 def _kl(value: Mapping[str, Any], n: int, verdicts: list[int] | None) -> tuple[float | None, float | None]:

@@ -300,7 +300,8 @@ class SampleNeeded:
 
     `prompts` tell the difference of Pass@k with power 0.8 at level 0.05, if it is asked of this k alone;
     `prompts_in_band` do so in a band over all k that is as wide, in standard errors, as the present one.
-    `detectable` is the least difference that as many prompts as there are now tell at this k alone.
+    Their intervals are those of the spread of the differences, as the present prompts tell it. `detectable`
+    is the least difference that as many prompts as there are now tell at this k alone.
     """
 
     __repr__ = readable
@@ -308,8 +309,8 @@ class SampleNeeded:
     k: int
     difference: float
     n: int
-    prompts: int
-    prompts_in_band: int
+    prompts: Estimate
+    prompts_in_band: Estimate
     detectable: float
 
 
@@ -330,12 +331,18 @@ def needed(pairs: Pairs, difference: float, k: int, critical: float = _Z_LEVEL) 
         raise argument_error("k", k, f"at most {pairs.least}: the fewest answers")
     sides = [(n, c, rate_spread(n, c)) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))]
     by_chance = sum(_sampling(law, n, k) for n, _, law in sides)
-    true = max(0.0, float(np.var(gaps(pairs, [k]), ddof=1)) - by_chance)
+    gap = gaps(pairs, [k])[:, 0]
+    true = max(0.0, float(np.var(gap, ddof=1)) - by_chance)
+    # The logarithm of a sample variance has, to first order, the variance (kurtosis - 1)/m.
+    wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, stats.kurtosis(gap, fisher=False) - 1) / len(gap))))
     now = int(np.median(np.minimum(pairs.base_n, pairs.run_n)))
     found = []
     for n in sorted({max(k, round(now * factor)) for factor in (0.25, 0.5, 1, 2, 4)}):
         variance = true + sum(_sampling(law, np.array([n]), k) for _, _, law in sides)
-        alone, band = (_prompts(variance, difference, z) for z in (_Z_LEVEL, critical))
+        alone, band = (
+            Estimate(*(float(_prompts(variance * by, difference, z)) for by in (1.0, 1 / wide, wide)))
+            for z in (_Z_LEVEL, critical)
+        )
         detectable = _detectable(variance, len(pairs), _Z_LEVEL)
         found.append(SampleNeeded(k, difference, n, alone, band, detectable))
     return tuple(found)

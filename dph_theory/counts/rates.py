@@ -8,15 +8,18 @@ a few spikes.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.special import gammaln, xlog1py
+from scipy import optimize, sparse
+from scipy.special import chdtri, gammaln, xlog1py
 
+from ..intervals import LEVEL, Estimate
 from ..numeric.balls import Values, normalised
 from ..support.record import readable
 from .pairs import Pairs
 
 _STEPS = 200
 """Steps of expectation-maximisation."""
+_LONG, _SHORT = 2000, 400
+"""Steps to the likeliest law, and from there to those that are pushed away from it."""
 _PER_DEVIATION = 2.5
 """Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
 _FEWEST, _MOST = 121, 601
@@ -114,6 +117,39 @@ def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
     rates, start = rate_grid(max(most, int(n.max())))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
     return RateSpread(rates, fit_weights(likelihood(key[0], key[1], rates), start, counts, _STEPS))
+
+
+def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
+    """Pass@k, also for k beyond n, by the likeliest law of rates; in the interval, by all laws left possible.
+
+    Of more answers than were drawn only the law of rates over prompts tells, of which nothing is assumed: the
+    interval has the means under all laws on the grid whose log likelihood is within 1.92 of the greatest, the
+    95% quantile for one number. The likeliest law of a given mean is that of further prompts, lambda of them,
+    solved (or missed) in k answers: its ends are found by lambda. Measured in `benchmarks/coverage.py`. n and
+    c are (prompts,).
+    """
+    rates, start = rate_grid(int(n.max()))
+    key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
+    chance, missed = likelihood(key[0], key[1], rates), np.exp(xlog1py(float(k), -rates))
+    free = fit_weights(chance, start, counts, _LONG)
+    # A rate that the likeliest law leaves out may matter at the end.
+    mixed, best = 0.9 * free + 0.1 * start, counts @ floored_log(chance @ free)
+
+    def pushed(row: np.ndarray, log_lambda: float) -> np.ndarray:
+        also = np.append(counts, np.exp(log_lambda))
+        return fit_weights(np.vstack([chance, row]), mixed, also, _SHORT)
+
+    def end(row: np.ndarray) -> float:
+        def beyond(log_lambda: float) -> float:
+            return best - counts @ floored_log(chance @ pushed(row, log_lambda)) - chdtri(1, 1 - LEVEL) / 2
+
+        few, many = np.log(1e-2), np.log(10.0 * len(n))
+        at = optimize.brentq(beyond, few, many, xtol=0.05) if beyond(few) < 0 < beyond(many) else many
+        return float(1 - missed @ pushed(row, at))
+
+    value = float(1 - missed @ free)
+    # Where all prompts are solved the ends are the value but for rounding.
+    return Estimate(value, min(value, end(missed)), max(value, end(1 - missed)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,30 +1,26 @@
-"""Counts of a checkpoint from files: JSON lines, CSV, Parquet, `dph evaluate`, logs of TRL and verl."""
+"""Counts of a checkpoint, or of each step of a training, from files: rows of counts, or logs of answers."""
 
 import csv
 import hashlib
 import json
 import math
 import re
+import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error, choice
 from ..support.record import read_record
-from .pairs import Counts, PromptRow, row
+from .logs import AS_TEXT, LOGS, Answers, Log, step_files
+from .pairs import Counts, PromptRow, row, votes
 
 Numbered = Iterable[tuple[int, Any]]
 """Rows with the line of the file at which each stands."""
 _NAMED = 5
 """So many wrong rows are told one by one."""
-_PROMPT = {"trl": "prompt", "verl": "input"}
-"""Where the trainers' logs have the prompt."""
-_VERL_OWN = ("acc", "score")
-"""Where verl's logs hold the verdict: the accuracy if the reward function returned one, else the score."""
-_TRL_OWN = ("step", "prompt", "completion", "advantage")
-"""The columns of TRL's completion logs that are no rewards."""
 _EVALUATION, _EVALUATION_FILE = "full_scale.evaluation", "evaluation.json"
 """The kind of record that `dph evaluate` and `dph demo` store, and its file in the folder of a run."""
 _WHOLE = re.compile(r"0|-?[1-9]\d*")
@@ -45,46 +41,91 @@ def read_counts(
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
     Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, or a folder of `dph
-    evaluate`; `trainer`, "trl" or "verl" for its own log, where each row is one answer and the prompt's text
-    is its id (of a folder the file of the last step is read); `reward`, the log's column of verdicts, by
-    default the only one; `correct_from`, the least reward of a correct answer; `allow_cut_off`, leave out an
-    unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one;
-    `by`, the field of the rows that holds a prompt's category.
+    evaluate`; `trainer`, "trl", "verl", "lm-eval" or "inspect" for its own log (`logs`), where each row is
+    one answer and the prompt's text or number is its id (of a folder the file of the last step is read);
+    `reward`, the log's column of verdicts, by default the only one; `correct_from`, the least reward of a
+    correct answer; `allow_cut_off`, leave out an unfinished last line; `prompts`, which set of a folder of
+    `dph evaluate`, by default the only one; `by`, the field of the rows that holds a prompt's category.
     .parquet needs the package datasets.
 
-    A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c), "log_ratio" (log pi - log
-    ref of each answer, in nats) or their mean "kl", "style" (answers by style) and "k" (where Pass@k is
-    wanted). Returns the rows by id. Raises ValueError naming the file and the line of each of the first wrong
-    rows.
+    A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
+    each said, for maj@k), "log_ratio" (log pi - log ref of each answer, in nats) or their mean "kl", "style"
+    (answers by style) and "k" (where Pass@k is wanted). Returns the rows by id. Raises ValueError naming the
+    file and the line of each of the first wrong rows.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    if trainer is not None:
-        choice("trainer", trainer, _PROMPT)
-        if by is not None:
-            raise argument_error("by", by, "None for a trainer's log: its rows are answers")
-        path = _last_step(path) if path.is_dir() else path
+    log = _log_of(trainer, by)
+    if log is not None and path.is_dir():
+        path = list(step_files(path).values())[-1]
     elif path.is_dir() and (path / _EVALUATION_FILE).is_file():
         path /= _EVALUATION_FILE
+    numbered, digest, cut_off = _opened(path, trainer, prompts, allow_cut_off)
+    rows = _by_id(path, numbered, by) if log is None else _of_log(path, numbered, log, reward, correct_from)
+    evaluated = trainer is None and path.name == _EVALUATION_FILE
+    return Counts(str(path.parent if evaluated else path), rows, digest.hexdigest(), cut_off[0])
+
+
+def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict[int, Counts]:
+    """The counts at each step of a training: rows with the field "step", or a folder with a file a step.
+
+    Parameters and errors are those of `read_counts`.
+
+    >>> read_steps("validation", "verl")  # doctest: +SKIP
+    {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
+    """
+    path = Path(path)
+    if path.is_dir():
+        return {step: read_counts(file, trainer, **how) for step, file in step_files(path).items()}
+    log = _log_of(trainer, how.get("by"))
+    opened, digest, cut_off = _opened(path, trainer, None, how.get("allow_cut_off", False))
+    steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+
+    def take(numbered: tuple[int, Any]) -> None:
+        step = numbered[1].get("step") if isinstance(numbered[1], dict) else None
+        if type(step) is not int:
+            raise argument_error("step", step, "a whole number in each row")
+        steps[step].append(numbered)
+
+    _each(path, ((number, (number, value)) for number, value in opened), take)
+    verdicts = how.get("reward"), how.get("correct_from", 1.0)
+    found = {
+        step: _by_id(path, rows, how.get("by")) if log is None else _of_log(path, rows, log, *verdicts)
+        for step, rows in sorted(steps.items())
+    }
+    read = digest.hexdigest(), cut_off[0]
+    return {step: Counts(f"{path}, step {step}", rows, *read) for step, rows in found.items()}
+
+
+def _log_of(trainer: str | None, by: str | None) -> Log | None:
+    if trainer is None:
+        return None
+    choice("trainer", trainer, LOGS)
+    if by is not None:
+        raise argument_error("by", by, "None for a trainer's log: its rows are answers")
+    return LOGS[trainer]
+
+
+def _opened(
+    path: Path, trainer: str | None, prompts: str | None, allow_cut_off: bool
+) -> tuple[Numbered, Any, list[bool]]:
+    """The rows of a file, its hash, and whether it was cut off, both known when all rows are read."""
     if not path.is_file():
         raise argument_error("file", str(path), "a file of counts; it is not there")
     digest, cut_off = hashlib.sha256(), [False]
-    evaluated = trainer is None and path.name == _EVALUATION_FILE
-    tables: dict[str, Callable[[Path], Numbered]] = {".csv": _csv_rows, ".parquet": _parquet_rows}
-    if evaluated or path.suffix in tables:
-        numbered = _evaluation_rows(path, prompts) if evaluated else tables[path.suffix](path)
-        digest.update(path.read_bytes())
+    tables: dict[str, Callable[[Path], Numbered]] = {
+        ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
+    }  # fmt: skip
+    if trainer is None and path.name == _EVALUATION_FILE:
+        numbered: Numbered = _evaluation_rows(path, prompts)
+    elif path.suffix in tables:
+        numbered = tables[path.suffix](path)
     else:
-        numbered = _lines(path, digest.update, cut_off if allow_cut_off else None)
-    if trainer is None:
-        rows = _by_id(path, numbered, by)
-    else:
-        rows = _answers(path, numbered, trainer, reward, correct_from)
-    if not rows:
-        raise argument_error("file", str(path), "at least one row")
-    return Counts(str(path.parent if evaluated else path), rows, digest.hexdigest(), cut_off[0])
+        return _lines(path, digest.update, cut_off if allow_cut_off else None), digest, cut_off
+    digest.update(path.read_bytes())
+    return numbered, digest, cut_off
 
 
 def _each(path: Path, numbered: Numbered, take: Callable[[Any], None]) -> None:
@@ -134,7 +175,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
     finally:
         csv.field_size_limit(longest)
     # As in JSON, ids are numbers if all of them are.
-    as_text = {*_PROMPT.values()}
+    as_text = {*AS_TEXT}
     if not all(_WHOLE.fullmatch(cells.get("id") or "0") for _, cells in rows):
         as_text.add("id")
     for number, cells in rows:
@@ -193,6 +234,30 @@ def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]
         yield number, known | {"style": dict(styles) or None}
 
 
+def _json_rows(path: Path) -> Numbered:
+    """The rows of a table that wandb exports, or the samples of a log of Inspect."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise argument_error("file", str(path), f"JSON ({error})") from error
+    if isinstance(found, dict) and {"columns", "data"} <= found.keys():
+        return enumerate((dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]), 1)
+    if isinstance(found, dict) and "samples" in found:
+        return enumerate(found["samples"] or (), 1)
+    raise argument_error("file", str(path), "a table of wandb or a log of Inspect; counts are JSON lines")
+
+
+def _inspect_rows(path: Path) -> Numbered:
+    """The summaries of samples in an .eval file of Inspect, an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return enumerate(json.loads(archive.read("summaries.json")), 1)
+    # Newer logs are compressed by Zstandard, which the standard library reads from Python 3.14 on.
+    except (zipfile.BadZipFile, KeyError, NotImplementedError) as error:
+        allowed = f"a finished log of Inspect ({error}); else: inspect log convert --to json"
+        raise argument_error("file", str(path), allowed) from error
+
+
 def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, PromptRow]:
     found: dict[str | int, PromptRow] = {}
 
@@ -205,52 +270,30 @@ def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, Pr
     _each(path, numbered, take)
     if by is not None and all(made.category is None for made in found.values()):
         raise argument_error("by", by, f"a field that rows of {path} hold")
-    return found
+    return _some(path, found)
 
 
-def _answers(
-    path: Path, numbered: Numbered, trainer: str, reward: str | None, correct_from: float
+def _of_log(
+    path: Path, numbered: Numbered, log: Log, reward: str | None, correct_from: float
 ) -> dict[str | int, PromptRow]:
-    """One row a prompt from a log with one row an answer."""
-    prompt_column = _PROMPT[trainer]
-    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    """One row a prompt from a log of answers."""
+    found: dict[str, list[Answers]] = defaultdict(list)
 
     def take(value: Any) -> None:
-        if not isinstance(value, Mapping) or prompt_column not in value:
-            raise argument_error("row", value, f"an answer of {trainer}, with {prompt_column!r}")
-        counts[_text(value[prompt_column])][int(_reward(trainer, reward, value) >= correct_from)] += 1
+        answers = log(value, reward, correct_from)
+        if answers.n:
+            found[answers.prompt].append(answers)
 
     _each(path, numbered, take)
-    return {text: PromptRow(text, sum(seen.values()), seen[1]) for text, seen in counts.items()}
+    rows: dict[str | int, PromptRow] = {}
+    for prompt, each in found.items():
+        said = [(a.said, a.c) for a in each if a.said is not None]
+        told = votes(said) if len(said) == len(each) else None
+        rows[prompt] = PromptRow(prompt, sum(a.n for a in each), sum(a.c for a in each), votes=told)
+    return _some(path, rows)
 
 
-def _text(prompt: Any) -> str:
-    return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
-
-
-def _reward(trainer: str, name: str | None, value: Mapping[str, Any]) -> float:
-    """The reward of an answer in a log."""
-    # A reward that is nan, as JSON lines may hold one, is none.
-    numeric = {k: x for k, x in value.items() if isinstance(x, bool | int | float) and not math.isnan(x)}
-    if name is None and trainer == "verl":
-        name = next((key for key in _VERL_OWN if key in numeric), "score")
-    if name is None:
-        rewards = [key for key in numeric if key not in _TRL_OWN]
-        if len(rewards) != 1:
-            raise argument_error("reward", rewards, "one column of rewards; name it")
-        name = rewards[0]
-    if name not in numeric:
-        raise argument_error("reward", name, f"a column of numbers: one of {', '.join(sorted(numeric))}")
-    return float(numeric[name])
-
-
-def _last_step(folder: Path) -> Path:
-    """The log of the last step: verl writes 10.jsonl, TRL completions_00010.parquet."""
-    steps = {
-        int("".join(filter(str.isdigit, path.stem))): path
-        for path in folder.iterdir()
-        if path.suffix in (".jsonl", ".parquet") and any(map(str.isdigit, path.stem))
-    }
-    if not steps:
-        raise argument_error("folder", str(folder), "a folder of logs, a .jsonl or .parquet file a step")
-    return steps[max(steps)]
+def _some(path: Path, rows: dict[str | int, PromptRow]) -> dict[str | int, PromptRow]:
+    if not rows:
+        raise argument_error("file", str(path), "at least one row")
+    return rows

@@ -17,7 +17,7 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.table import Table
 from ..trainers import ENDS, PREDICTED, TRAINERS, kl_form
 from . import Budget, Prediction, predict
-from .configuration import READERS, configuration_of, end_words
+from .configuration import READERS, configuration_of
 from .settings import read
 
 _RATES = "base-rates"
@@ -48,15 +48,8 @@ def configuration_command(
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
         write_json(json_path, asdict(found))
-    rows = [
-        *((name, str(getattr(found, name) or "-")) for name in ("penalty", "law")),
-        ("ends, with a small coefficient, at", end_words(found)),
-        *((name, str(getattr(found, name))) for name in ("advantage", "reduction", "sampler")),
-        ("updates of a batch", "not told" if found.updates is None else f"{found.updates:g}"),
-        *((name, "\n".join(getattr(found, name)) or "-") for name in ("inert", "uncovered", "warnings")),
-    ]
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    console.print(Table.of((f"{found.trainer} {found.version}", ""), rows).rich())
+    console.print(*(table.rich() for table in found.tables()))
 
 
 class _OrConfiguration(click.Command):

@@ -9,12 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ..support.errors import argument_error, choice
+from ..support.notebook import Shown
+from ..support.table import Table
 from ..trainers import ENDS, KLTerm, kl_form
 from .settings import Asked, flat
 
 
-@dataclass(frozen=True)
-class Configuration:
+@dataclass(frozen=True, repr=False)
+class Configuration(Shown):
     """What a run's settings amount to.
 
     version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
@@ -36,6 +38,21 @@ class Configuration:
     inert: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """The KL term, its law and where it ends, then what a reader should know."""
+        return "\n".join((f"{self.trainer} {self.version}: {self.penalty}", self.law, *self.warnings))
+
+    def tables(self) -> list[Table]:
+        """Everything, a row each."""
+        rows = [
+            *((name, str(getattr(self, name) or "-")) for name in ("penalty", "law")),
+            ("ends, with a small coefficient, at", end_words(self)),
+            *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
+            ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
+            *((name, "\n".join(getattr(self, name)) or "-") for name in ("inert", "uncovered", "warnings")),
+        ]
+        return [Table.of((f"{self.trainer} {self.version}", ""), rows)]
 
 
 DIVIDED, CENTRED, OTHERS, MIXED, RAW, LEARNED = (

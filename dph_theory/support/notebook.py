@@ -29,8 +29,8 @@ class Shown:
         return found
 
     def to_dataframe(self) -> Any:
-        """The first table as a pandas DataFrame; ModuleNotFoundError without pandas."""
-        return next(iter(self.tables())).to_dataframe()
+        """The first table as a pandas DataFrame, empty without one; ModuleNotFoundError without pandas."""
+        return next(iter(self.tables()), Table((), ())).to_dataframe()
 
     def __repr__(self) -> str:
         return self.summary()

@@ -1,10 +1,13 @@
 """A confrontation drawn: Pass@k, its difference with the band, what it is made of, and the laws."""
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from dph_theory.counts import Confrontation
+import numpy as np
 
-from ..style import theme
+from dph_theory.counts import Confrontation, Together
+
+from ..style import seeds, theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,3 +105,43 @@ def _short(law: str) -> str:
     for long, short in _SHORT.items():
         law = law.replace(long, short)
     return law
+
+
+def together_sheet(several: Together) -> "Drawing":
+    """The change of Pass@k of every run, or along its steps, a panel for each of three k."""
+    shown = several.shown
+    names = list(dict.fromkeys(run.run for run in several.runs))
+    along = several.runs[0].step is not None
+    with theme.look():
+        height = 2.2 if along else 1.1 + 0.25 * len(names)
+        drawing, axes = theme.new(height=height, ncols=len(shown), sharey=True, squeeze=False)
+        for ax, i in zip(axes[0], shown, strict=True):
+            ax.set_title(f"change of Pass@{several.k[i]}")
+            (_along_steps if along else _each_run)(ax, several, i, names)
+        if along and len(names) > 1:
+            seeds.legend(drawing, [axes[0, 0]], 4)
+    return drawing
+
+
+def _along_steps(axes: "Axes", several: Together, i: int, names: list[str]) -> None:
+    axes.axhline(0, color=theme.BLACK, linewidth=0.6)
+    looks = cycle(style for method, style in theme.METHODS.items() if method != "base")
+    for name, style in zip(names, looks, strict=False):
+        of_run = [(run.step, run.change[i]) for run in several.runs if run.run == name]
+        steps, changes = np.array([step for step, _ in of_run]), [change for _, change in of_run]
+        how = {**style, "marker": "o" if len(steps) == 1 else "", "label": name}
+        axes.plot(steps, [c.value for c in changes], **how)
+        theme.band(axes, steps, [c.low for c in changes], [c.high for c in changes], style["color"])
+    axes.set(xlabel="step")
+
+
+def _each_run(axes: "Axes", several: Together, i: int, names: list[str]) -> None:
+    changes = [run.change[i] for run in several.runs]
+    if several.mean is not None:
+        changes, names = [*changes, several.mean[i]], [*names, "mean of the seeds"]
+    axes.axvline(0, color=theme.BLACK, linewidth=0.6)
+    for at, change in enumerate(changes):
+        axes.plot([change.low, change.high], [at, at], color=theme.BLUE, linewidth=0.9)
+        axes.plot(change.value, at, "o", color=theme.BLUE)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)

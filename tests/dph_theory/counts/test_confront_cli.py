@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from support.sampled_counts import write_rows
 from support.small_confrontation import written
 
-from dph_theory.counts import Confrontation
+from dph_theory.counts import Confrontation, Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
 from figures.confront.page import write_folder
@@ -77,6 +77,28 @@ def test_a_log_of_verl_is_confronted(tmp_path):
     assert result.exit_code == 0, result.output
     assert "Pass@1 goes from" in result.output
     assert "on 6 prompts, 8 answers to each" in result.output
+
+
+def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path):
+    base, after = written(tmp_path)
+    rows = [json.loads(line) for line in after.read_text().splitlines()]
+    steps = write_rows(tmp_path / "steps.jsonl", [row | {"step": s} for s in (10, 20) for row in rows])
+    out = tmp_path / "out"
+    result = run(
+        base, steps, "--steps", "--draws", "400", "--beyond", "64", "--folder", out, "--format", "svg"
+    )
+    assert result.exit_code == 0, result.output
+    assert "steps.jsonl, step 20 against base.jsonl on 50 prompts" in result.output
+    assert "worse: steps.jsonl at 2 steps, 10 the first" in result.output.replace("\n", " ")
+    assert "Pass@64 by a fitted law of rates" in result.output
+    assert (out / "confront-together.svg").is_file()
+    assert "All together" in (out / "index.html").read_text()
+    found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
+    assert [one.step for one in found.runs] == [10, 20]
+    seeds = run(base, after, after, "--seeds", *QUICK)
+    assert "mean of the 2 seeds (each k alone)" in seeds.output
+    assert run(base, after, "--seeds", *QUICK).exit_code == 2
+    assert run(base, after, "--steps", *QUICK).exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_as_many_prompts_as_told_find_the_difference_as_often_as_told(k):
     told = {line.n: line for line in needed(pilot, truth, k)}
     assert sorted(told) == sorted({max(k, n) for n in (4, 8, 16, 32, 64)})
     for n in (min(told), 64):
-        found = gaps(power_drawn(rng, told[n].prompts * 150, n), k).reshape(150, -1)
+        found = gaps(power_drawn(rng, int(told[n].prompts.value) * 150, n), k).reshape(150, -1)
         low = [bounded_mean(gap, rng, draws=500).low for gap in found]
         assert covers(np.mean(np.array(low) > 0), CHANCE, 150, slack=0.03), n
     assert told[64].detectable < told[min(told)].detectable
@@ -234,8 +234,9 @@ def test_the_band_over_all_k_tells_it_as_often_as_told():
     critical = pass_curves(pilot.chosen(np.arange(500)), draws=500).critical
     truth = float(gaps(power_drawn(rng, 400_000, 8), k).mean())
     line = next(x for x in needed(pilot, truth, k, critical) if x.n == 8)
-    assert line.prompts_in_band > line.prompts
-    pairs = power_drawn(rng, line.prompts_in_band * trials, 8)
+    in_band = int(line.prompts_in_band.value)
+    assert in_band > line.prompts.value
+    pairs = power_drawn(rng, in_band * trials, 8)
     places = np.arange(len(pairs)).reshape(trials, -1)
     found = [k in pass_curves(pairs.chosen(some), draws=500, seed=i).better for i, some in enumerate(places)]
     assert covers(np.mean(found), CHANCE, trials, slack=0.03)
@@ -244,10 +245,25 @@ def test_the_band_over_all_k_tells_it_as_often_as_told():
 def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_the_prompts():
     pairs = power_drawn(np.random.default_rng(1), 50, 8)
     assert needed(pairs, 0.1, 6)[0].n == 6
-    whole, half = (needed(pairs, difference, 1)[0].prompts for difference in (0.004, 0.002))
+    whole, half = (needed(pairs, difference, 1)[0].prompts.value for difference in (0.004, 0.002))
     assert whole == pytest.approx(half / 4, rel=0.02)
     # For few prompts the one that was not seen counts too.
-    assert needed(pairs, 0.2, 1)[0].prompts > needed(pairs, 0.002, 1)[0].prompts / 100**2 * 1.2
+    few, many = (needed(pairs, difference, 1)[0].prompts.value for difference in (0.2, 0.002))
+    assert few > many / 100**2 * 1.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 8])
+def test_the_prompts_needed_have_an_interval_of_the_pilots_own_uncertainty(k):
+    rng, trials = np.random.default_rng(k), 120
+
+    def told(prompts):
+        return next(x for x in needed(power_drawn(rng, prompts, 8), 0.1, k) if x.n == 8).prompts
+
+    truth, found = told(40_000).value, [told(200) for _ in range(trials)]
+    inside = np.mean([one.low <= truth <= one.high for one in found])
+    assert covers(inside, 0.95, trials, slack=0.01)
+    assert np.mean([one.high / one.low for one in found]) < 2.5
 
 
 def test_the_spread_over_a_single_prompt_is_not_known():

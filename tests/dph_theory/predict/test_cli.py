@@ -120,3 +120,9 @@ def test_options_that_lack_others_are_named(tmp_path, options, named):
     done = run(tmp_path, "[0.3]", *options)
     assert done.exit_code == 2
     assert named in done.output
+
+
+def test_a_group_beyond_what_is_computed_is_refused_at_once(tmp_path):
+    done = run(tmp_path, "[0.25]", "--group-size", "99999999999")
+    assert done.exit_code == 2
+    assert "99999999999 is not in the range" in done.output

@@ -7,6 +7,7 @@ from support.small_confrontation import small_confrontation
 
 from dph_theory.audit import audit_advantage
 from dph_theory.predict import kl_form, predict
+from dph_theory.predict.configuration import configuration_of
 from dph_theory.support.notebook import Shown
 
 
@@ -15,7 +16,7 @@ def results():
     of_two = predict(kl_form("trl", None, None), 0.5, 8, [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
     verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
-    return small_confrontation(), prediction, verdict
+    return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04, "loss_type": "grpo"})
 
 
 def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
@@ -30,7 +31,7 @@ def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
 
 def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     pytest.importorskip("pandas")
-    _, prediction, verdict = results()
+    _, prediction, verdict, configuration = results()
     assert "The mean pass rate over 300 prompts goes from 0.5000 to" in repr(prediction)
     assert "(the first 20 of 300 rows)" in prediction._repr_html_()
     assert prediction._repr_html_().count("<tr>") < 40
@@ -38,6 +39,16 @@ def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     assert len(frame) == 300
     assert frame["predicted"].iloc[0] == prediction.prompts[0].validity
     assert list(verdict.to_dataframe().columns) == ["finding", "words"]
+    assert configuration.to_dataframe().iloc[0, 0] == "penalty"
+
+
+def test_a_result_without_a_table_has_an_empty_frame():
+    pytest.importorskip("pandas")
+
+    class Bare(Shown):
+        """Nothing but a sentence."""
+
+    assert Bare().to_dataframe().empty
 
 
 def test_long_sequences_are_shown_by_their_ends():

@@ -1,0 +1,143 @@
+"""Several runs, seeds of one method, or steps of one training, against one base, with one band over all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..intervals import Estimate, bounded_mean, bounded_means, mean_of
+from ..support.errors import argument_error
+from ..support.notebook import Shown
+from ..support.record import readable
+from ..support.table import Cell, Table
+from .pairs import Counts, matched
+from .pass_at_k import gaps, told_ks
+
+
+@dataclass(frozen=True)
+class RunAmong:
+    """One of several runs, at a step if it is one of many: the change at each k, prompts lost and gained.
+
+    Lost and gained prompts are those that only the base, or only the run, solves in equal numbers of answers.
+    """
+
+    __repr__ = readable
+
+    run: str
+    step: int | None
+    change: tuple[Estimate, ...]
+    lost: int
+    gained: int
+
+
+@dataclass(frozen=True, repr=False)
+class Together(Shown):
+    """Runs held against one base, on the prompts that all have, with a 95% band over all of them and all k.
+
+    `mean` is the mean of the runs as seeds of one method, each k alone, about other prompts and other seeds:
+    the sides of an interval over prompts, the seeds being given, and of one over seeds (Student's t), squared
+    and added (Zou and Donner, Stat. Med. 27, 2008).
+    """
+
+    base: str
+    prompts: int
+    k: tuple[int, ...]
+    runs: tuple[RunAmong, ...]
+    mean: tuple[Estimate, ...] | None = None
+
+    def summary(self) -> str:
+        """Where which run is better and worse, at the least k and at the most."""
+        told = "; ".join(
+            f"at k = {k} better: {self._where(i, 1)}, worse: {self._where(i, -1)}"
+            for i, k in enumerate(self.k)
+            if i in (0, len(self.k) - 1)
+        )
+        return (
+            f"{len(self.runs)} against {self.base} on the {self.prompts} prompts of all; with 95% "
+            f"confidence, for all of them and all k together, {told}."
+        )
+
+    def _where(self, i: int, sign: int) -> str:
+        """The runs whose change has this sign, and of a run's steps the first and how many."""
+        signed = [r for r in self.runs if (r.change[i].low if sign > 0 else -r.change[i].high) > 0]
+        names = {r.run: [x.step for x in signed if x.run == r.run] for r in signed}
+        words = (
+            name if steps[0] is None else f"{name} at {len(steps)} steps, {steps[0]} the first"
+            for name, steps in names.items()
+        )
+        return ", ".join(words) or "none"
+
+    @property
+    def shown(self) -> list[int]:
+        """The places of the least k, of one between and of the most."""
+        return sorted({0, len(self.k) // 2, len(self.k) - 1})
+
+    def tables(self) -> list[Table]:
+        """The change of Pass@k at the k that are shown; the record has all."""
+        shown = self.shown
+        steps = any(run.step is not None for run in self.runs)
+        rows: list[tuple[Cell, ...]] = [
+            (r.run, *[r.step] * steps, *(r.change[i] for i in shown), r.lost, r.gained) for r in self.runs
+        ]
+        if self.mean is not None:
+            name = f"mean of the {len(self.runs)} seeds (each k alone)"
+            rows.append((name, *(self.mean[i] for i in shown), None, None))
+        changes = (f"change of Pass@{self.k[i]}" for i in shown)
+        head = ("run", *["step"] * steps, *changes, "prompts lost", "newly solved")
+        return [Table.of(head, rows, "All against the base, with a band over all of them and all k")]
+
+
+def together(
+    base: Counts,
+    runs: Sequence[tuple[str, int | None, Counts]],
+    *,
+    ks: Sequence[int] | None = None,
+    seeds: bool = False,
+    allow_missing: bool = False,
+    min_n: int = 1,
+    draws: int = 4000,
+    seed: int = 0,
+) -> Together:
+    """Hold several runs against their base at once, paired by prompt.
+
+    Parameters: `base`; `runs`, each with a name, and the step where it is one of a training's; `ks`, by
+    default powers of two and the least number of answers, beyond which none is told; `seeds`, whether the
+    runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `draws`
+    and `seed` of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
+    seeds of fewer than two runs.
+
+    >>> together(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
+    """
+    if seeds and len(runs) < 2:
+        raise argument_error("seeds", len(runs), "at least two runs")
+    both = [matched(base, run, allow_missing=allow_missing, min_n=min_n) for *_, run in runs]
+    shared = set.intersection(*({row.id for row in one.base} for one in both))
+    if len(shared) < 2:
+        raise argument_error("prompts", len(shared), "at least two that all files have")
+    pairs = [one.counts.chosen(np.array([row.id in shared for row in one.base])) for one in both]
+    least = min(one.least for one in pairs)
+    asked = [k for k in (ks or told_ks(least)) if k <= least]
+    if not asked:
+        raise argument_error("k", ks, f"at most {least}: the fewest answers to a prompt of all files")
+    rng, gap = np.random.default_rng(seed), np.stack([gaps(one, asked) for one in pairs])
+    low, high = bounded_means(np.hstack(list(gap)), rng, draws=draws)
+    bounds = zip(gap.mean(axis=1), low.reshape(len(runs), -1), high.reshape(len(runs), -1), strict=True)
+    found = []
+    for (name, step, _), one, columns in zip(runs, pairs, bounds, strict=True):
+        thin = one.thinned(rng)
+        before, after = thin.base_c > 0, thin.run_c > 0
+        lost, gained = (int(those.sum()) for those in (before & ~after, after & ~before))
+        changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
+        found.append(RunAmong(name, step, changes, lost, gained))
+    mean = tuple(_over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
+    return Together(base.source, len(shared), tuple(asked), tuple(found), mean)
+
+
+def _over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:
+    """The mean of differences (seeds, prompts), over prompts and seeds."""
+    prompts, seeds = bounded_mean(gap.mean(axis=0), rng), mean_of(gap.mean(axis=1))
+    low, high = (
+        np.hypot(prompts.value - getattr(prompts, side), seeds.value - getattr(seeds, side))
+        for side in ("low", "high")
+    )
+    return Estimate(prompts.value, prompts.value - float(low), prompts.value + float(high))

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from support.sampled_counts import base_rates, covers, rows_of, sampled, write_rows
+
+from dph_theory.counts import Pairs, read_counts, together
+from dph_theory.counts.pass_at_k import pass_curves
+from dph_theory.counts.together import _over_seeds
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A base and three runs: as the base; one that loses half; one of fewer answers that lacks a prompt."""
+    rng = np.random.default_rng(0)
+    before = base_rates(rng, 80)
+    found = {}
+    for name, after in (("same", before), ("loses", np.where(np.arange(80) < 40, 0.0, before))):
+        pairs = sampled(rng, before, after, 16).pairs
+        found["base"] = pairs.base_n, pairs.base_c
+        found[name] = pairs.run_n, pairs.run_c
+    made = {name: rows_of(*counts) for name, counts in found.items()}
+    made["fewer"] = [row | {"n": 8, "c": row["c"] // 2} for row in made["same"][:-1]]
+    return {name: read_counts(write_rows(tmp_path / name, rows)) for name, rows in made.items()}
+
+
+def test_the_run_that_loses_is_named_and_the_band_is_wider_than_alone(files):
+    found = together(files["base"], [(name, None, files[name]) for name in ("same", "loses")])
+    same, loses = found.runs
+    assert found.k == (1, 2, 4, 8, 16)
+    assert all(change.low <= 0 <= change.high for change in same.change)
+    assert loses.change[-1].high < 0
+    assert loses.lost > same.lost
+    assert "at k = 16 better: none, worse: loses" in found.summary()
+    alone = together(files["base"], [("loses", None, files["loses"])])
+    assert alone.runs[0].change[-1].value == loses.change[-1].value
+    assert alone.runs[0].change[-1].high < loses.change[-1].high
+    assert [row[0] for row in found.tables()[0].rows] == ["same", "loses"]
+
+
+def test_all_are_held_on_the_prompts_and_the_answers_that_all_have(files):
+    runs = [("fewer", 10, files["fewer"]), ("loses", 20, files["loses"])]
+    with pytest.raises(ValueError, match="lacks 1 of the prompts"):
+        together(files["base"], runs)
+    found = together(files["base"], runs, allow_missing=True)
+    assert (found.prompts, found.k) == (79, (1, 2, 4, 8))
+    assert found.tables()[0].head[:2] == ("run", "step")
+    assert "worse: loses at 1 steps, 20 the first" in found.summary()
+    with pytest.raises(ValueError, match="at most 8: the fewest answers"):
+        together(files["base"], runs, allow_missing=True, ks=[12])
+
+
+def test_a_run_alone_has_the_band_of_its_own_confrontation(files):
+    base, run = files["base"].rows.values(), files["loses"].rows.values()
+    columns = [np.array([getattr(row, name) for row in rows]) for rows in (base, run) for name in ("n", "c")]
+    curves = pass_curves(Pairs.of(*columns), [1, 4, 16])
+    found = together(files["base"], [("loses", None, files["loses"])], ks=[1, 4, 16])
+    for place, change in enumerate(found.runs[0].change):
+        assert change.value == pytest.approx(curves.difference[place])
+        assert change.low == pytest.approx(curves.low[place], abs=0.02)
+
+
+def test_seeds_have_a_mean_over_prompts_and_seeds(files):
+    runs = [(name, None, files[name]) for name in ("same", "loses")]
+    found = together(files["base"], runs, seeds=True)
+    ends = [run.change[-1].value for run in found.runs]
+    assert found.mean[-1].value == pytest.approx(np.mean(ends))
+    assert found.tables()[0].rows[-1][0].startswith("mean of the 2 seeds")
+    with pytest.raises(ValueError, match="seeds=1 is not allowed: at least two runs"):
+        together(files["base"], runs[:1], seeds=True)
+
+
+def test_the_mean_of_seeds_covers_other_prompts_and_other_seeds():
+    rng, trials, inside = np.random.default_rng(0), 150, 0
+    for _ in range(trials):
+        prompts, seeds = 0.2 * rng.choice([-1, 1], 60), 0.1 * rng.standard_normal((3, 1))
+        found = _over_seeds(prompts + seeds + 0.1 * rng.choice([-1, 1], (3, 60)) - 0.1, rng)
+        inside += found.low <= -0.1 <= found.high
+    assert inside / trials > 0.95 or covers(inside / trials, 0.95, trials)
