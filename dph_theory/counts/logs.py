@@ -16,6 +16,7 @@ _VERL_OWN = ("acc", "score")
 """Where verl's logs hold the verdict: the accuracy if the reward function returned one, else the score."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades as its own metrics count them: correct, partial, incorrect, no answer."""
+_LONGEST_ERROR = 80
 _MEAN_OF_REPEATS = re.compile(r"pass(@|_at_)1,")
 
 
@@ -66,8 +67,9 @@ def inspect(row: Mapping[str, Any], reward: str | None, least: float) -> Answers
     """A sample of a log of Inspect, an answer for each epoch; grades are numbers as its metrics have them."""
     scores = row.get("scores")
     if not scores:
-        why = f"a sample with a score ({row.get('error') or 'this one was not scored'})"
-        raise argument_error("sample", row.get("id"), why)
+        error = row.get("error") or "this one was not scored"
+        words = str(error.get("message") if isinstance(error, Mapping) else error)[:_LONGEST_ERROR]
+        raise argument_error("sample", row.get("id"), f"a sample with a score ({words})")
     values = _numbers({name: _GRADES.get(str(s["value"]), s["value"]) for name, s in scores.items()})
     said = scores.get(reward or min(scores), {}).get("answer")
     return Answers(_text(row, "id"), 1, int(_verdict(values, reward) >= least), _said(said))

@@ -12,7 +12,7 @@ from ..support.record import readable
 from .pairs import Pairs
 from .rates import RateSpread, likelihood, rate_spread
 
-_NODES, _DRAWS = 41, 400
+_NODES = 41
 RIGHT, WRONG = 2, 8
 """Equally likely right and wrong answers of the decision that drifts, as `dph predict` has them."""
 
@@ -37,13 +37,13 @@ class Luck:
     p_value: float
 
 
-def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator) -> Luck:
+def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator, *, draws: int = 400) -> Luck:
     """How many prompts drift would lose on the way from the base's mean pass rate to the run's.
 
     The deviation is `drift_deviation` of a decision with RIGHT right and WRONG wrong answers between the two
     mean pass rates, for a run without a KL. A prompt with rate p (`rate_spread`) has after training the log
     odds logit p + shift + deviation x, x standard normal; the one shift gives the run's mean rate. The
-    p-value is by 400 pairs of counts drawn from this null and fitted anew, and compares the ratio of lost
+    p-value is by `draws` pairs of counts drawn from this null and fitted anew, and compares the ratio of lost
     prompts to expected ones, whose law hardly depends on the fit: of 600 simulated runs that drifted alone
     5.2%, 10.8% and 21.5% had one of at most .05, .1 and .2. Parameters: `step` in logits, `answers` a step.
     Raises ValueError for numbers out of range, or a run that has not risen. Source: ours, theory G3.
@@ -57,13 +57,13 @@ def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator) -> L
     spread, shift, lost = _null(pairs, deviation)
     seen = _lost(pairs)
     ratio, beyond = _ratio(seen, lost), 0
-    for _ in range(_DRAWS):
+    for _ in range(draws):
         rates = rng.choice(spread.rates, len(pairs), p=spread.weights)
         moved = expit(_log_odds(rates) + shift + deviation * rng.standard_normal(len(pairs)))
         n = pairs.base_n
         drawn = Pairs(n, rng.binomial(n, rates), n, rng.binomial(n, moved))
         beyond += _ratio(_lost(drawn), _null(drawn, deviation)[2]) >= ratio
-    p_value = (1 + beyond) / (1 + _DRAWS)
+    p_value = (1 + beyond) / (1 + draws)
     return Luck(step, answers, deviation, float(saturation(deviation)), lost, seen, p_value)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib
 import json
 import math
 import re
@@ -249,12 +250,14 @@ def _json_rows(path: Path) -> Numbered:
 
 def _inspect_rows(path: Path) -> Numbered:
     """The summaries of samples in an .eval file of Inspect, an archive."""
+    # Compressed by Zstandard, which zipfile reads from Python 3.14 on, or with Inspect's own helper.
+    with suppress(ModuleNotFoundError):
+        importlib.import_module("zipfile_zstd")
     try:
         with zipfile.ZipFile(path) as archive:
             return enumerate(json.loads(archive.read("summaries.json")), 1)
-    # Newer logs are compressed by Zstandard, which the standard library reads from Python 3.14 on.
     except (zipfile.BadZipFile, KeyError, NotImplementedError) as error:
-        allowed = f"a finished log of Inspect ({error}); else: inspect log convert --to json"
+        allowed = f"a finished log of Inspect ({error}): pip install zipfile-zstd or inspect log convert"
         raise argument_error("file", str(path), allowed) from error
 
 

@@ -129,11 +129,11 @@ def together(
         lost, gained = (int(those.sum()) for those in (before & ~after, after & ~before))
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         found.append(RunAmong(name, step, changes, lost, gained))
-    mean = tuple(_over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
+    mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
     return Together(base.source, len(shared), tuple(asked), tuple(found), mean)
 
 
-def _over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:
+def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:
     """The mean of differences (seeds, prompts), over prompts and seeds."""
     prompts, seeds = bounded_mean(gap.mean(axis=0), rng), mean_of(gap.mean(axis=1))
     low, high = (

@@ -40,7 +40,10 @@ def test_both_forms_of_a_log_of_inspect_are_counted_with_its_epochs_as_answers(t
 
 def test_of_several_scorers_one_is_named_and_a_sample_without_a_score_is_told(tmp_path):
     two = sample("q", 1, "C") | {"scores": {"a": {"value": "C"}, "b": {"value": "I"}}}
-    path = archive(tmp_path / "log.eval", [two, {"id": "r", "epoch": 1, "scores": {}, "error": "time limit"}])
+    path = archive(
+        tmp_path / "log.eval",
+        [two, {"id": "r", "epoch": 1, "scores": {}, "error": {"message": "time limit" * 50}}],
+    )
     with pytest.raises(ValueError, match=r"log.eval:1: reward=\['a', 'b'\] is not allowed: one column"):
         read_counts(path, "inspect")
     with pytest.raises(ValueError, match=r"log.eval:2: sample='r' is not allowed: .*time limit"):
@@ -49,7 +52,7 @@ def test_of_several_scorers_one_is_named_and_a_sample_without_a_score_is_told(tm
 
 
 def test_an_archive_that_cannot_be_read_says_how_to_convert_it(tmp_path):
-    with pytest.raises(ValueError, match="inspect log convert --to json"):
+    with pytest.raises(ValueError, match="inspect log convert"):
         read_counts(archive(tmp_path / "unfinished.eval", [], "header.json"), "inspect")
     (tmp_path / "text.eval").write_text("text")
     with pytest.raises(ValueError, match="a finished log of Inspect"):

@@ -19,24 +19,22 @@ def drifted(rng, extra=0.0):
     return sampled(rng, before, np.where(rng.random(PROMPTS) < extra, 0.0, after), 8).pairs
 
 
-def test_runs_that_drift_alone_lose_as_many_as_foretold(monkeypatch):
-    monkeypatch.setattr("dph_theory.counts.luck._DRAWS", 39)
+def test_runs_that_drift_alone_lose_as_many_as_foretold():
     rng, trials = np.random.default_rng(0), 60
-    found = [luck(drifted(rng), STEP, ANSWERS, rng) for _ in range(trials)]
+    found = [luck(drifted(rng), STEP, ANSWERS, rng, draws=39) for _ in range(trials)]
     seen, told = (np.array([getattr(one, name) for one in found]) for name in ("seen", "lost"))
     assert seen.mean() == pytest.approx(told.mean(), abs=3.3 * (seen - told).std() / np.sqrt(trials) + 0.3)
     for level in (0.1, 0.2):
         assert covers(np.mean([one.p_value <= level for one in found]), level, trials), level
 
 
-def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer(monkeypatch):
-    monkeypatch.setattr("dph_theory.counts.luck._DRAWS", 120)
+def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer():
     rng = np.random.default_rng(1)
     pairs = drifted(rng, extra=0.1)
-    found = luck(pairs, STEP, ANSWERS, rng)
+    found = luck(pairs, STEP, ANSWERS, rng, draws=120)
     assert found.p_value < 0.01
-    assert luck(pairs, STEP / 10, ANSWERS, rng).lost < found.lost
-    assert luck(pairs, 10 * STEP, ANSWERS, rng).too_large > found.too_large > 0
+    assert luck(pairs, STEP / 10, ANSWERS, rng, draws=2).lost < found.lost
+    assert luck(pairs, 10 * STEP, ANSWERS, rng, draws=2).too_large > found.too_large > 0
 
 
 def test_a_run_that_has_not_risen_has_no_such_drift():

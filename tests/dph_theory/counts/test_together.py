@@ -4,7 +4,7 @@ from support.sampled_counts import base_rates, covers, rows_of, sampled, write_r
 
 from dph_theory.counts import Pairs, read_counts, together
 from dph_theory.counts.pass_at_k import pass_curves
-from dph_theory.counts.together import _over_seeds
+from dph_theory.counts.together import over_seeds
 
 
 @pytest.fixture
@@ -72,6 +72,6 @@ def test_the_mean_of_seeds_covers_other_prompts_and_other_seeds():
     rng, trials, inside = np.random.default_rng(0), 150, 0
     for _ in range(trials):
         prompts, seeds = 0.2 * rng.choice([-1, 1], 60), 0.1 * rng.standard_normal((3, 1))
-        found = _over_seeds(prompts + seeds + 0.1 * rng.choice([-1, 1], (3, 60)) - 0.1, rng)
+        found = over_seeds(prompts + seeds + 0.1 * rng.choice([-1, 1], (3, 60)) - 0.1, rng)
         inside += found.low <= -0.1 <= found.high
     assert inside / trials > 0.95 or covers(inside / trials, 0.95, trials)
