@@ -12,7 +12,7 @@ from toy_lm.experiments import EXPERIMENTS
 from .. import records
 from ..catalogue import NAMES, figure
 from ..figure import Figure
-from ..records import AuditLine, Laws, read_audit, read_verdicts, stored_name
+from ..records import AuditLine, Laws, read_audit, read_verdicts
 from .results import AUDIT, LAWS, VERDICTS, Plan, environment
 
 Record = Mapping[str, Any]
@@ -69,10 +69,6 @@ class Contents:
         """The stages that failed."""
         return [outcome for outcome in self.outcomes if outcome.failed]
 
-    def file(self, name: str) -> str:
-        """The name, without its ending, of the file that the record of that name is in."""
-        return _file(self.plan, name)
-
     def words(self, stage: str) -> str:
         """What a stage said as it ended."""
         return next((o.words for o in self.outcomes if o.stage == stage), "it was not run")
@@ -82,7 +78,7 @@ class Contents:
         """The contents from the results in the plan's folder."""
         kinds = {name: f"toy.{name}" for name in EXPERIMENTS}
         kinds |= {VERDICTS: f"report.{VERDICTS}", AUDIT: f"report.{AUDIT}", LAWS: "laws"}
-        found = {name: _record(plan, _file(plan, name), kind) for name, kind in kinds.items()}
+        found = {name: _record(plan, plan.file(name), kind) for name, kind in kinds.items()}
         records = {name: record for name, record in found.items() if record is not None}
         return cls(
             plan=plan,
@@ -94,10 +90,6 @@ class Contents:
             laws=Laws.read(records[LAWS]) if LAWS in records else None,
             environment=environment() | {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
         )
-
-
-def _file(plan: Plan, name: str) -> str:
-    return stored_name(name, plan.quick) if name in EXPERIMENTS else name
 
 
 def _record(plan: Plan, name: str, kind: str) -> Record | None:

@@ -20,6 +20,7 @@ from typing import Any
 from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import record
 from dph_theory.verification.settings import INSTANCES, QUICK_INSTANCES, Settings
+from toy_lm.experiments import EXPERIMENTS
 
 from .. import files, records
 from ..catalogue import figure
@@ -73,6 +74,10 @@ class Plan:
     def results(self) -> Path:
         """The folder of the results."""
         return self.folder / "results"
+
+    def file(self, name: str) -> str:
+        """The name, without its ending, of the file that the record of that name is in."""
+        return records.stored_name(name, self.quick) if name in EXPERIMENTS else name
 
     def digest(self, packages: Sequence[str]) -> str:
         """Changes with all that a result made by these packages depends on."""

@@ -24,8 +24,8 @@ for (const drawing of document.querySelectorAll(".drawing"))
 // A word with a digit that begins keys, such as E4, is a key; all others stand in an entry's words or verdict.
 const search = document.querySelector("#search"), shown = document.querySelector("#shown");
 const entries = [...document.querySelectorAll(".verdicts > tbody > tr")].map(row => {
-  const words = [...row.querySelectorAll(":scope > :is(th, td:nth-child(3)), td > details > summary, .detail > .note")];
-  const [key, ...rest] = words.map(element => element.textContent.toLowerCase());
+  const [key, ...rest] = [...row.querySelectorAll(":scope > :is(th, td:nth-child(3)), td > details > summary, .detail > .note")]
+    .map(element => element.textContent.toLowerCase());
   return { row, key, all: [key, ...rest].join(" ") };
 });
 const filter = text => {

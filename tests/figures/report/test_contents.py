@@ -18,8 +18,8 @@ def test_it_holds_what_there_is_and_nothing_else(tmp_path):
     assert list(found.reports) == ["A8.frontier"]
     assert found.audit is None
     assert list(found.records) == ["verdicts"]
-    assert found.file("styles") == "toy_styles"
-    assert found.file("audit") == "audit"
+    assert found.plan.file("styles") == "toy_styles"
+    assert found.plan.file("audit") == "audit"
     assert [drawn.name for drawn in found.figures] == list(NAMES)
     assert {drawn.name for drawn in found.figures if drawn.svg} == {"mu_beta"}
     assert [outcome.stage for outcome in found.failures] == ["styles"]
