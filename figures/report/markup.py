@@ -80,7 +80,9 @@ def _rename(root: Element) -> None:
     """Name what is used by its content, and drop what says nothing: other ids, a style said twice, zeros."""
     used = {name for node in root.iter() for value in node.attrib.values() for name in _USED.findall(value)}
     named = {name: node for node in root.iter() if (name := node.attrib.pop("id", "")) in used}
-    names = {name: f"d-{crc32(html(node).encode()):x}" for name, node in named.items()}
+    # Nothing is left of what a clip of another drawing cuts while that drawing is hidden.
+    own = {name: html(node) + (html(root) if node.tag == "clipPath" else "") for name, node in named.items()}
+    names = {name: f"d-{crc32(content.encode()):x}" for name, content in own.items()}
     for node in root.iter("use"):
         if moved := _MOVED.fullmatch(node.get("transform", "")):
             del node.attrib["transform"]

@@ -65,6 +65,8 @@ def test_it_is_drawn_the_same_with_fewer_words():
 
 def test_drawings_of_one_page_share_what_they_have_in_common():
     other = picture(SVG.replace(b"<rect/>", b'<rect x="1"/>'))
+    alike = picture(SVG.replace(b"0 0 360 72", b"0 0 360 73"))
+    assert once(html(picture(SVG)) + html(alike)).count("<clipPath") == 2  # A clip is each drawing's own.
     page = once(html(picture(SVG)) + html(other))
     assert page.count("<path") == 1
     assert page.count("<clipPath") == 2

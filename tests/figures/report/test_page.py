@@ -60,7 +60,8 @@ def test_nothing_is_taken_from_elsewhere(path):
 
 
 def test_it_is_light_enough_to_send(path):
-    assert path.stat().st_size < 2_500_000
+    # The boxes and derivations of a full run weigh 0.1 MB more, and the whole is to stay below 2.5.
+    assert path.stat().st_size < 2_400_000
 
 
 def test_it_begins_with_a_picture_findings_and_the_verdict_before_any_list(path):
