@@ -37,6 +37,10 @@ def test_the_theory_loads_neither_torch_nor_transformers():
     assert fresh(code) == "[]"
 
 
+def test_counts_need_no_symbols():
+    assert fresh("import sys, dph_theory.counts; print({'sympy', 'torch'} & set(sys.modules))") == "set()"
+
+
 def test_every_command_can_be_loaded_and_says_the_same_as_the_list():
     for name, command in dph_cli.COMMANDS.items():
         loaded = dph_cli.main.get_command(None, name)

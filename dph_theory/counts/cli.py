@@ -148,10 +148,9 @@ def confront_command(
             show(console, found[-1])
         options: dict[str, Any] = {name: asked[name] for name in ("ks", "draws", "seed")} | paired
         several = together(first, among, seeds=seeds, **options) if len(among) > 1 or seeds else None
-    except UnmatchedPromptsError as error:
-        raise click.UsageError(f"{error}; --allow-missing leaves them out") from error
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        hint = "; --allow-missing leaves them out" * isinstance(error, UnmatchedPromptsError)
+        raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         show(console, several)
     stored = record_of(found, several, asked)

@@ -14,8 +14,7 @@ from scipy import optimize
 from scipy.special import expit, ndtri
 
 from ..intervals import Estimate, from_influence, mean_of
-from ..laws import group_weight
-from ..laws.normalised import FARTHEST_LOGIT
+from ..laws.groups import FARTHEST_LOGIT, group_weight
 from ..support.record import readable
 from .pairs import Pairs
 from .prompts import MOST_PROMPTS, named_by, shifts

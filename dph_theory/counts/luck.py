@@ -6,7 +6,6 @@ import numpy as np
 from scipy import optimize
 from scipy.special import expit, ndtri
 
-from ..dynamics.drift import drift_deviation, saturation
 from ..support.errors import argument_error
 from ..support.record import readable
 from .pairs import Pairs
@@ -48,6 +47,8 @@ def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator, *, d
     5.2%, 10.8% and 21.5% had one of at most .05, .1 and .2. Parameters: `step` in logits, `answers` a step.
     Raises ValueError for numbers out of range, or a run that has not risen. Source: ours, theory G3.
     """
+    from ..dynamics.drift import drift_deviation, saturation  # Loads sympy, which nothing else here needs.
+
     pairs = pairs.thinned(rng)
     before, after = (float(np.mean(c)) for c in (pairs.base_c / pairs.base_n, pairs.run_c / pairs.run_n))
     if not 0 < before < after < 1:

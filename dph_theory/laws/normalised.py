@@ -16,7 +16,7 @@ from ..numeric.arrays import Array, Scalars, positive, probability, rate
 from ..numeric.balls import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
-from .groups import group_weight, group_weight_slope
+from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope
 from .response import require_smooth
 from .sequence import validity_pull
 from .token import Tables, law_validity, token_law
@@ -26,8 +26,6 @@ _GRID = 4001
 _TREE_GRID = 129
 _REFINEMENTS, _FINER = 6, 33
 """How often, and with how many points, the grid is made finer where two roots may hide between its points."""
-FARTHEST_LOGIT = 36.0
-"""Beyond this |logit V| float64 does not tell V from 0 or 1."""
 
 
 class StationaryValidity(NamedTuple):
