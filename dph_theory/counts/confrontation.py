@@ -300,7 +300,7 @@ def _luck(drift: Luck | None) -> str:
 
 def _theory(found: Confrontation) -> str:
     moved, best = found.gain, next(line for line in found.laws if line.law == found.best_law)
-    if not np.isfinite(moved.pooled.low):
+    if not moved.identified:
         return (
             "Neither a shift of the log odds nor a law of training is identified: of the two one succeeds "
             "always or never."
@@ -373,7 +373,7 @@ def tables(found: Confrontation) -> list[Table]:
         ),
         Table.of(
             law_head,
-            ((line.law, line.beta, line.held_out, line.dispersion) for line in found.laws),
+            ((x.law, x.beta, x.held_out, x.dispersion) for x in found.laws if found.gain.identified),
             "Laws of training, best first",
         ),
         *(

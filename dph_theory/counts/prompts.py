@@ -187,6 +187,11 @@ class LogOddsShift:
     centre: float
     spread: Estimate
 
+    @property
+    def identified(self) -> bool:
+        """Whether both checkpoints have correct and incorrect answers, without which no law has a beta."""
+        return bool(np.isfinite(self.pooled.low))
+
 
 def log_odds_shift(pairs: Pairs) -> LogOddsShift:
     """The shift of the log odds; not known where no prompt has both correct and incorrect answers."""

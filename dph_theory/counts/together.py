@@ -59,12 +59,15 @@ class Together(Shown):
 
     def _where(self, i: int, sign: int) -> str:
         """The runs whose change has this sign, and of a run's steps the first and how many."""
-        signed = [r for r in self.runs if (r.change[i].low if sign > 0 else -r.change[i].high) > 0]
-        names = {r.run: [x.step for x in signed if x.run == r.run] for r in signed}
-        words = (
-            name if steps[0] is None else f"{name} at {len(steps)} steps, {steps[0]} the first"
-            for name, steps in names.items()
-        )
+        of_run: dict[str, list[RunAmong]] = {}
+        for run in self.runs:
+            of_run.setdefault(run.run, []).append(run)
+        words = []
+        for name, runs in of_run.items():
+            told = [r.step for r in runs if (r.change[i].low if sign > 0 else -r.change[i].high) > 0]
+            if told:
+                steps = f" at {len(told)} of {len(runs)} steps, first at {told[0]}"
+                words.append(name + steps * (told[0] is not None))
         return ", ".join(words) or "none"
 
     @property

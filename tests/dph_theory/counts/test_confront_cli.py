@@ -89,7 +89,7 @@ def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path)
     )
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl on 50 prompts" in result.output
-    assert "worse: steps.jsonl at 2 steps, 10 the first" in result.output.replace("\n", " ")
+    assert "worse: steps.jsonl at 2 of 2 steps, first at 10" in result.output.replace("\n", " ")
     assert "Pass@64 by a fitted law of rates" in result.output
     assert (out / "confront-together.svg").is_file()
     assert "All together" in (out / "index.html").read_text()

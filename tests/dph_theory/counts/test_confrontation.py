@@ -217,6 +217,7 @@ def test_a_base_that_never_succeeds_identifies_no_shift_and_no_law(tmp_path):
     lines = five_lines(found)
     assert "(unchanged: not identified)" in lines[2]
     assert lines[3].startswith("Neither a shift of the log odds nor a law of training is identified")
+    assert not any(shown.title.startswith("Laws") for shown in tables(found))
     assert "inf" not in " ".join(lines)
     assert {line.beta for line in found.laws} == {None}
 

@@ -43,7 +43,7 @@ def test_all_are_held_on_the_prompts_and_the_answers_that_all_have(files):
     found = together(files["base"], runs, allow_missing=True)
     assert (found.prompts, found.k) == (79, (1, 2, 4, 8))
     assert found.tables()[0].head[:2] == ("run", "step")
-    assert "worse: loses at 1 steps, 20 the first" in found.summary()
+    assert "worse: loses at 1 of 1 steps, first at 20" in found.summary()
     with pytest.raises(ValueError, match="at most 8: the fewest answers"):
         together(files["base"], runs, allow_missing=True, ks=[12])
 
