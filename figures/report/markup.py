@@ -49,6 +49,7 @@ def _one_word(letters: re.Match[str]) -> str:
 _USED = re.compile(r"(?<=#)[\w-]+")
 _DEFINED = re.compile(r'<(path|clipPath)\b[^>]* id="(d-\w+)".*?</\1>', re.DOTALL)
 _NAMED = re.compile(r"\bd-[0-9a-f]+\b")
+_IDLE = re.compile(r"(?<=[A-Za-z:;,]) | (?=[A-Za-z])| $")
 _MOVED = re.compile(r"translate\((\S+) (\S+)\)")
 _DROPPED = ("metadata", "style")
 _STROKES = "stroke-linejoin:round;stroke-linecap:butt"
@@ -77,7 +78,7 @@ def picture(svg: bytes, **attributes: str) -> Element:
 
 
 def _rename(root: Element) -> None:
-    """Name what is used by its content, and drop what says nothing: other ids, a style said twice, zeros."""
+    """Name what is used by its content, and drop what is idle: other ids, spaces, zeros, styles twice."""
     used = {name for node in root.iter() for value in node.attrib.values() for name in _USED.findall(value)}
     named = {name: node for node in root.iter() if (name := node.attrib.pop("id", "")) in used}
     # Nothing is left of what a clip of another drawing cuts while that drawing is hidden.
@@ -93,7 +94,7 @@ def _rename(root: Element) -> None:
             node.attrib.pop("style", None)
     for node in root.iter():
         for key, value in node.attrib.items():
-            node.set(key, _USED.sub(lambda found: names.get(found[0], found[0]), value))
+            node.set(key, _IDLE.sub("", _USED.sub(lambda found: names.get(found[0], found[0]), value)))
     for name, node in named.items():
         node.set("id", names[name])
 

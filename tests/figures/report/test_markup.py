@@ -40,8 +40,8 @@ SVG = b"""<?xml version="1.0"?>
      width="360pt" height="72pt" viewBox="0 0 360 72">
  <metadata>when</metadata>
  <defs><style type="text/css">*{stroke-linejoin: round}</style>
- <path id="m1" d="M0 0" style="stroke: #000000"/></defs>
- <g id="axes_1"><use xlink:href="#m1" clip-path="url(#c1)" style="stroke: #000000"/>
+ <path id="m1" d="M 0 0 L 1 1 " style="stroke: #000000; fill: none"/></defs>
+ <g id="axes_1"><use xlink:href="#m1" clip-path="url(#c1)" style="stroke: #000000; fill: none"/>
  <use xlink:href="#m1" transform="translate(1.5 0)"/></g>
  <clipPath id="c1"><rect/></clipPath>
 </svg>"""
@@ -53,11 +53,12 @@ def test_what_is_used_is_named_by_its_content_and_other_names_are_dropped():
     assert [use.get("href") for use in root.iter("use")] == [f"#{path}", f"#{path}"]
     assert next(root.iter("use")).get("clip-path") == f"url(#{clip})"
     assert [node.get("id") for node in picture(SVG.replace(b"m1", b"m2")).iter("path")] == [path]
-    assert [node.get("id") for node in picture(SVG.replace(b"M0 0", b"M1 0")).iter("path")] != [path]
+    assert [node.get("id") for node in picture(SVG.replace(b"M 0 0", b"M 1 0")).iter("path")] != [path]
 
 
 def test_it_is_drawn_the_same_with_fewer_words():
-    first, second = picture(SVG).iter("use")
+    path, first, second = [node for node in picture(SVG).iter() if node.tag in ("path", "use")]
+    assert (path.get("d"), path.get("style")) == ("M0 0L1 1", "stroke:#000000;fill:none")
     assert first.get("style") is None
     assert (second.get("x"), second.get("y"), second.get("transform")) == ("1.5", None, None)
     assert [node.tag for node in picture(SVG)] == ["defs", "use", "use", "clipPath"]
