@@ -35,15 +35,16 @@ Log: TypeAlias = Callable[[Mapping[str, Any], str | None, float], Answers]
 
 def trl(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
     """A row of TRL's logged completions, also as a table that wandb exports."""
+    prompt = _text(row, "prompt")
     rewards = {name: x for name, x in _numbers(row).items() if name not in _TRL_OWN}
-    return Answers(_text(row, "prompt"), 1, int(_verdict(rewards, reward) >= least))
+    return Answers(prompt, 1, int(_verdict(rewards, reward) >= least))
 
 
 def verl(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
     """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it."""
-    found = _numbers(row)
+    prompt, found = _text(row, "input"), _numbers(row)
     name = reward or next((key for key in _VERL_OWN if key in found), "score")
-    return Answers(_text(row, "input"), 1, int(_verdict(found, name) >= least), _said(row.get("pred")))
+    return Answers(prompt, 1, int(_verdict(found, name) >= least), _said(row.get("pred")))
 
 
 def lm_eval(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
@@ -51,7 +52,7 @@ def lm_eval(row: Mapping[str, Any], reward: str | None, least: float) -> Answers
 
     A row holds one verdict however many answers were drawn, but pass@1, which is their mean.
     """
-    form, prompt = row.get("filter", "none"), _text(row, "doc_id")
+    prompt, form = _text(row, "doc_id"), row.get("filter", "none")
     values = {f"{name},{form}": x for name, x in _numbers(row).items() if name in row.get("metrics", ())}
     if reward is None and form != "none":
         raise argument_error("reward", None, f"a metric with its filter, such as {min(values, default='')}")
@@ -65,14 +66,14 @@ def lm_eval(row: Mapping[str, Any], reward: str | None, least: float) -> Answers
 
 def inspect(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
     """A sample of a log of Inspect, an answer for each epoch; grades are numbers as its metrics have them."""
-    scores = row.get("scores")
+    prompt, scores = _text(row, "id"), row.get("scores")
     if not scores:
         error = row.get("error") or "this one was not scored"
         words = str(error.get("message") if isinstance(error, Mapping) else error)[:_LONGEST_ERROR]
-        raise argument_error("sample", row.get("id"), f"a sample with a score ({words})")
+        raise argument_error("sample", prompt, f"a sample with a score ({words})")
     values = _numbers({name: _GRADES.get(str(s["value"]), s["value"]) for name, s in scores.items()})
     said = scores.get(reward or min(scores), {}).get("answer")
-    return Answers(_text(row, "id"), 1, int(_verdict(values, reward) >= least), _said(said))
+    return Answers(prompt, 1, int(_verdict(values, reward) >= least), _said(said))
 
 
 LOGS: Mapping[str, Log] = MappingProxyType({"trl": trl, "verl": verl, "lm-eval": lm_eval, "inspect": inspect})
@@ -87,9 +88,9 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
-    if not isinstance(row, Mapping) or row.get(column) is None:
+    prompt = row.get(column)
+    if prompt is None:
         raise argument_error("row", row, f"one with {column!r}")
-    prompt = row[column]
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
 
 

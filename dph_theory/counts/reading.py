@@ -8,7 +8,7 @@ import math
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -116,14 +116,15 @@ def _opened(
     if not path.is_file():
         raise argument_error("file", str(path), "a file of counts; it is not there")
     digest, cut_off = hashlib.sha256(), [False]
-    tables: dict[str, Callable[[Path], Numbered]] = {
+    tables: dict[str, Callable[[Path], Numbered | None]] = {
         ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
     }  # fmt: skip
+    numbered: Numbered | None = None
     if trainer is None and path.name == _EVALUATION_FILE:
-        numbered: Numbered = _evaluation_rows(path, prompts)
+        numbered = _evaluation_rows(path, prompts)
     elif path.suffix in tables:
         numbered = tables[path.suffix](path)
-    else:
+    if numbered is None:
         return _lines(path, digest.update, cut_off if allow_cut_off else None), digest, cut_off
     digest.update(path.read_bytes())
     return numbered, digest, cut_off
@@ -235,17 +236,17 @@ def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]
         yield number, known | {"style": dict(styles) or None}
 
 
-def _json_rows(path: Path) -> Numbered:
-    """The rows of a table that wandb exports, or the samples of a log of Inspect."""
+def _json_rows(path: Path) -> Numbered | None:
+    """The rows of an array, of a table that wandb exports, of a log of Inspect; None for JSON lines."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise argument_error("file", str(path), f"JSON ({error})") from error
+        found = json.loads(path.read_bytes())
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        return None
     if isinstance(found, dict) and {"columns", "data"} <= found.keys():
-        return enumerate((dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]), 1)
-    if isinstance(found, dict) and "samples" in found:
-        return enumerate(found["samples"] or (), 1)
-    raise argument_error("file", str(path), "a table of wandb or a log of Inspect; counts are JSON lines")
+        found = [dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]]
+    elif isinstance(found, dict) and "samples" in found:
+        found = found["samples"] or []
+    return enumerate(found, 1) if isinstance(found, list) else None
 
 
 def _inspect_rows(path: Path) -> Numbered:
@@ -283,6 +284,8 @@ def _of_log(
     found: dict[str, list[Answers]] = defaultdict(list)
 
     def take(value: Any) -> None:
+        if not isinstance(value, Mapping):
+            raise argument_error("row", value, "an object, an answer")
         answers = log(value, reward, correct_from)
         if answers.n:
             found[answers.prompt].append(answers)

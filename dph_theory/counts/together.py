@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,11 @@ class Together(Shown):
     def shown(self) -> list[int]:
         """The places of the least k, of one between and of the most."""
         return sorted({0, len(self.k) // 2, len(self.k) - 1})
+
+    def to_dataframe(self) -> Any:
+        """A row for each run, step and k; ModuleNotFoundError without pandas."""
+        rows = [(r.run, r.step, k, x) for r in self.runs for k, x in zip(self.k, r.change, strict=True)]
+        return Table.of(("run", "step", "k", "change"), rows).to_dataframe()
 
     def tables(self) -> list[Table]:
         """The change of Pass@k at the k that are shown; the record has all."""

@@ -95,8 +95,14 @@ def test_a_table_that_wandb_exports_is_a_log(tmp_path):
     steps = read_steps(path, "trl")
     assert {step: counts(read) for step, read in steps.items()} == {5: {"1+1": (2, 1)}, 6: {"1+1": (1, 1)}}
     path.write_text("[1]")
-    with pytest.raises(ValueError, match="a table of wandb or a log of Inspect"):
+    with pytest.raises(ValueError, match=r"table.json:1: row=1 is not allowed"):
         read_counts(path, "trl")
+
+
+@pytest.mark.parametrize("text", ['[{"id": "a", "n": 4, "c": 1}]', '{"id": "a", "n": 4, "c": 1}\n'])
+def test_rows_in_a_json_file_are_an_array_or_lines(tmp_path, text):
+    (tmp_path / "counts.json").write_text(text)
+    assert counts(read_counts(tmp_path / "counts.json")) == {"a": (4, 1)}
 
 
 def test_the_answers_of_verl_are_votes_where_all_are_given(tmp_path):

@@ -58,6 +58,13 @@ def test_a_run_alone_has_the_band_of_its_own_confrontation(files):
         assert change.low == pytest.approx(curves.low[place], abs=0.02)
 
 
+def test_the_frame_has_every_k(files):
+    pytest.importorskip("pandas")
+    frame = together(files["base"], [("loses", 10, files["loses"])]).to_dataframe()
+    assert list(frame.columns) == ["run", "step", "k", "change", "change low", "change high"]
+    assert frame["k"].tolist() == [1, 2, 4, 8, 16]
+
+
 def test_seeds_have_a_mean_over_prompts_and_seeds(files):
     runs = [(name, None, files[name]) for name in ("same", "loses")]
     found = together(files["base"], runs, seeds=True)
