@@ -284,17 +284,6 @@ def directions(config: Config, blocks: Sequence[SweepBlock]) -> list[Direction]:
     return rows
 
 
-def by_alpha(config: Config, blocks: Sequence[SweepBlock], strength: float, place: str) -> dict[float, float]:
-    """Pass@k against alpha at one strength and place, from alpha = 0 (reverse KL) to 1 (forward KL)."""
-    column, found = config.strengths.index(strength), {}
-    ends = {config.divergences["reverse KL"].name: 0.0, config.divergences["forward KL"].name: 1.0}
-    for block in blocks:
-        alpha = ends.get(block.divergence or "", block.alpha)
-        if block.place == place and alpha is not None:
-            found[alpha] = block.pass_at_k[block.conditioning.index(config.conditioning)][column]
-    return dict(sorted(found.items()))
-
-
 def meter(config: Config, blocks: Sequence[SweepBlock]) -> list[Warnings]:
     """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
     return [

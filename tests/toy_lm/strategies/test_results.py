@@ -8,7 +8,7 @@ from support.small_strategies_run import SMALL, small_record
 
 from dph_theory.support.files import write_json
 from toy_lm.strategies import read, tables
-from toy_lm.strategies.results import Config, Lead, SweepBlock, by_alpha, directions, findings, meter
+from toy_lm.strategies.results import Config, Lead, SweepBlock, directions, findings, meter
 
 
 def test_the_default_task_is_weighted_by_its_prompts():
@@ -122,11 +122,6 @@ def test_directions_are_compared_at_the_configured_conditioning():
     assert rows[0].pass_at_k == {"forward KL": 0.8, "JS": 0.7, "alpha": 0.6, "reverse KL": 0.3}
     assert rows[0].gap == 0.5
     assert abs(rows[2].gap - 0.45) < 1e-12
-
-
-def test_alpha_runs_from_the_reverse_to_the_forward_kl():
-    assert by_alpha(CONFIG, BLOCKS, 0.5, "D_pef") == {0.0: 0.3, 0.5: 0.6, 0.9: 0.75, 1.0: 0.8}
-    assert list(by_alpha(CONFIG, BLOCKS, 1.0, "D_pef")) == [0.0, 0.5, 0.9, 1.0]
 
 
 def test_the_meter_counts_warnings_leads_and_false_alarms():
