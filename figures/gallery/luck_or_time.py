@@ -28,7 +28,7 @@ CAUSES: dict[str, dict[str, Any]] = {
     "held": {"facecolor": "#DDDDDD"},
     "time": {"facecolor": theme.SKY},
     "luck": {"facecolor": theme.ORANGE, "hatch": "////"},
-    "luck beyond first order": {"facecolor": theme.YELLOW, "hatch": "...."},
+    "luck beyond first order": {"facecolor": theme.YELLOW, "hatch": "----"},
     "unexplained": {"facecolor": theme.VERMILLION, "hatch": "xxxx"},
     "no twin": {"facecolor": theme.BLACK},
 }
