@@ -10,14 +10,16 @@ from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
 from .checks import CHECKS, applies
 
-_MEANING = {
-    Verdict.PROVED: "the statement itself, by the proof kernel or by claims decided for all values",
-    Verdict.DERIVED: "each scalar step is decided by sympy, z3 or both; sentences put them together",
-    Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes below",
-    Verdict.CERTIFIED: "both sides agree, or are disjoint, in exact ball arithmetic at rational instances",
-    Verdict.HOLDS: "random instances and an optimiser find no violation",
-    Verdict.REFUTED: "the statement is false, and the checks must find a counterexample",
+MEANINGS = {
+    Verdict.PROVED: "the whole statement, by the proof kernel or by claims decided for all values",
+    Verdict.DERIVED: "each scalar step is decided symbolically; sentences that no machine read join them",
+    Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes given",
+    Verdict.CERTIFIED: "in ball arithmetic at a few instances both sides agree to 30 digits, or are disjoint",
+    Verdict.HOLDS: "only searched: random instances, extreme corners, an optimiser for the worst violation",
+    Verdict.REFUTED: "a violation was found; a published claim that is false is registered as such",
+    Verdict.UNDECIDED: "none of these",
 }
+"""What each verdict says that was checked."""
 _CHECKS = {
     "kernel": "the proof kernel, Coq, for every number of outcomes",
     "symbolic": "a derivation, decided by sympy and z3",
@@ -95,7 +97,7 @@ def _section(theorem: Theorem) -> str:
     given = "" if theorem.proved_in_kernel else _given(theorem)
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}**{given} ({_MEANING[theorem.expected]}).",
+        f"- Expected verdict: **{theorem.expected}**{given} ({MEANINGS[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
         *_in_kernel(theorem.kernel, false=theorem.expected is Verdict.REFUTED),
         *_derivation(theorem),

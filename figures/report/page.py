@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from dph_theory.references import REFERENCES
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification.pages import MEANINGS
 
 from . import markup, words
 from .claims import CLAIMS, DIFFERENCES
@@ -35,6 +36,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(theorems=THEOREMS, references=REFERENCES, claims=CLAIMS, differences=DIFFERENCES)
+    made.globals.update(meanings=MEANINGS)
     made.tests["numeric"] = words.is_numeric
     made.filters |= {
         "linked": words.linked,

@@ -342,7 +342,8 @@ def test_the_verdict_says_what_was_proved_and_what_was_only_searched():
     made = page(contents(reports=read(*proved, supposed("A1.dimension"))))
     shown = text(re.search(r'<p id="verdict".*?</p>', made, re.S)[0])
     assert "3 of 3 statements are as expected" in shown
-    assert "2 proved : the whole statement, 1 times by the kernel of Coq" in shown
+    assert "2 proved : the whole statement, by the proof kernel" in shown
+    assert "Coq, proves 1 of them for every number of outcomes" in shown
     assert "1 holds : only searched" in shown
     assert "derived" not in shown
 
