@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,12 +114,12 @@ def together(
     default powers of two and the least number of answers, beyond which none is told; `seeds`, whether the
     runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `draws`
     and `seed` of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
-    seeds of fewer than two runs.
+    seeds of fewer than two runs, or with steps.
 
     >>> together(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
     """
-    if seeds and len(runs) < 2:
-        raise argument_error("seeds", len(runs), "at least two runs")
+    if seeds and (len(runs) < 2 or any(step is not None for _, step, _ in runs)):
+        raise argument_error("seeds", len(runs), "two runs or more, without steps")
     both = [matched(base, run, allow_missing=allow_missing, min_n=min_n) for *_, run in runs]
     shared = set.intersection(*({row.id for row in one.base} for one in both))
     if len(shared) < 2:
@@ -139,7 +140,7 @@ def together(
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         found.append(RunAmong(name, step, changes, lost, gained))
     mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
-    return Together(base.source, len(shared), tuple(asked), tuple(found), mean)
+    return Together(Path(base.source).name, len(shared), tuple(asked), tuple(found), mean)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

@@ -71,8 +71,9 @@ def test_seeds_have_a_mean_over_prompts_and_seeds(files):
     ends = [run.change[-1].value for run in found.runs]
     assert found.mean[-1].value == pytest.approx(np.mean(ends))
     assert found.tables()[0].rows[-1][0].startswith("mean of the 2 seeds")
-    with pytest.raises(ValueError, match="seeds=1 is not allowed: at least two runs"):
-        together(files["base"], runs[:1], seeds=True)
+    for wrong in (runs[:1], [(name, 10, run) for name, _, run in runs]):
+        with pytest.raises(ValueError, match=r"seeds=. is not allowed: two runs or more, without steps"):
+            together(files["base"], wrong, seeds=True)
 
 
 def test_the_mean_of_seeds_covers_other_prompts_and_other_seeds():
