@@ -4,6 +4,7 @@ from scipy.special import expit, logit
 from support.sampled_counts import covers, sampled
 
 from dph_theory.counts import Pairs
+from dph_theory.counts import luck as luck_module
 from dph_theory.counts.luck import luck
 from dph_theory.dynamics import drift_deviation
 
@@ -40,3 +41,15 @@ def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer():
 def test_a_run_that_has_not_risen_has_no_such_drift():
     with pytest.raises(ValueError, match="the drift is that of a rise"):
         luck(Pairs.of(8, [4, 5], 8, [3, 5]), STEP, ANSWERS, np.random.default_rng(0))
+
+
+def test_losses_are_held_to_those_expected_as_a_ratio(monkeypatch):
+    # Of more expected losses a like excess is likelier, so that differences would have too small p-values.
+    rng = np.random.default_rng(0)
+    pairs = drifted(rng)
+    nothing = luck_module._null(pairs, 0.1)
+    told = iter([10, *[20] * 9])
+    expected = iter([5.0, *[14.0] * 9])
+    monkeypatch.setattr(luck_module, "_lost", lambda _: next(told))
+    monkeypatch.setattr(luck_module, "_null", lambda *_: (*nothing[:2], next(expected)))
+    assert luck(pairs, STEP, ANSWERS, rng, draws=9).p_value == pytest.approx(0.1)
