@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 from scipy import stats
@@ -20,6 +20,8 @@ from .rates import solved_beyond
 
 LEVELS = (0.5, 0.9, 1.0)
 """The shares of correct answers at which Cover@tau is told."""
+_MOST_VOTES, _MOST_DRAWN = 2048, 64
+"""Answers to a prompt, and k, up to which maj@k is told: beyond, its exact sum takes long."""
 
 
 def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
@@ -55,8 +57,7 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
         raise argument_error("k", k, f"from 1 to {n}: the answers to the prompt")
     sizes, counts = np.unique(often, return_counts=True)
     chances = stats.binom.pmf(np.arange(n + 1)[:, None], sizes, k / (n + 1))
-    powers = np.exp(2j * np.pi * np.outer(np.arange(n + 1), np.arange(n + 1)) / (n + 1))
-    found = 0.0
+    powers, found = _roots_of_unity(n + 1), 0.0
     for m in range(1, min(k, int(often[right > 0].max(initial=0))) + 1):
         y, weight = np.polynomial.legendre.leggauss(k // m // 2 + 1)
         fewer, level = powers[:, :m] @ chances[:m], np.outer(powers[:, m], chances[m])
@@ -67,6 +68,12 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
                 along = weight / 2 @ (each**others).prod(axis=2)
                 found += share * chances[m, sizes == size][0] * float((along @ powers[:, k - m].conj()).real)
     return found / (n + 1) / float(stats.binom.pmf(k, n, k / (n + 1)))
+
+
+@lru_cache(maxsize=2)
+def _roots_of_unity(n: int) -> np.ndarray:
+    """The powers from 0 to n - 1 of each n-th root of unity, (n, n)."""
+    return np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
 
 
 def posterior_pass_at_k(n: Scalars, c: Scalars, k: Scalars, *, level: float = LEVEL) -> Estimate:
@@ -106,11 +113,9 @@ def measures(
 ) -> tuple[Measure, ...]:
     """Pass^k, maj@k and the posterior of Pass@k at one k, Cover@tau; Pass@k at each k of `beyond`.
 
-    All are of the prompts with k answers.
-
-    maj@k is of the prompts whose answers are given on both sides. Cover@tau, at LEVELS, is the share of
-    prompts of whose answers at least a share tau is correct (arXiv 2510.08325), at equal numbers of answers
-    on both sides (`Pairs.thinned`).
+    All are of the prompts with k answers; maj@k, at most at k = 64, of those with at most 2048 answers, which
+    both files give. Cover@tau, at LEVELS, is the share of prompts of whose answers at least a share tau is
+    correct (arXiv 2510.08325), at equal numbers of answers on both sides (`Pairs.thinned`).
     """
     pairs = matched.counts.chosen(matched.counts.reach >= k)
     thin = pairs.thinned(rng)
@@ -124,12 +129,13 @@ def measures(
     voted = [
         (one.votes, other.votes)
         for one, other in zip(matched.base, matched.run, strict=True)
-        if one.votes and other.votes and min(one.n, other.n) >= k
+        if one.votes and other.votes and k <= min(one.n, other.n) <= max(one.n, other.n) <= _MOST_VOTES
     ]
     if voted:
-        majority = cache(partial(majority_at_k, k=k))
+        drawn = min(k, _MOST_DRAWN)
+        majority = cache(partial(majority_at_k, k=drawn))
         of_sides = [np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True)]
-        found.append(_measure(f"maj@{k}: the commonest of {k} correct", of_sides, rng))
+        found.append(_measure(f"maj@{drawn}: the commonest of {drawn} correct", of_sides, rng))
     base, run = (posterior_pass_at_k(n, c, k) for n, c in sides)
     name = f"Pass@{k} by Bayes, these prompts"
     found.append(Measure(name, base, run, run.value - base.value))
