@@ -21,8 +21,8 @@ def drifted(rng, extra=0.0):
 
 
 def test_runs_that_drift_alone_lose_as_many_as_foretold():
-    rng, trials = np.random.default_rng(0), 60
-    found = [luck(drifted(rng), STEP, ANSWERS, rng, draws=39) for _ in range(trials)]
+    rng, trials = np.random.default_rng(0), 40
+    found = [luck(drifted(rng), STEP, ANSWERS, rng, draws=29) for _ in range(trials)]
     seen, told = (np.array([getattr(one, name) for one in found]) for name in ("seen", "lost"))
     assert seen.mean() == pytest.approx(told.mean(), abs=3.3 * (seen - told).std() / np.sqrt(trials) + 0.3)
     for level in (0.1, 0.2):
