@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..support.errors import argument_error
 
-_TRL_OWN = ("step", "advantage")
-"""The numbers in TRL's completion logs that are no rewards."""
+_TRL_OWN = ("step", "completion", "advantage")
+"""The columns of TRL's completion logs that are no rewards; a completion in a table may read as a number."""
 _VERL_OWN = ("acc", "score")
 """Where verl's logs hold the verdict: the accuracy if the reward function returned one, else the score."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -54,9 +54,11 @@ def lm_eval(row: Mapping[str, Any], reward: str | None, least: float) -> Answers
     """
     prompt, form = _text(row, "doc_id"), row.get("filter", "none")
     values = {f"{name},{form}": x for name, x in _numbers(row).items() if name in row.get("metrics", ())}
-    if reward is None and form != "none":
-        raise argument_error("reward", None, f"a metric with its filter, such as {min(values, default='')}")
-    if reward is not None and reward not in values and reward.partition(",")[2] != form:
+    if form == "none" and reward is not None and "," not in reward:
+        reward = f"{reward},none"
+    elif form != "none" and "," not in (reward or ""):
+        raise argument_error("reward", reward, f"a metric with its filter, such as {min(values, default='')}")
+    if reward is not None and reward.partition(",")[2] != form:
         return Answers(prompt, 0, 0)
     value, drawn = _verdict(values, reward), row.get("resps") or [[None]]
     if _MEAN_OF_REPEATS.match(reward or min(values)):
@@ -78,6 +80,8 @@ def inspect(row: Mapping[str, Any], reward: str | None, least: float) -> Answers
 
 LOGS: Mapping[str, Log] = MappingProxyType({"trl": trl, "verl": verl, "lm-eval": lm_eval, "inspect": inspect})
 """The logs that are read, by whose they are."""
+BY_STEP = ("trl", "verl")
+"""Those that are folders with a file a step."""
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read."""
 

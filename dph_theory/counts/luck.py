@@ -43,9 +43,9 @@ def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator, *, d
     mean pass rates, for a run without a KL. A prompt with rate p (`rate_spread`) has after training the log
     odds logit p + shift + deviation x, x standard normal; the one shift gives the run's mean rate. The
     p-value is by `draws` pairs of counts drawn from this null and fitted anew, and compares the ratio of lost
-    prompts to expected ones, whose law hardly depends on the fit: of 600 simulated runs that drifted alone
-    5.2%, 10.8% and 21.5% had one of at most .05, .1 and .2. Parameters: `step` in logits, `answers` a step.
-    Raises ValueError for numbers out of range, or a run that has not risen. Source: ours, theory G3.
+    prompts to expected ones, whose law hardly depends on the fit; how often drift alone has a small one is
+    measured in `benchmarks/coverage.py`. Parameters: `step` in logits, `answers` a step. Raises ValueError
+    for numbers out of range, or a run that has not risen. Source: ours, theory G3.
     """
     from ..dynamics.drift import drift_deviation, saturation  # Loads sympy, which nothing else here needs.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..support.errors import argument_error, choice
 from ..support.record import read_record
-from .logs import AS_TEXT, LOGS, Answers, Log, step_files
+from .logs import AS_TEXT, BY_STEP, LOGS, Answers, Log, step_files
 from .pairs import Counts, PromptRow, row, votes
 
 Numbered = Iterable[tuple[int, Any]]
@@ -58,7 +58,7 @@ def read_counts(
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    log = _log_of(trainer, by)
+    log = _log_of(path, trainer, by)
     if log is not None and path.is_dir():
         path = list(step_files(path).values())[-1]
     elif path.is_dir() and (path / _EVALUATION_FILE).is_file():
@@ -78,9 +78,9 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
     {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
     path = Path(path)
+    log = _log_of(path, trainer, how.get("by"))
     if path.is_dir():
         return {step: read_counts(file, trainer, **how) for step, file in step_files(path).items()}
-    log = _log_of(trainer, how.get("by"))
     opened, digest, cut_off = _opened(path, trainer, None, how.get("allow_cut_off", False))
     steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
@@ -100,10 +100,12 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
     return {step: Counts(f"{path}, step {step}", rows, *read) for step, rows in found.items()}
 
 
-def _log_of(trainer: str | None, by: str | None) -> Log | None:
+def _log_of(path: Path, trainer: str | None, by: str | None) -> Log | None:
     if trainer is None:
         return None
     choice("trainer", trainer, LOGS)
+    if path.is_dir() and trainer not in BY_STEP:
+        raise argument_error("file", str(path), f"a file of {trainer}: its folders may hold several tasks")
     if by is not None:
         raise argument_error("by", by, "None for a trainer's log: its rows are answers")
     return LOGS[trainer]

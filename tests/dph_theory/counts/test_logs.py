@@ -79,6 +79,28 @@ def test_a_metric_of_lm_eval_is_named_with_its_filter(tmp_path):
         read_counts(path, "lm-eval", reward="f1,strict")
 
 
+def test_a_metric_without_a_filter_needs_none_named(tmp_path):
+    path = write_rows(tmp_path / "samples_plain.jsonl", [harness(1, "none", acc=1.0, f1=0.0)])
+    for name in ("acc", "acc,none"):
+        assert counts(read_counts(path, "lm-eval", reward=name)) == {"1": (1, 1)}
+    path = write_rows(tmp_path / "samples_two.jsonl", [harness(1, "strict", exact_match=1.0)])
+    with pytest.raises(ValueError, match="reward='exact_match' is not allowed: a metric with its filter"):
+        read_counts(path, "lm-eval", reward="exact_match")
+
+
+@pytest.mark.parametrize("whose", ["lm-eval", "inspect"])
+def test_a_folder_of_several_tasks_is_not_taken_for_steps(tmp_path, whose):
+    write_rows(tmp_path / "samples_gsm8k_2026-01-01.jsonl", [harness(1, "none", acc=1.0)])
+    for read in (read_counts, read_steps):
+        with pytest.raises(ValueError, match="its folders may hold several tasks"):
+            read(tmp_path, whose)
+
+
+def test_a_completion_that_reads_as_a_number_is_no_reward(tmp_path):
+    (tmp_path / "completions.csv").write_text("step,prompt,completion,correct,advantage\n5,1+1,2,1.0,0.7\n")
+    assert counts(read_counts(tmp_path / "completions.csv", "trl")) == {"1+1": (1, 1)}
+
+
 def test_the_mean_of_repeats_counts_them_all(tmp_path):
     path = write_rows(tmp_path / "samples_code.jsonl", [harness(3, "none", **{"pass@1": 0.75})])
     assert counts(read_counts(path, "lm-eval")) == {"3": (4, 3)}
