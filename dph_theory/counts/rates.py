@@ -147,7 +147,7 @@ def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
         at = optimize.brentq(beyond, few, many, xtol=0.05) if beyond(few) < 0 < beyond(many) else many
         return float(1 - missed @ pushed(row, at))
 
-    # So few steps leave the ends some thousandths inside; rounded outward they cover all the same, as measured.
+    # So few steps leave the ends some thousandths inside; rounded outward they still cover, as measured.
     low, high = np.floor(1000 * end(missed)) / 1000, np.ceil(1000 * end(1 - missed)) / 1000
     return Estimate(float(1 - missed @ free), float(low), float(high))
 

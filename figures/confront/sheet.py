@@ -118,6 +118,8 @@ def together_sheet(several: Together) -> "Drawing":
         for ax, i in zip(axes[0], shown, strict=True):
             ax.set_title(f"change of Pass@{several.k[i]}")
             (_along_steps if along else _each_run)(ax, several, i, names)
+        if along:
+            axes[0, 0].set_ylabel("run less base")
         if along and len(names) > 1:
             seeds.legend(drawing, [axes[0, 0]], 4)
     return drawing
@@ -144,4 +146,4 @@ def _each_run(axes: "Axes", several: Together, i: int, names: list[str]) -> None
         axes.plot([change.low, change.high], [at, at], color=theme.BLUE, linewidth=0.9)
         axes.plot(change.value, at, "o", color=theme.BLUE)
     axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="run less base")

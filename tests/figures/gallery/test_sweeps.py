@@ -62,3 +62,15 @@ def test_the_caption_names_the_alphas():
 
 def test_it_draws(results):
     assert_figure_draws("sweeps", results)
+
+
+def test_each_row_draws_the_measure_on_its_axis(results):
+    drawing = FIGURE.draw(Config(), results)
+    for ax, measure in zip(drawing.axes[::2], ("pass_at_k", "pass_at_1"), strict=True):
+        (line,) = (one for one in ax.get_lines() if one.get_label() == "forward KL")
+        wanted = [
+            getattr(p, measure)
+            for p in results.strategies.points
+            if (p.place, p.divergence) == ("D_pef", "forward KL")
+        ]
+        assert list(line.get_ydata()) == pytest.approx(wanted)

@@ -65,3 +65,8 @@ def test_the_table_counts_the_verdicts(results):
 
 def test_it_draws_even_an_unbounded_margin(results):
     assert_figure_draws(FIGURE.name, results)
+
+
+def test_the_titles_count_what_holds(results):
+    titles = [ax.get_title() for ax in FIGURE.draw(FIGURE.config, results).axes]
+    assert titles[:2] == ["2 of 3 checks hold", "0 of 2 predictions hold"]
