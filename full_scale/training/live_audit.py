@@ -88,6 +88,7 @@ def audit_trainer(
     if not hasattr(trainer, "_get_per_token_logps_and_entropies") or not hasattr(trainer, "compute_loss"):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
+    settings["generation_batch_size"] = None  # A configuration has told its steps_per_generation by then.
     with TemporaryDirectory() as folder:
         return audit_settings(settings, Path(folder), trainer, type(config), samples=samples, seed=seed)
 
@@ -158,17 +159,27 @@ def audit_settings(
 
 
 def _updates(settings: Mapping[str, Any], built: GRPOTrainer) -> float:
-    """Optimiser steps that a batch of answers is used for."""
+    """Optimiser steps that a batch of answers is used for, on one process."""
     accumulated = settings.get("gradient_accumulation_steps") or 1
-    parts = settings.get("steps_per_generation") or accumulated
-    return float(built.num_iterations) * max(1.0, float(parts) / float(accumulated))
+    parts, whole = settings.get("steps_per_generation"), settings.get("generation_batch_size")
+    if parts is None and whole is not None:
+        each = settings.get("per_device_train_batch_size") or _default("per_device_train_batch_size")
+        if int(whole) % int(each):
+            raise argument_error("generation_batch_size", whole, f"a multiple of the batch of {each}")
+        parts = int(whole) // int(each)
+    return float(built.num_iterations) * max(1.0, float(parts or accumulated) / float(accumulated))
+
+
+def _default(name: str) -> Any:
+    return next(f.default for f in fields(GRPOConfig) if f.name == name)
 
 
 def _notes(built: GRPOTrainer, vllm: bool, updates: float) -> tuple[str, ...]:
     notes = []
     if updates > 1:
         notes.append(
-            f"a batch is used for {updates:g} updates: old policy samples are those of the later ones"
+            f"a batch is used for {updates:g} updates (on one process): old policy samples are those of "
+            "the later ones"
         )
     if vllm:
         how = f"corrected by {built.vllm_importance_sampling_mode}"
@@ -279,7 +290,7 @@ class _Script:
 
 
 def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
-    """The loss of the installed TRL's own step with the settings of a YAML file, to be marked or audited.
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
 
     Raises ValueError as `audit_file` does.
     """

@@ -153,6 +153,26 @@ def test_several_updates_are_audited_off_policy(tmp_path):
     assert [limit.words for limit in masked.later.limits] == ["0.905 <= pi/old <= 1.2"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "updates"),
+    [
+        ({"generation_batch_size": 512, "per_device_train_batch_size": 8}, 64),
+        ({"generation_batch_size": 64, "gradient_accumulation_steps": 8}, 1),
+    ],
+)
+def test_answers_generated_for_several_updates_are_audited_off_policy(tmp_path, changes, updates):
+    found = found_of(tmp_path, beta=0.0, **changes)
+    assert (found.later is not None) == (updates > 1)
+    assert (f"a batch is used for {updates} updates (on one process)" in found.verdict) == (updates > 1)
+
+
+def test_a_generated_batch_that_the_trainer_cannot_cut_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"generation_batch_size=20 is not allowed.*multiple of the batch of 8"
+    ):
+        found_of(tmp_path, beta=0.0, generation_batch_size=20)
+
+
 def test_vllm_s_default_drops_whole_answers(tmp_path):
     found = found_of(tmp_path, use_vllm=True, beta=0.0, loss_type="dr_grpo", max_completion_length=4)
     assert "corrected by sequence_mask" in found.verdict
