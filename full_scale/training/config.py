@@ -8,24 +8,12 @@ from typing import Any
 import torch
 from trl import GRPOConfig
 
-from dph_theory import DIVERGENCES, alpha_divergence
-from dph_theory.fdivergence import FDivergence
-from dph_theory.losses import (
-    ADVANTAGE_BASELINES,
-    LEVELS,
-    REDUCTIONS,
-    released_alpha,
-    released_forward,
-    released_js,
-)
+from dph_theory import DIVERGENCES
+from dph_theory.losses import ADVANTAGE_BASELINES, LEVELS, REDUCTIONS
 from dph_theory.support.errors import argument_error, choice
 
-RELEASED = {
-    "released_forward": released_forward,
-    "released_js": released_js,
-    "released_alpha": released_alpha,
-}
-"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
+from ..recipe.law import RELEASED
+
 ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl")
 _REFUSED = {
     "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
@@ -118,12 +106,6 @@ class DPHConfig(GRPOConfig):
         for name, why in _REFUSED.items():
             if getattr(self, name):
                 raise argument_error(name, getattr(self, name), f"off: {why}")
-
-    def declared(self) -> FDivergence:
-        """The divergence itself."""
-        return (
-            DIVERGENCES[self.divergence] if self.divergence != "alpha" else alpha_divergence(self.alpha or 0)
-        )
 
 
 _LEFT_OUT: Mapping[str, str] = {

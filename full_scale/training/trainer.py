@@ -18,7 +18,6 @@ from dph_theory.losses import (
     clipped_ratio_count,
     dph_loss,
     excess_kl_estimate,
-    generator_loss,
     group_advantages,
 )
 from dph_theory.losses.generator import generator
@@ -26,8 +25,8 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
+from ..recipe.law import declared, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
-from .config import RELEASED
 from .judging import record_rewards, require_verdict_alone
 from .reference import OnlineReference, last_log_probs, sequence_log_probs
 from .resume import ExactResume
@@ -116,6 +115,7 @@ class DPHTrainer(ExactResume):
             _trains_in_float32(self.model)
         self.rehearsal = rehearsal
         self.notes: tuple[str, ...] = ()
+        self.arguments: Mapping[str, Any] = {}
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
@@ -222,17 +222,13 @@ class DPHTrainer(ExactResume):
         last = mask.shape[1]
         log_pi = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
         log_u = log_pi - batch["ref_logps"]
-        part = self._rehearsal_loss(log_pi, batch["ref_logps"], mask) * weight if real else (0 * log_pi).sum()
+        part = (
+            rehearsal_loss(vars(self.args), log_pi, batch["ref_logps"], mask) * weight
+            if real
+            else (0 * log_pi).sum()
+        )
         self._note(part.detach() * parts, torch.where(mask, log_u.detach(), 0).abs(), mask)
         return part
-
-    def _rehearsal_loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        if self.args.rehearsal_form != "generator":
-            return RELEASED[self.args.rehearsal_form](log_pi, log_ref, mask)
-        arguments = {"level": self.args.rehearsal_level, "reduction": self.args.rehearsal_reduction}
-        return generator_loss(
-            self.args.declared(), log_pi - log_ref, mask, gauge=self.args.gauge, **arguments
-        )
 
     def _note(self, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
         """Metrics of the rehearsal, over all processes; at the first step u must be 1."""
@@ -349,7 +345,7 @@ class OnlineTrainer(DPHTrainer):
         log_u = torch.where(mask, log_u, 0)
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
         # gauge f'(1) = 0, so that there is no push where pi is ref.
-        slope = generator(self.args.declared(), "normalised")(log_u)[1] * torch.exp(-log_u)
+        slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
 
     def _centred(self, rewards: Tensor) -> Tensor:

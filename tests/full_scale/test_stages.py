@@ -22,7 +22,7 @@ def silent(stage, done, total):
     pass
 
 
-RECORD = TrainingRecord({}, "run", "GRPO", [], {}, [], [], 0, None, [])
+RECORD = TrainingRecord({}, "run", "GRPO", {}, [], {}, [], [], 0, None, [])
 
 
 @pytest.fixture(scope="module")
