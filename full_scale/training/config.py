@@ -63,6 +63,8 @@ class DPHConfig(GRPOConfig):
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
     """The collapse meter reads every so many generated batches; 0 is off."""
+    step_in_logits: bool = False
+    """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
 
@@ -116,7 +118,7 @@ _LEFT_OUT: Mapping[str, str] = {
     "what is said": """logging_strategy logging_steps logging_first_step log_on_each_node
     logging_nan_inf_filter include_num_input_tokens_seen log_level log_level_replica disable_tqdm debug
     skip_memory_metrics log_completions log_multimodal num_completions_to_print log_unique_prompts
-    log_completions_hub_repo log_u_tolerance collapse_every""",
+    log_completions_hub_repo log_u_tolerance collapse_every step_in_logits""",
     "what is stored": """save_only_model save_strategy save_steps save_on_each_node save_total_limit
     enable_jit_checkpoint load_best_model_at_end metric_for_best_model greater_is_better keep_moments
     restore_callback_states_from_checkpoint""",

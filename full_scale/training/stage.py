@@ -23,7 +23,6 @@ from .arguments import arguments
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .logit_step import LogitStep
 from .metrics import Metrics
 from .record import TrainingRecord
 from .resume import export, last_checkpoint
@@ -107,9 +106,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        step = LogitStep(every=args.collapse_every)
-        step.attach(trainer)
-        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=step)
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
 

@@ -28,7 +28,7 @@ from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..recipe.law import declared, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
 from .judging import record_rewards, require_verdict_alone
-from .reference import OnlineReference, last_log_probs, sequence_log_probs
+from .reference import OnlineReference, evaluating, last_log_probs, sequence_log_probs
 from .resume import ExactResume
 
 FILE = "reference.safetensors"
@@ -66,15 +66,11 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     # Rows of like length together: little padding.
     order = buffer.by_length(range(len(buffer)))
     chunks = [order[start : start + size] for start in range(0, len(order), size)]
-    model = trainer.model
-    training = model.training
-    model.eval()
     # As many forward passes on every process: where none is left, the first chunk again, to no effect.
     rounds = -(-len(chunks) // world)
     mine = [chunks[i] if i < len(chunks) else chunks[0] for i in range(rank, rounds * world, world)]
-    with torch.no_grad():
+    with evaluating(trainer.model):
         found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk)]
-    model.train(training)
     by_row = dict(gather_object(found))
     return torch.cat([by_row[i] for i in range(len(buffer))])
 
@@ -299,8 +295,9 @@ class OnlineTrainer(DPHTrainer):
         arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
         clip = self.args.ratio_clip
         if clip is not None:
-            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).item()
-            self._metrics["train"]["alpha_dpg/clipped"].append(clipped)
+            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
+            everywhere = self.accelerator.reduce(clipped, reduction="sum").item()
+            self._metrics["train"]["alpha_dpg/clipped"].append(everywhere)
         return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
 
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
