@@ -124,7 +124,7 @@ def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
     scaled = {True: "group", False: "none"}.get(given["scale_rewards"], given["scale_rewards"])
     if why := _without_law(given, scaled, penalty[0]):
         return NoLaw(why)
-    own = "none" if penalty[0] == "token" and given["baseline"] == "mean" else "leave_one_out"
+    own = "none" if given["online"] != "sequence_kl" and given["baseline"] == "mean" else "leave_one_out"
     scale = "std" if scaled == "group" else own
     return RunLaw(*penalty, scale, int(given["num_generations"]), REDUCTIONS[given["loss_type"]])
 
@@ -138,12 +138,14 @@ def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
         return "token", declared(given), coefficient
     if not given["beta"]:
         return None
+    if online == "future_kl":
+        return "sequence", REVERSE_KL, float(given["beta"])
     return "token", REVERSE_KL if given["use_bias_correction_kl"] else FORWARD_KL, float(given["beta"])
 
 
 def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
     """Why theory claims no law for these arguments, if it claims none."""
-    if place == "sequence" and scaled != "none":
+    if given["online"] == "sequence_kl" and scaled != "none":
         return "penalised rewards are divided by a deviation that vanishes at the law (G2)"
     if scaled not in ("group", "none"):
         return f"rewards are divided by the deviation of all answers (scale_rewards={scaled!r})"
