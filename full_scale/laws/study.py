@@ -79,10 +79,7 @@ class Kept:
         """The rows of that kind by name: those there are of `names`, or all; a row of several is a tuple."""
         asked = (name for of, name in self._rows if of == what) if names is None else names
         rows = {name: self._rows[what, name] for name in asked if (what, name) in self._rows}
-        return {
-            name: tuple(from_json(kind, one) for one in row) if isinstance(row, list) else from_json(kind, row)
-            for name, row in rows.items()
-        }
+        return {name: _as(kind, row) for name, row in rows.items()}
 
     def lacks(self, what: str, names: Iterable[str]) -> list[str]:
         """The names that have no such row yet, in order, each once."""
@@ -111,6 +108,10 @@ class Kept:
             for (what, name), row in _rows_of(line).items():
                 if (what, name) not in self._rows:
                     self.keep(what, name, row)
+
+
+def _as(kind: Any, row: Any) -> Any:
+    return tuple(from_json(kind, one) for one in row) if isinstance(row, list) else from_json(kind, row)
 
 
 def _rows_of(line: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
