@@ -6,8 +6,9 @@
 Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names.
 """
 
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .judging import Recorded, record_rewards
 from .logit_step import LogitStep
 from .reference import OnlineReference, sequence_log_probs
 
+_LOG = logging.getLogger(__name__)
 RIGHT, WRONG = 2, 8
 """Answers of the prompt whose drift stands for that of all: few are enough to see one lost."""
 
@@ -60,7 +62,7 @@ class CollapseMeter:
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
-        self.verdict = verdict
+        self.verdict, self._told = verdict, False
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
@@ -103,9 +105,18 @@ class CollapseMeter:
         if known.any():
             found = _meter(groups[known])
             if self.step is not None and self.step.last is not None and self.step.last > 0:
-                found["by_luck"] = _by_luck(groups[known], self.step.last, groups[..., 0].numel())
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always", SmallNoiseWarning)
+                    found["by_luck"] = _by_luck(groups[known], self.step.last, groups[..., 0].numel())
+                self._tell(told)
             for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
+
+    def _tell(self, warned: Sequence[Any]) -> None:
+        """Once, and not with every batch's own number."""
+        if warned and not self._told:
+            self._told = True
+            _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
 
 
 def _recorded_lengths(trainer: GRPOTrainer) -> list[int]:
@@ -136,12 +147,9 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     """The mean excess KL that drift alone brings these prompts by their pass rates now."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
-    with warnings.catch_warnings():
-        # Too large, then: what luck may explain is at most that.
-        warnings.simplefilter("ignore", SmallNoiseWarning)
-        found = excess_by_luck(
-            np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
-        )
+    found = excess_by_luck(
+        np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
+    )
     return float(found.mean())
 
 
