@@ -63,7 +63,7 @@ class _WithKeys(click.Command):
 @click.option(
     "--device-memory",
     type=click.FloatRange(min=0, min_open=True),
-    help="GiB of a device: whether each stage fits in it, else what would; exit code 1 if one does not.",
+    help="GiB of a device: whether each stage fits in it, and what it takes; exit code 1 if one does not.",
 )
 @_overrides
 def train_command(
@@ -95,7 +95,7 @@ def train_command(
             return
         from .stages import train_stage
 
-        _say(console, train_stage(recipe, progress).findings)
+        _say(console, train_stage(recipe, progress, lambda words: _say(console, words)).findings)
 
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
@@ -308,9 +308,11 @@ def _print_dry_run(console: Console, found: Any) -> None:
             [part, *(f"{of_stage[part] / 2**30:.3f}" for of_stage in parts.values())]
             for part in parts["train"]
         ]
-        title = f"GiB a device, {found.shape.parameters:,} parameters, an estimate"
+        longest = found.prompt_tokens
+        prompt = f"prompts up to {longest:,} tokens" if longest else "prompts half a completion long"
+        title = f"GiB a device, {found.shape.parameters:,} parameters, {prompt}, an estimate"
         _print_tables(console, [Table.of([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
-    _say(console, found.too_large)
+    _say(console, [*found.too_large, *(f"slow: {warning}" for warning in found.warnings)])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

@@ -161,7 +161,7 @@ class Run:
                 return {"online": "definition", "divergence": "reverse_kl", **online}
             case "sequence_kl":
                 fall = {"online_from": self.annealed_from, "excess_bound": self.lowered_under}
-                return {"online": "sequence_kl", **online, **fall}
+                return {"online": "scaled_kl" if self.scale == "group" else self.form, **online, **fall}
             case "alpha_dpg":
                 return {"online": "alpha_dpg", "alpha": self.alpha}
             case "rehearsal":

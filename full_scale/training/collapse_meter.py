@@ -7,8 +7,10 @@ Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` n
 `dynamics/step_in_logits`, what a learning rate is to a model.
 """
 
+import logging
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 from trl import GRPOTrainer
 
-from dph_theory.dynamics import excess_by_luck
+from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
@@ -25,6 +27,7 @@ from ..models.versions import check_versions
 from .judging import Recorded, record_rewards
 from .reference import OnlineReference, sequence_log_probs, under_policy
 
+_LOG = logging.getLogger(__name__)
 RIGHT, WRONG = 2, 8
 """Answers of the prompt whose drift stands for that of all: few are enough to see one lost."""
 STEP = "dynamics/step_in_logits"
@@ -64,7 +67,7 @@ class CollapseMeter(TrainerCallback):
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
-        self.verdict = verdict
+        self.verdict, self._told = verdict, False
         self.last: float | None = None
         """The step in logits that was measured last."""
         self._trainer: GRPOTrainer | None = None
@@ -137,9 +140,18 @@ class CollapseMeter(TrainerCallback):
         if known.any():
             found = _meter(groups[known])
             if self.last is not None and self.last > 0:
-                found["by_luck"] = _by_luck(groups[known], self.last, groups[..., 0].numel())
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always", SmallNoiseWarning)
+                    found["by_luck"] = _by_luck(groups[known], self.last, groups[..., 0].numel())
+                self._tell(told)
             for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
+
+    def _tell(self, warned: Sequence[Any]) -> None:
+        """Once, and not with every batch's own number."""
+        if warned and not self._told:
+            self._told = True
+            _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
 
 
 def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) -> float:
@@ -202,7 +214,7 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     found = excess_by_luck(
         np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
     )
-    return float(np.minimum(found, reached * math.log(RIGHT)).mean())
+    return float(found.mean())
 
 
 def _meter(groups: Tensor) -> dict[str, float]:

@@ -39,6 +39,8 @@ class TrainingRecord:
     seconds: float | None
     """Wall-clock time, all starts together."""
     findings: Sequence[str]
+    initial_hash: str = ""
+    """Which weights it began from; records from before it was kept have none."""
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":

@@ -258,7 +258,7 @@ class OnlineTrainer(DPHTrainer):
     TRL's advantage less eta f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens'
     distributions at the prefixes visited (theory B8). "future_kl": less beta times the log-ratios of the
     later tokens, so that with TRL's corrected k3 of the token itself the gradient is that of the KL of the
-    whole answer (arXiv 2601.10201). `base_rates` maps example ids to base pass rates in
+    whole answer (arXiv 2601.10201). "scaled_kl": the trap of theory G2, "sequence_kl" over the deviation. `base_rates` maps example ids to base pass rates in
     (0, 1], which alpha-DPG and `excess_bound` need. Gradients are exact where one step is taken on each
     sampled batch.
     """
@@ -269,7 +269,7 @@ class OnlineTrainer(DPHTrainer):
             raise argument_error("online", "none", f"one of {ONLINE[1:]}; DPHTrainer does without")
         if self.args.mask_truncated_completions:
             raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
-        if self.args.online in ("alpha_dpg", "sequence_kl"):
+        if self.args.online not in ("definition", "future_kl"):
             require_verdict_alone(self, f"online={self.args.online!r}")
         self.base_rates = base_rates or {}
         self.reference = OnlineReference(self)
@@ -283,6 +283,7 @@ class OnlineTrainer(DPHTrainer):
         advantages = {
             "alpha_dpg": self._alpha_dpg,
             "sequence_kl": self._sequence_kl,
+            "scaled_kl": self._sequence_kl,
             "definition": self._definition,
             "future_kl": self._future_kl,
         }[self.args.online]
@@ -356,9 +357,9 @@ class OnlineTrainer(DPHTrainer):
     def _centred(self, rewards: Tensor) -> Tensor:
         """The rewards of this process less the mean of the others of their group, (batch,).
 
-        Or over the group's deviation, if that is asked for (theory G2).
+        For "scaled_kl", less the group's mean, over its deviation (theory G2).
         """
-        divided = self.args.scale_rewards in ("group", True) and self.args.online == "sequence_kl"
+        divided = self.args.online == "scaled_kl"
         return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)
 
     def _base_rate(self, key: str) -> float:

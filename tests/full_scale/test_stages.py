@@ -106,7 +106,7 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
 def test_a_training_in_several_processes_takes_leave_of_the_others(place, closed, monkeypatch):
     recipe, left = ruled_recipe(place), []
     presample_stage(recipe, silent)
-    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress: RECORD)
+    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress, say: RECORD)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: left.append(1))
     for initialized, count in ((False, 0), (True, 1)):
         monkeypatch.setattr(torch.distributed, "is_initialized", lambda yes=initialized: yes)
