@@ -214,7 +214,8 @@ def _training(runs: Runs) -> "Drawing | None":
             steps, values = tables.logs(runs.by_label[label], key)
             if steps:
                 how["markevery"] = (place, max(len(steps) // 6, len(runs.by_label)))
-                seeds.curve(ax, np.array(steps), seeds.over_seeds(values), label, beside=0, **how)
+                means = Means.of(tables.logged_interval(key, values))
+                seeds.curve(ax, np.array(steps), means, label, beside=0, **how)
         ax.set(xlabel="step", ylabel=words)
     seeds.legend(drawing, axes, 4)
     return drawing

@@ -109,6 +109,8 @@ _MOST_ROWS = 12
 _QUOTED = (0.0, 0.25, 0.5, 0.75)
 LOGGED: Mapping[str, str] = {"reward": "mean reward", "collapse/excess_kl": "excess KL, nats"}
 """What training curves show of a log."""
+_RATES = ("reward",)
+"""Of these, what is a rate as long as verdicts alone are rewarded."""
 
 
 def label_estimate(
@@ -228,13 +230,19 @@ def training(runs: Runs) -> Table:
         found = {key: logs(group, key) for key in LOGGED}
         steps = next((of for of, _ in found.values() if of), None)
         if steps:
-            rows.append((label, steps[-1], *(_last(values) for _, values in found.values())))
+            rows.append((label, steps[-1], *(_last(key, values) for key, (_, values) in found.items())))
     return Table.of(("runs", "last step", *LOGGED.values()), rows)
 
 
-def _last(values: list[list[float]]) -> Cell:
+def logged_interval(key: str, values: Any) -> Interval:
+    """The mean over seeds with its interval, within [0, 1] where what was logged is a rate."""
+    rate = key in _RATES and all(0 <= one <= 1 for one in np.ravel(values))
+    return (probability_interval if rate else mean_interval)(values)
+
+
+def _last(key: str, values: list[list[float]]) -> Cell:
     ends = [log[-1] for log in values if log]
-    return _plain(Estimate(*map(float, mean_interval(ends)))) if ends else None
+    return _plain(Estimate(*map(float, logged_interval(key, ends)))) if ends else None
 
 
 def profiles(runs: Runs) -> Table:

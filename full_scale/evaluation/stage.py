@@ -17,13 +17,13 @@ from ..models.generation import Completion, derived_seed, prompt_tokens, sample
 from ..models.load import LoadedModel, stop_tokens
 from ..models.log_probs import sequence_logps
 from ..presampling.buffer import RehearsalRow
-from ..presampling.result import Presampling, prompts_hash
+from ..presampling.result import Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import SharedJournal
 from ..storage.processes import Processes
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Score, Task
+from ..tasks.protocol import Prompt, Score, Task, bound_to, judged
 from .record import (
     KIND,
     EvaluatedSet,
@@ -60,7 +60,7 @@ class Answers:
         drawn = sample(self.model, self.tokenizer, prompts, n, sampling, seed)
         groups = [[*first, *others] for first, others in zip(greedy, drawn, strict=True)]
         texts = [completion.text for group in groups for completion in group]
-        scores = self.task.verifier([example for example in examples for _ in range(n + 1)], texts)
+        scores = judged(self.task.verifier, [example for example in examples for _ in range(n + 1)], texts)
         log_pi = self._weighed(self.model, prompts, drawn)
         shared = self._mean_verdicts(examples, drawn)
         log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
@@ -181,7 +181,7 @@ def evaluate(
     folders, processes = folders or Folders.of(recipe), processes or Processes()
     base = _base_sets(recipe, folders)
     sets = evaluation_sets(recipe, task, presampling)
-    identity = _identity(recipe, presampling, folders.run, trained, initial, sets)
+    identity = _identity(recipe, task, presampling, folders.run, trained, initial, sets)
     journal = SharedJournal(folders.here / JOURNAL, identity, processes)
     answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
     _answer(answers, sets, journal, folders.run, processes, progress)
@@ -287,6 +287,7 @@ def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dic
 
 def _identity(
     recipe: Recipe,
+    task: Task,
     presampling: Presampling,
     run: str,
     trained: LoadedModel,
@@ -304,7 +305,8 @@ def _identity(
         "seed": recipe.seed,
         "sampling": recipe.sampling.drawing(),
         "samples": recipe.evaluate.samples,
-        "sets": {name: prompts_hash(examples) for name, examples in sets.items()},
+        "sets": {name: prompt_hashes(examples) for name, examples in sets.items()},
+        "verifier": bound_to(task.verifier),
         "buffer": presampling.buffer.digest,
     }
 

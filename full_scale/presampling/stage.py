@@ -2,9 +2,10 @@
 
 import base64
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,15 @@ from ..recipe.folders import Folders
 from ..recipe.schema import PresampleConfig, Recipe
 from ..storage.journal import SharedJournal
 from ..storage.processes import Processes
-from ..tasks.protocol import Prompt, Score, Task
+from ..tasks.protocol import Prompt, Score, Task, failures, judged, refuse_all_failed
 from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
+
+_LOG = logging.getLogger(__name__)
+_SHOWN = 40
+"""Characters of a rollout that was cut off."""
+_KINDS = 20
+"""Failures of the verifier that are kept in words."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,10 @@ class RolledOut:
     outcomes: Mapping[str, int]
     kept: Sequence[str] = ()
     """The correct rollouts that ended by themselves: token ids, packed."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """What the verifier said where it failed."""
+    cut_off: str = ""
+    """How the first rollout ended that was cut off."""
 
 
 def presample(
@@ -58,9 +69,13 @@ def presample(
     folder, processes = Folders.of(recipe).presample, processes or Processes()
     identity = identity_of(recipe, task, initial.hashes)
     if (folder / RECORD).is_file():
-        found = Presampling.load(folder)
-        if dict(found.identity) == json.loads(json.dumps(identity)):
-            return found
+        try:
+            found = Presampling.load(folder)
+            if dict(found.identity) == json.loads(json.dumps(identity)):
+                return found
+        except ValueError as error:
+            # The journals hold all that it was made of.
+            _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
     rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}}, processes)
     split = SharedJournal(folder / _split_name(recipe.presample), identity, processes)
     size, total = recipe.sampling.batch_size, len(task.train)
@@ -100,7 +115,7 @@ def _drawn(
     seed = derived_seed(recipe.seed, "presample", *place)
     drawn = sample(initial.model, initial.tokenizer, prompts, n, recipe.sampling, seed)
     asked = [example for example in examples for _ in range(n)]
-    scores = iter(task.verifier(asked, [completion.text for group in drawn for completion in group]))
+    scores = iter(judged(task.verifier, asked, [completion.text for group in drawn for completion in group]))
     return [[(completion, next(scores)) for completion in group] for group in drawn]
 
 
@@ -120,6 +135,8 @@ def _rolled_out(
                 for completion, score in group
                 if score.correct and completion.finished
             ],
+            failures([score for _, score in group]),
+            next((completion.text[-_SHOWN:] for completion, _ in group if not completion.finished), ""),
         )
         for example, group in zip(examples, groups, strict=True)
     ]
@@ -190,9 +207,11 @@ def _finish(
     ]
     names = ("model_hash", "tokenizer_hash", "seed", "dtype")
     manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
-    outcomes: Counter[str] = Counter()
+    outcomes, failed = Counter[str](), Counter[str]()
     for entry in entries:
         outcomes.update(entry.outcomes)
+        failed.update(entry.failures)
+    refuse_all_failed(failed, outcomes.total())
     Presampling(
         rates={entry.id: Rate.of(entry.correct, recipe.presample.k) for entry in entries},
         pef=tuple(entry.id for entry in entries if entry.id in pef),
@@ -201,6 +220,8 @@ def _finish(
         outcomes=dict(outcomes),
         unfinished=sum(entry.unfinished for entry in entries),
         identity=identity,
+        failures=dict(failed.most_common(_KINDS)),
+        cut_off=next((entry.cut_off for entry in entries if entry.cut_off), ""),
     ).save(folder, recipe)
 
 

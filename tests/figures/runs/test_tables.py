@@ -82,3 +82,12 @@ def test_laws_stand_in_the_order_of_their_scores():
     names = tables.law_names(given)
     best = {line.law: line.held_out.value for line in given.runs[0].found.laws}
     assert [best[name] for name in names] == sorted(best.values(), reverse=True)
+
+
+def test_the_interval_of_a_rate_stays_within_0_and_1():
+    rate = tables.logged_interval("reward", [0.2, 0.5])
+    assert 0 <= rate.low < 0.35 < rate.high <= 1
+    # A reward of several parts is no rate, nor is an excess KL.
+    for key, values in (("reward", [0.2, 1.5]), ("collapse/excess_kl", [0.2, 0.5])):
+        found = tables.logged_interval(key, values)
+        assert (found.low, found.high) == pytest.approx(tuple(map(float, mean_interval(values)))[1:])

@@ -14,12 +14,13 @@ from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
-from full_scale.models.load import ModelHashes
-from full_scale.presampling.result import Presampling, prompts_hash
+from full_scale.models.load import ModelHashes, load
+from full_scale.presampling.result import Presampling, prompt_hashes
 from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import ModelConfig, PresampleConfig, SamplingConfig
 from full_scale.storage.processes import Processes
+from full_scale.tasks.protocol import Score, VerifierError, source_of
 
 EOS = 1
 
@@ -287,7 +288,7 @@ def test_a_training_on_anything_else_is_refused_by_name(whole, change, named, mo
     )
     if "ends" in change:
         monkeypatch.setattr(
-            "full_scale.presampling.result.declared_stop_tokens", lambda config: change["ends"]
+            "full_scale.presampling.result.declared_stop_tokens", lambda config, stop: change["ends"]
         )
     with pytest.raises(ValueError, match=named):
         found.check(other, replace(task, name=change.get("task", task.name)), hashes)
@@ -329,7 +330,125 @@ def test_where_the_databases_lie_does_not_count_but_the_question_does():
     first = task.train[0]
 
     def hashed(**reference):
-        return prompts_hash([replace(first, reference={**first.reference, **reference})])
+        return prompt_hashes([replace(first, reference={**first.reference, **reference})])
 
-    assert hashed(database="/a/x.sqlite") == hashed(database="/b/x.sqlite") == prompts_hash([first])
-    assert hashed(bound=3) != prompts_hash([first])
+    assert hashed(database="/a/x.sqlite") == hashed(database="/b/x.sqlite") == prompt_hashes([first])
+    assert hashed(bound=3) != prompt_hashes([first])
+
+
+def failing(*, on):
+    """The ruled task, whose verifier fails on the prompts of these ids."""
+
+    class Failing(Rule):
+        def __call__(self, examples, completions):
+            return [
+                Score(False, "crash", detail="KeyError: 'bound'") if e.id in on else self.score(e, text)
+                for e, text in zip(examples, completions, strict=True)
+            ]
+
+    return replace(ruled_task(), verifier=Failing())
+
+
+def test_a_verifier_that_fails_on_everything_is_no_bad_model(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    task = failing(on={example.id for example in ruled_task().train})
+    with pytest.raises(VerifierError, match="failed on every one of 18 answers: KeyError: 'bound'"):
+        presample(recipe, task, initial)
+    # What it judged, nothing, is not kept.
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
+
+
+def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    found = presample(recipe, failing(on={"e1"}), loaded(recipe.model.path))
+    assert found.findings[0] == (
+        "the verifier failed on 6 of 48 rollouts, which count as wrong: KeyError: 'bound' (6 times)"
+    )
+
+
+def test_another_verifier_of_the_same_prompts_is_refused(whole):
+    recipe, found = whole
+    with pytest.raises(ValueError, match=r"verifier=<1 changed \('module .*'\)>.*put that back"):
+        found.check(
+            recipe,
+            replace(ruled_task(), verifier=Bound(dict.fromkeys(source_of(Rule.__module__), "x"))),
+            ModelHashes.of(recipe.model.path),
+        )
+
+
+class Bound(Rule):
+    """A rule that says what decides its verdicts."""
+
+    def __init__(self, bound):
+        self.bound = bound
+
+
+def test_changed_data_say_which_prompts_changed(whole):
+    recipe, found = whole
+    task = ruled_task((16, 8, 14, 4, 16, 10, 12))
+    with pytest.raises(ValueError, match=r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>"):
+        found.check(recipe, task, ModelHashes.of(recipe.model.path))
+
+
+def test_another_threshold_in_a_training_names_the_way(whole):
+    recipe, found = whole
+    other = replace(recipe, presample=replace(recipe.presample, threshold=3))
+    with pytest.raises(ValueError, match=r"presample\.threshold=3 .*has 4; .*run dph presample"):
+        found.check(other, ruled_task(), ModelHashes.of(recipe.model.path))
+
+
+@pytest.mark.parametrize("file", ["buffer/buffer.safetensors", "buffer/manifest.json", "presample.json"])
+@pytest.mark.parametrize("damage", ["gone", "flipped"])
+def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, damage, monkeypatch):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    presample(recipe, ruled_task(), initial)
+    path = Folders.of(recipe).presample / file
+    if damage == "gone":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[-3 if path.suffix == ".safetensors" else 0] ^= 1
+        path.write_bytes(data)
+    with pytest.raises(ValueError, match="presample"):
+        Presampling.load(Folders.of(recipe).presample)
+    monkeypatch.setattr("full_scale.presampling.stage.sample", None)
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
+
+
+class Endless(Rule):
+    """Every answer is correct."""
+
+    @staticmethod
+    def score(example, text):
+        return Score(True, "correct")
+
+
+def test_rollouts_that_never_end_are_told_with_a_way_on(whole, tmp_path, monkeypatch):
+    sampling = replace(whole[0].sampling, max_new_tokens=1)
+    recipe = elsewhere(whole[0], tmp_path, sampling=sampling)
+    initial = loaded(recipe.model.path)
+    monkeypatch.setattr("full_scale.models.generation.stop_tokens", lambda model, tokenizer: [10**6])
+    found = presample(recipe, replace(ruled_task(), verifier=Endless()), initial)
+    assert found.pef
+    assert len(found.buffer) == 0
+    said = found.findings[-1]
+    assert said.startswith("100.0% of the rollouts were cut off at sampling.max_new_tokens (one ended in '")
+    assert "sampling.stop" in said
+
+
+def test_a_token_named_as_a_stop_ends_the_rollouts(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path, sampling=replace(whole[0].sampling, stop=("w2", "w3")))
+    initial = load(recipe.model, stop=recipe.sampling.stop)
+    ends = [initial.tokenizer.convert_tokens_to_ids(word) for word in ("w2", "w3")]
+    found = presample(recipe, ruled_task(), initial)
+    rows = [row.completion_ids for row in found.buffer.rows()]
+    assert {row[-1] for row in rows} & set(ends)
+    assert not any(token in (EOS, *ends) for row in rows for token in row[:-1])
+    with pytest.raises(ValueError, match=r"stop_tokens=\[1\]"):
+        found.check(whole[0], ruled_task(), initial.hashes)
+    with pytest.raises(ValueError, match=r"sampling\.stop='w2 w3'.*one token; here it is \['w2', 'w3'\]"):
+        load(recipe.model, stop=("w2 w3",))
