@@ -65,9 +65,14 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
         shared["processes"] = processes
         base = folders.base()
-        if base_only or not base.evaluation.is_file():
+        if base_only:
             found = evaluate(recipe, task, initial, folders=base, **shared)
-        if not base_only:
+        else:
+            # Of several runs that come to it at once, one evaluates the base for all.
+            with locked(base.here, wait=True):
+                processes.wait()
+                if not base.evaluation.is_file():
+                    evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
     _take_leave()

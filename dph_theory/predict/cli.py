@@ -75,7 +75,7 @@ class _OrConfiguration(click.Command):
 @click.option("--scale", type=click.Choice(tuple(SCALES)), help="The advantages' divisor. [default: std]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of wrong answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of right answers refused.")
-@click.option("--step", type=_POSITIVE, help="A step's size in logits, as the LogitStep callback logs it.")
+@click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
 @click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
 @click.option("--steps", type=click.IntRange(min=1), help="How long you train: the pass rate on the way.")
 @click.option("--updates", default=1, type=click.IntRange(min=1), help="Updates on each batch.")

@@ -13,7 +13,7 @@ from ..models.generation import prompt_tokens
 from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
-from ..recipe.methods import Setup, setup
+from ..recipe.methods import Setup
 from ..recipe.schema import ModelConfig, Recipe
 from ..tasks.protocol import Task
 from .launch import ONE, Launch
@@ -168,20 +168,22 @@ def _presampling(recipe: Recipe, task: Task | None, missing: list[str]) -> Presa
 
 
 def _method(recipe: Recipe, presampling: Presampling | None, missing: list[str]) -> Setup | None:
+    from .arguments import arguments
+
     base_rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
     if recipe.method.mu is not None and not base_rates:
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return None
-    return setup(recipe.method, base_rates)
+    return arguments(recipe, base_rates)
 
 
 def _arguments(recipe: Recipe, method: Setup | None) -> dict[str, Any]:
-    from .stage import resolved
+    from .arguments import arguments
 
     if method is not None:
-        return resolved(recipe, method)
+        return dict(method.arguments)
     # Everything but beta, which follows from the target, is known and held against what there is.
-    found = resolved(recipe, setup(replace(recipe.method, mu=None)))
+    found = arguments(replace(recipe, method=replace(recipe.method, mu=None))).arguments
     return {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
 
 

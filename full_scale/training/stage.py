@@ -2,13 +2,13 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
 from datasets import Dataset
 from transformers import PrinterCallback
 
 from dph_theory.estimators import smoothed_rate
-from dph_theory.support.checking import arguments, build
+from dph_theory.support.checking import build
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, silent
 
@@ -16,83 +16,17 @@ from ..models.generation import prompt_of
 from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
-from ..recipe.methods import Setup, setup
+from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
+from .arguments import arguments
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .logit_step import LogitStep
 from .metrics import EQUAL_REWARDS, Metrics
 from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
 from .trainer import DPHTrainer, OnlineTrainer
-
-_DEFAULTS = {
-    "save_strategy": "steps",
-    "save_steps": 1,
-    "save_total_limit": 2,
-    "logging_steps": 1,
-    "report_to": "none",
-}
-_ELSEWHERE = {
-    "output_dir": "output",
-    "seed": "seed",
-    "max_completion_length": "sampling.max_new_tokens",
-    "generation_rows": "sampling.batch_size",
-    "use_vllm": "sampling.backend",
-    "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
-    "vllm_max_model_length": "sampling.vllm_length",
-    "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
-    "chat_template_kwargs": "model.template",
-    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
-    # They would sample in training alone what no other stage samples.
-    **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
-    **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
-    "reward_weights": "task.options.rewards",
-    **{
-        name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
-    },
-    **dict.fromkeys(("divergence", "online", "online_coefficient"), "method.name"),
-}
-
-
-def resolved(recipe: Recipe, method: Setup) -> dict[str, Any]:
-    """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
-
-    ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
-    part of the recipe decides, for a value that is not of its type, and for a model in float16.
-    """
-    if recipe.model.dtype == "float16":
-        allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"
-        raise argument_error("model.dtype", recipe.model.dtype, allowed)
-    sampling = recipe.sampling
-    for key in recipe.train:
-        if key in _ELSEWHERE:
-            raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
-    arguments(get_type_hints(DPHConfig), recipe.train, "train.", of="GRPOConfig")
-    return {
-        **_DEFAULTS,
-        "output_dir": str(Folders.of(recipe).checkpoints),
-        "seed": recipe.seed,
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p or None,
-        "repetition_penalty": sampling.repetition_penalty,
-        "max_completion_length": sampling.max_new_tokens,
-        "generation_rows": sampling.batch_size,
-        "chat_template_kwargs": dict(recipe.model.template),
-        "bf16": recipe.model.dtype == "bfloat16",
-        "use_vllm": sampling.backend == "vllm",
-        "vllm_gpu_memory_utilization": sampling.vllm_memory_training,
-        "vllm_max_model_length": sampling.vllm_length,
-        "vllm_tensor_parallel_size": sampling.vllm_tensor_parallel,
-        "vllm_enable_sleep_mode": sampling.backend == "vllm",
-        "disable_tqdm": True,
-        **method.arguments,
-        **recipe.train,
-    }
 
 
 def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
@@ -144,10 +78,9 @@ def train(
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
     trained = presampling.trained(recipe.method.prompts)
-    method = setup(recipe.method, presampling.values(trained))
-    args = DPHConfig(**resolved(recipe, method))
-    if task.rewards:
-        args.reward_weights = [1.0, *(reward.weight for reward in task.rewards.values())]
+    weights = {name: reward.weight for name, reward in task.rewards.items()}
+    method = arguments(recipe, presampling.values(trained), weights)
+    args = DPHConfig(**method.arguments)
     if args.use_vllm and recipe.sampling.stop:
         # TRL tells its engine of no token but those that the model's own folder declares.
         ends = declared_stop_tokens(recipe.model, recipe.sampling.stop)
@@ -176,30 +109,14 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
-    trainer.notes = (*method.notes, *_sampler_notes(args))
+    trainer.notes, trainer.arguments = method.notes, method.arguments
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        step = LogitStep(every=args.collapse_every)
-        step.attach(trainer)
-        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=step)
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
-
-
-def _sampler_notes(args: DPHConfig) -> tuple[str, ...]:
-    """What stands between the sampler's probabilities and the trainer's."""
-    if not args.use_vllm:
-        return ()
-    if not args.vllm_importance_sampling_correction:
-        return ("vLLM's samples count as the trainer's: the law is one between the two samplers'.",)
-    mode, largest = args.vllm_importance_sampling_mode, args.vllm_importance_sampling_clip_max
-    done = "left out" if mode.endswith("mask") else "counted as if it were that"
-    return (
-        "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
-        f"{mode}); a ratio above {largest} is {done}: the laws hold as far as that favours no answer.",
-    )
 
 
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
@@ -227,6 +144,7 @@ def _record(
         run=Folders.of(recipe).run,
         initial_hash=hashes.model,
         method=name,
+        arguments=dict(trainer.arguments),
         log=log,
         base_rates={name: rate.value for name, rate in presampling.rates.items()},
         rehearsed=list(presampling.pef),

@@ -18,7 +18,6 @@ from dph_theory.losses import (
     clipped_ratio_count,
     dph_loss,
     excess_kl_estimate,
-    generator_loss,
     group_advantages,
 )
 from dph_theory.losses.generator import generator
@@ -26,10 +25,10 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
+from ..recipe.law import declared, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
-from .config import RELEASED
 from .judging import record_rewards, require_verdict_alone
-from .reference import OnlineReference, last_log_probs, sequence_log_probs
+from .reference import OnlineReference, evaluating, last_log_probs, sequence_log_probs
 from .resume import ExactResume
 
 FILE = "reference.safetensors"
@@ -67,15 +66,11 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     # Rows of like length together: little padding.
     order = buffer.by_length(range(len(buffer)))
     chunks = [order[start : start + size] for start in range(0, len(order), size)]
-    model = trainer.model
-    training = model.training
-    model.eval()
     # As many forward passes on every process: where none is left, the first chunk again, to no effect.
     rounds = -(-len(chunks) // world)
     mine = [chunks[i] if i < len(chunks) else chunks[0] for i in range(rank, rounds * world, world)]
-    with torch.no_grad():
+    with evaluating(trainer.model):
         found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk)]
-    model.train(training)
     by_row = dict(gather_object(found))
     return torch.cat([by_row[i] for i in range(len(buffer))])
 
@@ -116,6 +111,7 @@ class DPHTrainer(ExactResume):
             _trains_in_float32(self.model)
         self.rehearsal = rehearsal
         self.notes: tuple[str, ...] = ()
+        self.arguments: Mapping[str, Any] = {}
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
@@ -222,17 +218,13 @@ class DPHTrainer(ExactResume):
         last = mask.shape[1]
         log_pi = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
         log_u = log_pi - batch["ref_logps"]
-        part = self._rehearsal_loss(log_pi, batch["ref_logps"], mask) * weight if real else (0 * log_pi).sum()
+        part = (
+            rehearsal_loss(vars(self.args), log_pi, batch["ref_logps"], mask) * weight
+            if real
+            else (0 * log_pi).sum()
+        )
         self._note(part.detach() * parts, torch.where(mask, log_u.detach(), 0).abs(), mask)
         return part
-
-    def _rehearsal_loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        if self.args.rehearsal_form != "generator":
-            return RELEASED[self.args.rehearsal_form](log_pi, log_ref, mask)
-        arguments = {"level": self.args.rehearsal_level, "reduction": self.args.rehearsal_reduction}
-        return generator_loss(
-            self.args.declared(), log_pi - log_ref, mask, gauge=self.args.gauge, **arguments
-        )
 
     def _note(self, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
         """Metrics of the rehearsal, over all processes; at the first step u must be 1."""
@@ -303,8 +295,9 @@ class OnlineTrainer(DPHTrainer):
         arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
         clip = self.args.ratio_clip
         if clip is not None:
-            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).item()
-            self._metrics["train"]["alpha_dpg/clipped"].append(clipped)
+            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
+            everywhere = self.accelerator.reduce(clipped, reduction="sum").item()
+            self._metrics["train"]["alpha_dpg/clipped"].append(everywhere)
         return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
 
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
@@ -349,7 +342,7 @@ class OnlineTrainer(DPHTrainer):
         log_u = torch.where(mask, log_u, 0)
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
         # gauge f'(1) = 0, so that there is no push where pi is ref.
-        slope = generator(self.args.declared(), "normalised")(log_u)[1] * torch.exp(-log_u)
+        slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
 
     def _centred(self, rewards: Tensor) -> Tensor:

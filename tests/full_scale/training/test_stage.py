@@ -15,12 +15,12 @@ from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.tasks.protocol import WeightedReward
-from full_scale.training.config import DPHConfig
+from full_scale.training.arguments import arguments
 from full_scale.training.metrics import read_metrics
 from full_scale.training.metrics import said as metrics_said
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import _findings, _sampler_notes, build_trainer, resolved, said_first, train
+from full_scale.training.stage import _findings, build_trainer, said_first, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -149,8 +149,7 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
-    method = setup(recipe.method)
-    found = resolved(recipe, method)
+    found = arguments(recipe).arguments
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
@@ -163,15 +162,15 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
         ("lr", "GRPOConfig"),
     ):
         with pytest.raises(ValueError, match=named):
-            resolved(replace(recipe, train={key: 1}), method)
+            arguments(replace(recipe, train={key: 1}))
     half = replace(recipe, model=replace(recipe.model, dtype="float16"))
     with pytest.raises(ValueError, match=r"model\.dtype='float16'.*scaled"):
-        resolved(half, method)
+        arguments(half)
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("log_completions", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
-            resolved(replace(recipe, train={key: value}), method)
+            arguments(replace(recipe, train={key: value}))
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        resolved(replace(recipe, train={"learning_rat": 1}), method)
+        arguments(replace(recipe, train={"learning_rat": 1}))
 
 
 SAMPLED = {
@@ -193,7 +192,7 @@ SAMPLED = {
 def test_what_every_stage_samples_by_is_not_set_for_training_alone(stage, key):
     recipe, *_ = stage()
     with pytest.raises(ValueError, match=rf"train key='{key}'.*(sampling|model)"):
-        resolved(replace(recipe, train={key: SAMPLED[key]}), setup(recipe.method))
+        arguments(replace(recipe, train={key: SAMPLED[key]}))
 
 
 def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(stage):
@@ -222,11 +221,11 @@ def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(st
         ({"vllm_importance_sampling_correction": False}, "count as the trainer's"),
     ],
 )
-def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(tmp_path, settings, said):
-    plain = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False}
-    (note,) = _sampler_notes(DPHConfig(**plain, use_vllm=True, **settings))
-    assert re.search(said, note)
-    assert _sampler_notes(DPHConfig(**plain)) == ()
+def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(stage, settings, said):
+    recipe, *_ = stage("GRPO")
+    drawn = replace(recipe, train=settings, sampling=replace(recipe.sampling, backend="vllm"))
+    assert re.search(said, arguments(drawn).notes[-1])
+    assert not any("vLLM" in note for note in arguments(recipe).notes)
 
 
 class Length:
