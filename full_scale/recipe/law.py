@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -102,7 +102,7 @@ class NoLaw:
 
     why: str
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
     def __str__(self) -> str:
@@ -124,28 +124,31 @@ def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
     scaled = {True: "group", False: "none"}.get(given["scale_rewards"], given["scale_rewards"])
     if why := _without_law(given, scaled, penalty[0]):
         return NoLaw(why)
-    own = "none" if penalty[0] == "token" and given["baseline"] == "mean" else "leave_one_out"
-    scale = "std" if scaled == "group" else own
+    scale = "std" if scaled == "group" else "none" if given["baseline"] == "mean" else "leave_one_out"
+    if given["online"] == "sequence_kl":
+        scale = "leave_one_out"
     return RunLaw(*penalty, scale, int(given["num_generations"]), REDUCTIONS[given["loss_type"]])
 
 
 def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
     """Place, divergence and coefficient."""
     online, coefficient = given["online"], float(given["online_coefficient"])
-    if online == "sequence_kl" and coefficient:
+    if online in ("sequence_kl", "scaled_kl") and coefficient:
         return "sequence", REVERSE_KL, coefficient
     if online == "definition" and coefficient:
         return "token", declared(given), coefficient
     if not given["beta"]:
         return None
+    if online == "future_kl":
+        return "sequence", REVERSE_KL, float(given["beta"])
     return "token", REVERSE_KL if given["use_bias_correction_kl"] else FORWARD_KL, float(given["beta"])
 
 
 def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
     """Why theory claims no law for these arguments, if it claims none."""
-    if place == "sequence" and scaled != "none":
+    if given["online"] == "scaled_kl":
         return "penalised rewards are divided by a deviation that vanishes at the law (G2)"
-    if scaled not in ("group", "none"):
+    if given["online"] != "sequence_kl" and scaled not in ("group", "none"):
         return f"rewards are divided by the deviation of all answers (scale_rewards={scaled!r})"
     if given["loss_type"] not in REDUCTIONS:
         return f"of loss_type={given['loss_type']!r} no law is known"

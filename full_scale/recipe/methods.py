@@ -112,7 +112,7 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
             raise argument_error("train key", key, f"set {_OF_METHOD[key]} instead")
     alpha_dpg, penalty = arguments.get("online") == "alpha_dpg", arguments["beta"] > 0
     summed = f"none: {config.name} sums over whole answers (theory B7)"
-    undivided = config.baseline is not None or alpha_dpg
+    undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
     places = {
         "loss_type": (not alpha_dpg, summed),
         "importance_sampling_level": (not alpha_dpg, summed),

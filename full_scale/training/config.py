@@ -14,7 +14,7 @@ from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.law import RELEASED
 
-ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl")
+ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
 _REFUSED = {
     "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
     "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",

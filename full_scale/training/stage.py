@@ -80,11 +80,12 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     trained = presampling.trained(recipe.method.prompts)
     weights = {name: reward.weight for name, reward in task.rewards.items()}
     method = arguments(recipe, presampling.values(trained), weights)
-    args = DPHConfig(**method.arguments)
-    if args.use_vllm and recipe.sampling.stop:
+    got = dict(method.arguments)
+    if got["use_vllm"] and recipe.sampling.stop:
         # TRL tells its engine of no token but those that the model's own folder declares.
         ends = declared_stop_tokens(recipe.model, recipe.sampling.stop)
-        args.generation_kwargs = {"stop_token_ids": ends}
+        got["generation_kwargs"] = {"stop_token_ids": ends}
+    args = DPHConfig(**got)
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
@@ -109,7 +110,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
-    trainer.notes, trainer.arguments = method.notes, method.arguments
+    trainer.notes, trainer.arguments = method.notes, got
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))

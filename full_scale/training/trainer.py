@@ -27,6 +27,7 @@ from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..recipe.law import declared, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
+from .config import ONLINE
 from .judging import record_rewards, require_verdict_alone
 from .reference import OnlineReference, evaluating, last_log_probs, sequence_log_probs
 from .resume import ExactResume
@@ -146,10 +147,10 @@ class DPHTrainer(ExactResume):
         rewards = torch.tensor(self._verdicts.last[1]).to(samples["advantages"])
         return {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
 
-    def _less_baseline(self, rewards: Tensor, baseline: str) -> Tensor:
+    def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
         everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
-        found = group_advantages(everyone, normalise=False, baseline=baseline).flatten()
+        found = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return found[start : start + len(rewards)]
 
@@ -255,7 +256,9 @@ class OnlineTrainer(DPHTrainer):
     B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
     "one" or "none" the verdicts less that constant, the penalty less its mean). "definition":
     TRL's advantage less eta f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens'
-    distributions at the prefixes visited (theory B8). `base_rates` maps example ids to base pass rates in
+    distributions at the prefixes visited (theory B8). "future_kl": less beta times the log-ratios of the
+    later tokens, so that with TRL's corrected k3 of the token itself the gradient is that of the KL of the
+    whole answer (arXiv 2601.10201). "scaled_kl": the trap of theory G2, "sequence_kl" over the deviation. `base_rates` maps example ids to base pass rates in
     (0, 1], which alpha-DPG and `excess_bound` need. Gradients are exact where one step is taken on each
     sampled batch.
     """
@@ -263,12 +266,10 @@ class OnlineTrainer(DPHTrainer):
     def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.args.online == "none":
-            raise argument_error(
-                "online", "none", "one of definition, alpha_dpg, sequence_kl; DPHTrainer does without"
-            )
+            raise argument_error("online", "none", f"one of {ONLINE[1:]}; DPHTrainer does without")
         if self.args.mask_truncated_completions:
             raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
-        if self.args.online != "definition":
+        if self.args.online not in ("definition", "future_kl"):
             require_verdict_alone(self, f"online={self.args.online!r}")
         self.base_rates = base_rates or {}
         self.reference = OnlineReference(self)
@@ -282,7 +283,9 @@ class OnlineTrainer(DPHTrainer):
         advantages = {
             "alpha_dpg": self._alpha_dpg,
             "sequence_kl": self._sequence_kl,
+            "scaled_kl": self._sequence_kl,
             "definition": self._definition,
+            "future_kl": self._future_kl,
         }[self.args.online]
         return {**samples, "advantages": advantages(samples).to(samples["advantages"].dtype)}
 
@@ -345,9 +348,19 @@ class OnlineTrainer(DPHTrainer):
         slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
 
+    def _future_kl(self, samples: dict[str, Any]) -> Tensor:
+        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
+        log_u = log_u * samples["completion_mask"]
+        later = log_u.flip(1).cumsum(1).flip(1) - log_u
+        return samples["advantages"][:, None] - self.beta * later
+
     def _centred(self, rewards: Tensor) -> Tensor:
-        """The rewards of this process less the mean of the others of their group, (batch,)."""
-        return self._less_baseline(rewards, "leave_one_out")
+        """The rewards of this process less the mean of the others of their group, (batch,).
+
+        For "scaled_kl", less the group's mean, over its deviation (theory G2).
+        """
+        divided = self.args.online == "scaled_kl"
+        return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)
 
     def _base_rate(self, key: str) -> float:
         rate = self.base_rates.get(key)

@@ -104,6 +104,7 @@ def test_a_record_without_arguments_has_those_of_its_recipe(tmp_path):
         ({"name": "GRPO"}, {"baseline": "one"}, r"train key='baseline'.*method\.baseline"),
         ({"name": "alpha-DPG"}, {"loss_type": "grpo"}, r"train\.loss_type='grpo'.*sums over whole answers"),
         ({"name": "GRPO", "baseline": "one"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
+        ({"name": "KL-control-sequence"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
         ({"name": "GRPO"}, {"use_bias_correction_kl": False}, r"train\.use_bias_correction_kl.*no KL in the"),
         ({"name": "GRPO"}, {"ratio_clip": 2.0}, r"train\.ratio_clip=2\.0.*alpha-DPG"),
     ],
