@@ -15,8 +15,8 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes, load
+from full_scale.presampling.presample import presample
 from full_scale.presampling.result import Presampling, prompt_hashes
-from full_scale.presampling.stage import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import ModelConfig, PresampleConfig, SamplingConfig
 from full_scale.storage.processes import Processes
@@ -163,7 +163,7 @@ import os, signal, sys
 from pathlib import Path
 from support.rule_task import loaded, ruled_recipe, ruled_task
 from dataclasses import replace
-from full_scale.presampling.stage import presample
+from full_scale.presampling.presample import presample
 
 def kill(stage, done, total):
     if done == 6:
@@ -414,7 +414,7 @@ def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, d
         path.write_bytes(data)
     with pytest.raises(ValueError, match="presample"):
         Presampling.load(Folders.of(recipe).presample)
-    monkeypatch.setattr("full_scale.presampling.stage.sample", None)
+    monkeypatch.setattr("full_scale.presampling.presample.sample", None)
     presample(recipe, ruled_task(), initial)
     assert stored(recipe) == stored(whole[0])
 

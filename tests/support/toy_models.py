@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small automata and Markov models, and the Dyck words used as a fixed example."""
+"""Hypothesis strategies for small automata and bigram models, and the Dyck words used as a fixed example."""
 
 import random
 from collections.abc import Iterator
@@ -38,12 +38,9 @@ def automata(draw: st.DrawFn, symbols: int = 2, most_states: int = 4) -> Validit
 
 
 @st.composite
-def models(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
-    """A random Markov model of order 1 to 3, homogeneous or not; some probabilities may vanish."""
-    order = draw(st.integers(1, min(3, length)))
-    rng = np.random.default_rng(draw(seeds))
-    homogeneous = draw(st.booleans())
-    sparse = draw(st.booleans())
+def bigrams(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
+    """A random bigram model, homogeneous or not; some probabilities may vanish."""
+    rng, sparse = np.random.default_rng(draw(seeds)), draw(st.booleans())
 
     def rows(*shape: int) -> np.ndarray:
         table = rng.dirichlet(np.full(symbols, 0.7), size=shape)
@@ -53,16 +50,6 @@ def models(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
             table = np.where(gone, 0.0, table)
         return table / table.sum(axis=-1, keepdims=True)
 
-    steps = () if homogeneous else (length - order,)
-    initial = tuple(rows(symbols**t) for t in range(order))
+    steps = () if draw(st.booleans()) else (length - 1,)
     with building():
-        return MarkovLM.from_probabilities(initial, rows(*steps, symbols**order))
-
-
-@st.composite
-def cases(draw: st.DrawFn, policies: int = 2) -> tuple:
-    """(length, automaton, *policies) over a common alphabet, at most 243 words."""
-    symbols = draw(st.integers(2, 3))
-    length = draw(st.integers(1, 6 if symbols == 2 else 5))
-    laws = [draw(models(length, symbols)) for _ in range(policies)]
-    return (length, draw(automata(symbols)), *laws)
+        return MarkovLM(rows(1)[0], rows(*steps, symbols))

@@ -10,13 +10,13 @@ from support.tiny_llama import tiny_llama
 
 from dph_theory import pass_at_k
 from dph_theory.support.record import as_json, checked
+from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
 from full_scale.evaluation.record import KIND
-from full_scale.evaluation.stage import Answers, evaluate, evaluation_sets
 from full_scale.models.generation import prompt_tokens, sample
 from full_scale.models.load import model_hash
 from full_scale.models.log_probs import sequence_logps
 from full_scale.presampling.buffer import RehearsalRow
-from full_scale.presampling.stage import presample
+from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig
 from full_scale.storage.processes import Processes
@@ -72,7 +72,7 @@ def test_equal_answers_to_prompts_of_one_text_are_weighed_once(answers, monkeypa
         weighed.extend(zip(map(tuple, prompts), completions, strict=True))
         return sequence_logps(model, prompts, completions, *others, **options)
 
-    monkeypatch.setattr("full_scale.evaluation.stage.sequence_logps", counted)
+    monkeypatch.setattr("full_scale.evaluation.evaluate.sequence_logps", counted)
     first, recipe = answers.task.train[0], answers.recipe
     # One token, so that the two prompts' answers are often equal.
     short = replace(recipe, sampling=replace(recipe.sampling, max_new_tokens=1))
