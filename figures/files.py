@@ -157,6 +157,7 @@ def recompute(
                 run_experiment(needed, seed=seed, folder=folder, progress=partial(_staged, progress, needed))
             except Exception as error:
                 failed[f"toy.{needed}"] = f"{type(error).__name__}: {error}"
+    records.with_full_scale((needed for name in names for needed in figure(name).needs), folder)
     for done, name in enumerate(names):
         progress("numbers", done, len(names))
         missing = [kind for kind in map("toy.{}".format, figure(name).needs) if kind in failed]

@@ -181,7 +181,7 @@ class Course:
     digest: str
     step: tuple[int, ...]
     validity: tuple[float, ...] = ()
-    first_share: tuple[float, ...] = ()
+    lost_share: tuple[float, ...] = ()
     excess_kl: tuple[float, ...] = ()
     favourite_share: tuple[float, ...] = ()
 
@@ -339,7 +339,14 @@ FULL_SCALE = {
     "laws": ("laws", "laws"),
     "atlas": ("atlas", "atlas"),
 }
-"""Records of full-scale runs, which are read as they are committed: by name, their file's name and kind."""
+"""Records of full-scale runs, which no figure computes: by name, their file's name and kind."""
+
+
+def with_full_scale(names: Iterable[str], folder: Path) -> None:
+    """Copy the committed records of full-scale runs among those names to a folder that has none of its own."""
+    for file, kind in (FULL_SCALE[name] for name in names if name in FULL_SCALE):
+        if not (folder / f"{file}.json").exists():
+            save(file, load(file, kind), folder)
 
 
 def stored_name(name: str, quick: bool) -> str:
@@ -355,14 +362,8 @@ class Records:
 
     @classmethod
     def load(cls, names: Iterable[str], *, quick: bool = False, folder: Path = NUMBERS) -> "Records":
-        """The records of those names, experiments from the folder; ValueError if one is not there."""
-        found = {
-            name: load(*FULL_SCALE[name])
-            if name in FULL_SCALE
-            else load(stored_name(name, quick), f"toy.{name}", folder)
-            for name in names
-        }
-        return cls(found)
+        """The records of those names in the folder; ValueError if one is not there, or is broken."""
+        return cls({n: load(*FULL_SCALE.get(n, (stored_name(n, quick), f"toy.{n}")), folder) for n in names})
 
     def __contains__(self, name: str) -> bool:
         return name in self.stored

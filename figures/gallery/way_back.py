@@ -103,7 +103,7 @@ def _way(
         form=run.form,
         seed=run.seed,
         times=pace * np.array(course.step),
-        shares=1 - np.array(course.first_share),
+        shares=np.array(course.lost_share),
         flow_times=strength * np.array(flow.times),
         flow_shares=np.array(flow.shares),
         run_half=None if half is None else strength * factor * half,

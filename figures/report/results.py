@@ -200,6 +200,7 @@ def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
 def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Compute a figure's numbers from this run's experiments, and draw it."""
     drawn = figure(name)
+    records.with_full_scale(drawn.needs, plan.results)
     made = drawn.numbers(seed=plan.seed, quick=plan.quick, folder=plan.results)
     records.save(name, made, plan.results)
     files.save_drawing(name, drawn.drawing(made), ("svg",), plan.results)

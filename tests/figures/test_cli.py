@@ -53,6 +53,20 @@ def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
     assert (tmp_path / "mu_beta.svg").is_file()
 
 
+def test_full_scale_records_are_read_from_the_folder_that_is_named(tmp_path):
+    words = ("way_back", "--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg")
+    result = run(figures_command, *words)
+    assert result.exit_code == 1
+    assert "laws.json" in result.output
+    (tmp_path / "laws.json").write_text("{")
+    result = run(figures_command, *words)
+    assert result.exit_code == 1
+    assert "valid JSON" in result.output
+    assert not (tmp_path / "out").exists()
+    records.with_full_scale(["laws"], tmp_path / "new")
+    assert (tmp_path / "new" / "laws.json").read_bytes() == (records.NUMBERS / "laws.json").read_bytes()
+
+
 def test_recompute_makes_the_numbers(tmp_path, monkeypatch):
     def recompute(names, *, seed, folder, progress):
         for name in names:

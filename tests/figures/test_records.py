@@ -7,7 +7,18 @@ from support.law_record import law_record, run
 from support.small_report import FORM, read, verdict
 
 from dph_theory.support.record import as_json, from_json, record
-from figures.records import FULL_SCALE, LAWS, Array, Demo, Laws, Records, load, read_audit, save
+from figures.records import (
+    FULL_SCALE,
+    LAWS,
+    Array,
+    Demo,
+    Laws,
+    Records,
+    load,
+    read_audit,
+    save,
+    with_full_scale,
+)
 
 
 @dataclass(frozen=True)
@@ -126,5 +137,9 @@ def test_a_missing_record_is_named():
         Records.load(["demo"]).styles  # noqa: B018
 
 
-def test_runs_of_full_scale_are_read_as_committed(tmp_path):
+def test_runs_of_full_scale_are_copied_to_a_folder_and_read_there(tmp_path):
+    with pytest.raises(ValueError, match=r"full_scale_demo\.json' is not allowed"):
+        Records.load(["demo"], quick=True, folder=tmp_path)
+    with_full_scale(["demo", "styles"], tmp_path)
     assert Records.load(["demo"], quick=True, folder=tmp_path).of("demo")["kind"] == "full_scale.demo"
+    assert [path.name for path in tmp_path.iterdir()] == ["full_scale_demo.json"]

@@ -15,7 +15,7 @@ def ended(name, validity, **facts):
     made = {"experiment": EXPERIMENT, "task": "wide", "digest": name, "steps": 100, "effective_answers": 5.0}
     law = {"law_effective_answers": 5.5} if facts.get("form", "sequence_kl") == "sequence_kl" else {}
     form = facts.pop("form", "sequence_kl")
-    course = {"digest": name, "step": STEPS, "validity": validity, "first_share": [0.5] * 3}
+    course = {"digest": name, "step": STEPS, "validity": validity, "lost_share": [0.5] * 3}
     return run(form, **made | law | facts), course | {"excess_kl": [0.0] * 3}
 
 

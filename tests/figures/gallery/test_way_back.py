@@ -18,8 +18,7 @@ def stored(forms=("sequence_kl", "k3_corrected", "rehearsal", "alpha_dpg")):
         for form, _, digest in made
     ]
     courses = [
-        {"digest": digest, "step": [0, 10, 20], "validity": [1.0] * 3, "first_share": [0.99, 0.97, 0.95]}
-        for _, _, digest in made
+        {"digest": digest, "step": [0, 10, 20], "lost_share": [0.01, 0.03, 0.05]} for _, _, digest in made
     ]
     ways = [
         {"digest": digest, "flow": place, "half_time": slow[form] / 5}
@@ -78,3 +77,10 @@ def test_three_starts_are_drawn_with_medians_and_bands_of_the_runs(results):
     of = [way for way in first.ways if way.form == several[0]]
     shares = np.array([np.interp(of[0].times, way.times, way.shares) for way in of])
     assert axes[0].lines[0].get_ydata() == pytest.approx(np.median(shares, axis=0))
+
+
+def test_the_stored_shares_are_of_the_lost_answers_and_tell_points_apart():
+    way_back = FIGURE.read(FIGURE.stored())[1]
+    hardly = [way.shares for panel in way_back.panels if panel.lost == 0.0001 for way in panel.ways]
+    # Shares of 1e-4 that are one less a number of five digits would be two values or three.
+    assert min(len(np.unique(shares)) / len(shares) for shares in hardly) > 0.5
