@@ -343,7 +343,7 @@ FULL_SCALE = {
 
 
 def with_full_scale(names: Iterable[str], folder: Path) -> None:
-    """Copy the committed records of full-scale runs among those names to a folder that has none of its own."""
+    """Copy the committed records of full-scale runs among those names to a folder without its own."""
     for file, kind in (FULL_SCALE[name] for name in names if name in FULL_SCALE):
         if not (folder / f"{file}.json").exists():
             save(file, load(file, kind), folder)
@@ -363,7 +363,8 @@ class Records:
     @classmethod
     def load(cls, names: Iterable[str], *, quick: bool = False, folder: Path = NUMBERS) -> "Records":
         """The records of those names in the folder; ValueError if one is not there, or is broken."""
-        return cls({n: load(*FULL_SCALE.get(n, (stored_name(n, quick), f"toy.{n}")), folder) for n in names})
+        own = ((name, (stored_name(name, quick), f"toy.{name}")) for name in names)
+        return cls({name: load(*FULL_SCALE.get(name, toy), folder) for name, toy in own})
 
     def __contains__(self, name: str) -> bool:
         return name in self.stored

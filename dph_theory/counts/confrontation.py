@@ -154,7 +154,7 @@ def confront(
         fell=named(fell),
         rose=named(rose),
         off=named(fell[:0] if ranking is None else ranking.off),
-        spending=kl_spent(matched.run, pairs),
+        spending=kl_spent(matched.run, pairs) if _same_reference(base, run, matched) else None,
         styles=style_counts(matched.base, matched.run),
         needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
         notes=tuple(_notes(base, run, matched, curves)),
@@ -175,6 +175,8 @@ def _notes(base: Counts, run: Counts, matched: Matched, curves: PassCurves) -> I
     if matched.counts.alike:
         copies = ", and are copies of one file" * (base.sha256 == run.sha256)
         yield f"both have the same counts of every prompt{copies}"
+    if any(row.kl is not None for row in matched.run) and not _same_reference(base, run, matched):
+        yield f"no KL is told: {run.name} has it from another model than {base.name}"
     for side in (run, base):
         yield from (f"{side.name}: {words}" for words in side.told)
     reach, last = matched.counts.reach, curves.k[-1]
@@ -187,6 +189,17 @@ def _notes(base: Counts, run: Counts, matched: Matched, curves: PassCurves) -> I
     elif 2 * last <= np.median(reach) and curves.k == tuple(range(1, last + 1)):
         few = int((reach < np.median(reach)).sum())
         yield f"k ends at {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
+
+
+def _same_reference(base: Counts, run: Counts, matched: Matched) -> bool:
+    """Whether the run's log ratios are from the base, whose pass rates tell the least KL.
+
+    An evaluation of the model at which training began has no KL to itself.
+    """
+    of_base, reference = base.models[0], run.models[1]
+    if of_base is not None and reference is not None:
+        return of_base == reference
+    return not any(row.kl for row in matched.base)
 
 
 def _named(matched: Matched, ranking: LawRanking | None, places: np.ndarray) -> NamedPrompts:
@@ -343,8 +356,8 @@ def _theory(found: Confrontation) -> str:
         words = f"{same.capitalize()}; {words[0].lower()}{words[1:]}"
     one = "all prompts may share one shift" if moved.p_one_shift > 0.05 else "prompts do not share one shift"
     return (
-        f"{words}; {found.off.count} prompts do not fit it. {pooled}; {one} ({chance(moved.p_one_shift)}; its "
-        f"standard deviation over prompts is {interval(moved.spread)})."
+        f"{words}; {found.off.count} prompts do not fit it. {pooled}; {one} ({chance(moved.p_one_shift)}; "
+        f"its standard deviation over prompts is {interval(moved.spread)})."
     )
 
 

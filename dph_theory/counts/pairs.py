@@ -176,6 +176,8 @@ class Counts:
     sha256: str
     cut_off: bool = False
     told: tuple[str, ...] = ()
+    models: tuple[str | None, str | None] = (None, None)
+    """Of an evaluation the hash of its model, and of the model that its log ratios are from."""
     called: str = ""
     """How it is named where others of its name stand beside it; by default the source's last part."""
 

@@ -80,7 +80,8 @@ def read_counts(
     rows, told = found.counted(found.rows, by, _Verdicts(reward, correct_from, unscored))
     evaluated = file.name == _EVALUATION_FILE and trainer is None
     source = str(file.parent if evaluated else file)
-    return Counts(source, rows, found.digest.hexdigest(), found.cut_off[0], told)
+    models = _models(file) if evaluated else (None, None)
+    return Counts(source, rows, found.digest.hexdigest(), found.cut_off[0], told, models)
 
 
 def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict[int, Counts]:
@@ -301,6 +302,13 @@ def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]
         ratios = [pi - ref for pi, ref in zip(prompt["log_pi"], prompt["log_ref"], strict=True)]
         known = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
         yield number, known | {"style": dict(styles) or None}
+
+
+def _models(path: Path) -> tuple[str | None, str | None]:
+    """The hashes of an evaluation's model and of its initial model, where it has them."""
+    results = read_record(path, _EVALUATION, "dph evaluate")["results"]
+    model, initial = ((results.get(name) or {}).get("hash") for name in ("model", "initial"))
+    return model, initial
 
 
 def _json_rows(path: Path) -> Numbered | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dph_theory.intervals import Estimate, share
+from dph_theory.losses.methods import METHODS
 from toy_lm.collapse.results import FAMILIES, select
 from toy_lm.experiments import EXPERIMENTS
 from toy_lm.strategies.results import directions
@@ -76,6 +77,7 @@ def _filled(name: str, stored: Records) -> str:
         "train": scores(stored.styles, "train"),
         "held_out": scores(stored.styles, "held_out"),
         "seeds": len(stored.styles.bases),
+        "grpo": METHODS["GRPO"],
         "published": _published(),
         "questions": BIRD_QUESTIONS,
         "demo": _demo(stored.demo) if "demo" in stored else None,

@@ -98,19 +98,18 @@ def _trainings(atlas: Atlas, config: Any) -> dict[str, Any]:
         )
         for each in atlas.trained
     ]
+    by_gap = sorted(rows, key=lambda row: row.gap)
     alone = {
         each.method: sum(max(run.shares) >= ONE_LEFT for run in each.runs)
         for each in atlas.trained
         if max(each.predicted.shares) < ONE_LEFT
     }
     lost = {method: count for method, count in alone.items() if count}
-    others = [row.gap for row in rows if row.method not in lost]
     return {
         "rows": rows,
         "methods": len(rows),
-        "near": sum(gap <= NEAR_TWIN for gap in others),
-        "others": len(others),
-        "most": max(others),
+        "near": sum(row.gap <= NEAR_TWIN for row in rows),
+        "far": [f"{row.method} {row.gap:.3f}" for row in by_gap if row.gap > NEAR_TWIN],
         "lost": [f"{method} ({count})" for method, count in lost.items()],
         "one": ONE_LEFT,
         "bar": NEAR_TWIN,

@@ -12,7 +12,7 @@ from dph_theory.counts.confrontation import _spans, chance, shortened, tables
 from dph_theory.counts.kl_and_styles import kl_spent, style_counts
 from dph_theory.counts.pairs import row
 from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, from_json
+from dph_theory.support.record import as_json, from_json, record
 
 
 def confronted(folder, rng, **options):
@@ -136,6 +136,29 @@ def test_prompts_whose_base_rate_is_not_known_are_left_out_and_counted():
     rows = [row({"id": i, "n": 4, "c": 2, "kl": 0.5}) for i in range(3)]
     found = kl_spent(rows, Pairs.of(4, [0, 2, 1], 4, 2))
     assert (found.prompts, found.left_out) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("base_kl", "hashes", "told"),
+    [(0.0, None, True), (0.4, None, False), (0.0, ("a", "a"), True), (0.0, ("a", "b"), False)],
+)
+def test_a_kl_from_another_model_than_the_base_is_left_out(tmp_path, base_kl, hashes, told):
+    """As of two trained runs, each of which has its KL from the model at which its training began."""
+    read = []
+    for name, kl, place in (("base", base_kl, 0), ("run", 0.5, 1)):
+        prompts = [
+            {"id": i, "correct": [1, 0], "log_pi": [kl, kl], "log_ref": [0.0, 0.0], "styles": [None, None]}
+            for i in range(6)
+        ]
+        models = {} if hashes is None else {("model", "initial")[place]: {"hash": hashes[place]}}
+        results = {"sets": {"x": {"prompts": prompts}}, **models}
+        stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "evaluation.json", stored)
+        read.append(read_counts(tmp_path / name))
+    found = confront(*read, matched(*read), draws=20)
+    assert (found.spending is not None) == told
+    assert ("no KL is told: run has it from another model than base" in found.summary()) != told
 
 
 def rows(*counts):

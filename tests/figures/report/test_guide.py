@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from support.law_record import law_record, run
 
+from dph_theory.losses import METHODS
 from figures import records
-from figures.gallery import budget_and_family, direction, way_back
+from figures.gallery import budget_and_family, direction, lottery, way_back
 from figures.gallery.theory_against_training import VERDICTS
 from figures.records import Records
 from figures.report import guide
@@ -58,6 +59,32 @@ def test_the_summary_has_the_numbers_of_the_records(stored):
     fits = stored.collapse.reference
     forward = fits.forward_kl("homogeneous")
     assert cells(page, "`dph toy collapse`")[-1] == f"{forward.coverage:.3f} / {forward.validity:.3f}"
+
+
+def test_no_kl_and_reverse_kl_are_the_methods_that_have_none_and_that_descend_it(stored):
+    train = scores(stored.styles, "train")
+    shown = {name: f"{train[name].pass_at_1.mean:.3f} / {train[name].pass_at_16.mean:.3f}" for name in train}
+    cell = cells(guide.in_short(stored), "`dph toy styles`")
+    assert cell[1:] == [shown[name] for name in ("base", "DAPO", "reverse 0.3", "DPH-F 0.3")]
+    # GRPO has a k3, and RKL's k3 in the loss descends the forward KL.
+    assert METHODS["DAPO"].penalty is None is not METHODS["GRPO"].penalty
+    assert METHODS["RKL"].penalty.estimator == "k3"
+    page = guide.guide(stored)
+    assert "Without a KL term (*DAPO*)" in page
+    assert f"has the k3 of TRL in the loss at {METHODS['GRPO'].penalty.coefficient:g}" in page
+    assert (
+        "RKL*, as the paper's baseline, is a k3 in the loss on all prompts, which\ndescends the forward KL"
+        in page
+    )
+
+
+def test_the_agreement_is_told_with_its_bias(stored):
+    settings = lottery.compute(lottery.FIGURE.config, stored).settings
+    above = sum(setting.measured > setting.predicted for setting in settings)
+    assert f"in {above} of the {len(settings)} the measured deviation is the larger one" in guide.in_short(
+        stored
+    )
+    assert 2 * above > len(settings), "the caption of the figure says mostly"
 
 
 def test_the_strengths_that_are_named_follow_the_numbers(stored, monkeypatch):

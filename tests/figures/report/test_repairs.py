@@ -1,3 +1,5 @@
+from statistics import fmean
+
 from figures.report import guide, repairs
 
 
@@ -21,6 +23,16 @@ def test_every_training_is_told_and_those_that_ended_elsewhere_are_named():
         assert f"| {each.method} | {each.predicted.validity:.3f} |" in page
         alone = sum(max(run.shares) >= 0.9 for run in each.runs)
         assert (f"{each.method} ({alone})" in page) == (alone > 0 and max(each.predicted.shares) < 0.9)
+
+
+def test_no_training_is_left_out_of_the_count_of_those_that_ended_as_foreseen():
+    stored = guide.stored_records()
+    page = repairs.repairs(stored).split("## Does real training do that?")[1]
+    gaps = {each.method: fmean(each.gaps) for each in stored.atlas.trained}
+    near = sum(gap <= 0.05 for gap in gaps.values())
+    assert f"{near} of {len(gaps)} methods end within 0.05" in page
+    for method, gap in gaps.items():
+        assert (f"{method} {gap:.3f}" in page.split("the others: ")[1].split("\n")[0]) == (gap > 0.05)
 
 
 def test_the_published_table_has_intervals_around_what_is_published():
