@@ -51,7 +51,7 @@ def numbers(records: Records) -> pd.DataFrame:
     return frame.assign(
         kind=frame.form.map(KINDS),
         times=[p * np.array(course["step"]) for p, course in zip(pace, courses, strict=True)],
-        shares=[1 - np.array(course["first_share"]) for course in courses],
+        shares=[np.array(course["lost_share"]) for course in courses],
         flow_times=[s * np.array(times) for s, times in zip(strength, frame.flow_times, strict=True)],
         half=strength * factor * frame.half_time,
         flow_half=strength * frame.flow_half_time,
