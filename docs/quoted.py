@@ -1,4 +1,4 @@
-"""The numbers that pages quote, all from the stored records: by name, for the templates of `docs/templates`."""
+"""The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from figures.frames import Laws, Records, means
 from figures.gallery import budget_and_family, collapse, direction, laws, lottery, way_back
 
 ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
-"""A difference of Pass@k below ALIKE is called none; betas at which the laws are told; from STRONG on most arrive."""
+"""A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
 NEAR_TWIN, ONE_LEFT = 0.05, 0.99
 """A training ends near its twin within this total variation; one answer is left with at least this share."""
 FORMS = {**laws.FORMS, "k2": "k2 in the loss", "future_kl": "corrected k3 with the future KL"}
@@ -254,7 +254,7 @@ def _short(value: float | None) -> str | None:
 
 
 def _trainings(record: Any) -> dict[str, Any]:
-    """Each method's trainings: means over seeds, and how many ended near what was predicted, of all of them."""
+    """Each method's trainings, means over seeds, and how many of all ended near what was predicted."""
     results, config = record["results"], record["config"]
     rows, lost = [], {}
     for each in results["trained"]:

@@ -1,7 +1,7 @@
 """What the site is made of beside the pages: hooks of mkdocs.
 
-The README is its first page; theorem pages, the API's and pictures are made here, and stand in no folder; entries
-such as `A5` link to their page, and displayed formulas become MathML, which needs no library and no network.
+The README is its first page; theorem pages, the API's and pictures are made here and stand in no folder;
+entries such as `A5` link to their page, and displayed formulas become MathML, which needs no network.
 """
 
 import re
@@ -18,7 +18,13 @@ from figures.frames import Records
 
 DOCS = Path(__file__).parent
 API = {
-    "theory": ("dph_theory", "dph_theory.laws", "dph_theory.dynamics", "dph_theory.counts", "dph_theory.predict"),
+    "theory": (
+        "dph_theory",
+        "dph_theory.laws",
+        "dph_theory.dynamics",
+        "dph_theory.counts",
+        "dph_theory.predict",
+    ),
     "losses": ("dph_theory.losses", "dph_theory.audit", "dph_theory.methods", "dph_theory.atlas"),
     "models": ("toy_lm", "full_scale", "figures"),
 }
@@ -48,7 +54,9 @@ def on_files(files: Any, config: Any) -> Any:
 def _readme() -> str:
     """The README with links that hold within the site; what lies outside of it is named alone."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    return _OUT.sub(lambda link: f"]({link[1]})" if link[1].endswith((".md", ".svg")) else "](findings.md)", text)
+    return _OUT.sub(
+        lambda link: f"]({link[1]})" if link[1].endswith((".md", ".svg")) else "](findings.md)", text
+    )
 
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
