@@ -4,7 +4,7 @@
 or the steps of one (`read_steps`), against their base. The parts stand by themselves in the modules
 `pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the shift of the log
 odds), `law_fits` (which law of training), `luck` (what drift alone loses), `measures` (Pass^k, maj@k,
-Cover@tau, a posterior, categories) and `kl_and_styles`; `logs` of answers; `cli` is `dph confront`.
+categories) and `kl_and_styles`; `logs` of answers; `cli` is `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation

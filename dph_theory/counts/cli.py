@@ -1,6 +1,7 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,10 +12,11 @@ from ..support import terminal
 from ..support.files import FORMATS, STANDARD_OUTPUT, write_json
 from ..support.notebook import Shown
 from ..support.record import record
+from ..support.table import printable
 from .confrontation import Confrontation, confront, five_lines
-from .logs import LOGS
+from .logs import LOGS, UNSCORED
 from .pairs import Counts, UnmatchedPromptsError, matched
-from .reading import read_counts, read_steps
+from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
 
 KIND = "confront"
@@ -47,11 +49,14 @@ def difference(text: str) -> tuple[float, int]:
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
-@click.option("--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are.")
-@click.option("--reward", help="The log's column of verdicts. [default: the only one; verl: acc, else score]")
 @click.option(
-    "--correct-from", type=float, default=1.0, show_default=True, help="Least reward of a correct answer."
+    "--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are, if not seen."
 )
+@click.option("--reward", help="The log's column of rewards. [default: the only one; verl: acc, else score]")
+@click.option(
+    "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
+)
+@click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
@@ -77,6 +82,7 @@ def difference(text: str) -> tuple[float, int]:
     help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
 )
 @click.option("--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by a fitted law.")
+@click.option("--laws", is_flag=True, help='Which law of training fits, even if "no change" is not rejected.')
 @click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
 @click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
@@ -111,7 +117,8 @@ def confront_command(
     prompts: str | None,
     trainer: str | None,
     reward: str | None,
-    correct_from: float,
+    correct_from: float | None,
+    unscored: str | None,
     by: str | None,
     steps: bool,
     seeds: bool,
@@ -135,14 +142,15 @@ def confront_command(
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     how: dict[str, Any] = {"trainer": trainer, "reward": reward, "correct_from": correct_from}
-    how |= {"prompts": prompts, "allow_cut_off": allow_missing}
+    how |= {"unscored": unscored, "prompts": prompts, "allow_cut_off": allow_missing}
     paired: dict[str, Any] = {"allow_missing": allow_missing, "min_n": min_n}
     found: list[Confrontation] = []
     among: list[tuple[str, int | None, Counts]] = []
     try:
-        first = read_counts(base, by=by, **how)
-        for path in runs:
-            among += _checkpoints(path, steps, how)
+        first_name, *names = distinct_names([base, *runs])
+        first = replace(read_counts(base, by=by, **how), called=first_name)
+        for path, name in zip(runs, names, strict=True):
+            among += _checkpoints(path, name, steps, how)
             run = among[-1][2]
             found.append(confront(first, run, matched(first, run, **paired), **asked))
             show(console, found[-1])
@@ -161,13 +169,15 @@ def confront_command(
             terminal.console().print(path, soft_wrap=True, markup=False)
 
 
-def _checkpoints(path: Path, steps: bool, how: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Counts]]:
+def _checkpoints(
+    path: Path, name: str, steps: bool, how: Mapping[str, Any]
+) -> Iterator[tuple[str, int | None, Counts]]:
     """The run of this path, or each of its steps."""
     if not steps:
-        yield path.name, None, read_counts(path, **how)
+        yield name, None, replace(read_counts(path, **how), called=name)
         return
     for step, counts in read_steps(path, **how).items():
-        yield path.name, step, counts
+        yield name, step, replace(counts, called=f"{name}, step {step}")
 
 
 def record_of(
@@ -187,6 +197,6 @@ def record_of(
 
 def show(console: Console, found: Shown) -> None:
     """Print the lines and the tables."""
-    console.print(found.summary(), markup=False)
+    console.print(printable(found.summary()), markup=False)
     for table in found.tables():
         console.print(table.rich())

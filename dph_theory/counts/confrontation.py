@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..intervals import Estimate
 from ..support.notebook import Shown
 from ..support.table import Cell, Table, dataframe
 from .kl_and_styles import KlSpent, StyleCounts, kl_spent, style_counts
-from .law_fits import CalibrationBin, LawScore, calibration, ranked_laws
+from .law_fits import LawRanking, LawScore, ranked_laws
 from .luck import Luck, luck
 from .measures import CategoryChange, Measure, by_category, measures
 from .pairs import Counts, Matched
@@ -39,12 +38,12 @@ class CountsFile:
 
 @dataclass(frozen=True)
 class NamedPrompt:
-    """A prompt that is named: rates seen before and after, and after training as the best law predicts."""
+    """A prompt that is named: rates seen before and after, and as the best law predicts, if one is told."""
 
     id: str
     before: float
     after: float
-    predicted: float
+    predicted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ class Confrontation(Shown):
     `notes` say which prompts are not in some number.
 
     `fell` and `rose` are prompts whose own counts differ, `off` those that the best law (`best_law`, of the
-    `compared` prompts that decided) does not explain; `calibration` has its rates against those seen.
+    `compared` prompts that decided) does not explain. Laws are told where "no change" is rejected, or on
+    request.
     """
 
     base: CountsFile
@@ -74,7 +74,7 @@ class Confrontation(Shown):
     kept: SolvedPrompts
     gain: LogOddsShift
     laws: tuple[LawScore, ...]
-    best_law: str
+    best_law: str | None
     compared: int
     parts: tuple[ChangeParts, ...]
     fell: NamedPrompts
@@ -83,7 +83,6 @@ class Confrontation(Shown):
     spending: KlSpent | None = None
     styles: StyleCounts | None = None
     needed: tuple[SampleNeeded, ...] = ()
-    calibration: tuple[CalibrationBin, ...] = ()
     notes: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
     categories: tuple[CategoryChange, ...] = ()
@@ -115,6 +114,7 @@ def confront(
     power: Sequence[tuple[float, int]] = (),
     drift: tuple[float, int] | None = None,
     beyond: Sequence[int] | None = None,
+    laws: bool = False,
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
@@ -123,7 +123,8 @@ def confront(
     training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
     `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck; `beyond`,
-    k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`).
+    k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`); `laws`, hold the
+    laws of training to the counts even where "no change" is not rejected.
     Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
@@ -132,8 +133,10 @@ def confront(
     pairs, rng = matched.counts, np.random.default_rng(seed)
     asked = ks or _asked_by(matched)
     curves = pass_curves(pairs, asked, draws=draws, seed=seed)
-    ranking = ranked_laws(pairs, group_size, rng)
-    named = partial(_named, matched, ranking.predicted)
+    gain = log_odds_shift(pairs)
+    told = gain.identified and not pairs.single and (laws or gain.changed)
+    ranking = ranked_laws(pairs, group_size, rng) if told else None
+    named = partial(_named, matched, ranking)
     fell, rose = changed(pairs)
     return Confrontation(
         base=_file(base, matched.only_base),
@@ -143,19 +146,18 @@ def confront(
         seed=seed,
         curves=curves,
         kept=solved_prompts(pairs, rng),
-        gain=log_odds_shift(pairs),
-        laws=ranking.laws,
-        best_law=ranking.best,
-        compared=ranking.prompts,
+        gain=gain,
+        laws=() if ranking is None else ranking.laws,
+        best_law=None if ranking is None else ranking.best,
+        compared=0 if ranking is None else ranking.prompts,
         parts=change_parts(pairs, told_ks(curves.k[-1]), rng),
         fell=named(fell),
         rose=named(rose),
-        off=named(ranking.off),
-        spending=kl_spent(matched.run, pairs),
+        off=named(fell[:0] if ranking is None else ranking.off),
+        spending=kl_spent(matched.run, pairs) if _same_reference(base, run, matched) else None,
         styles=style_counts(matched.base, matched.run),
-        calibration=calibration(pairs, ranking.predicted),
         needed=tuple(line for d, k in power for line in needed(pairs, d, k, curves.critical)),
-        notes=tuple(_notes(matched, curves)),
+        notes=tuple(_notes(base, run, matched, curves)),
         measures=measures(matched, curves.k[-1], rng, beyond or ()),
         categories=_categories(matched, curves.k[-1], rng),
         luck=None if drift is None else luck(pairs, *drift, rng),
@@ -168,8 +170,15 @@ def _categories(matched: Matched, k: int, rng: np.random.Generator) -> tuple[Cat
     return by_category(matched.counts, names, k, rng) if any(name is not None for name in names) else ()
 
 
-def _notes(matched: Matched, curves: PassCurves) -> Iterator[str]:
-    """Prompts that are left out or have too few answers for some k, with an example."""
+def _notes(base: Counts, run: Counts, matched: Matched, curves: PassCurves) -> Iterator[str]:
+    """What rewards there are; prompts that are left out or have too few answers for some k."""
+    if matched.counts.alike:
+        copies = ", and are copies of one file" * (base.sha256 == run.sha256)
+        yield f"both have the same counts of every prompt{copies}"
+    if any(row.kl is not None for row in matched.run) and not _same_reference(base, run, matched):
+        yield f"no KL is told: {run.name} has it from another model than {base.name}"
+    for side in (run, base):
+        yield from (f"{side.name}: {words}" for words in side.told)
     reach, last = matched.counts.reach, curves.k[-1]
     if matched.too_few:
         yield f"{matched.too_few} prompts with fewer answers than asked for are left out"
@@ -182,16 +191,28 @@ def _notes(matched: Matched, curves: PassCurves) -> Iterator[str]:
         yield f"k ends at {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
 
 
-def _named(matched: Matched, predicted: np.ndarray, places: np.ndarray) -> NamedPrompts:
+def _same_reference(base: Counts, run: Counts, matched: Matched) -> bool:
+    """Whether the run's log ratios are from the base, whose pass rates tell the least KL.
+
+    An evaluation of the model at which training began has no KL to itself.
+    """
+    of_base, reference = base.models[0], run.models[1]
+    if of_base is not None and reference is not None:
+        return of_base == reference
+    return not any(row.kl for row in matched.base)
+
+
+def _named(matched: Matched, ranking: LawRanking | None, places: np.ndarray) -> NamedPrompts:
     pairs, prompts = matched.counts, []
     for i in places[:_NAMED].tolist():
         before, after = pairs.base_c[i] / pairs.base_n[i], pairs.run_c[i] / pairs.run_n[i]
-        prompts.append(NamedPrompt(str(matched.base[i].id), float(before), float(after), float(predicted[i])))
+        by_law = None if ranking is None else float(ranking.predicted[i])
+        prompts.append(NamedPrompt(str(matched.base[i].id), float(before), float(after), by_law))
     return NamedPrompts(len(places), tuple(prompts))
 
 
 def _file(counts: Counts, unmatched: int) -> CountsFile:
-    return CountsFile(Path(counts.source).name, counts.sha256, unmatched, counts.cut_off)
+    return CountsFile(counts.name, counts.sha256, unmatched, counts.cut_off)
 
 
 def _asked_by(matched: Matched) -> tuple[int, ...] | None:
@@ -249,8 +270,10 @@ def _pass_at_k(found: PassCurves) -> str:
         f"at k = {spans}" if (spans := _spans(ks)) else "at no k" for ks in (found.better, found.worse)
     )
     words += f"; with 95% confidence, for all k together, the run is better {better} and worse {worse}"
-    if min(found.effective, default=np.inf) < _CARRIED:
-        at = int(np.argmin(found.effective))
+    # Where no prompt differs there is nothing that some carry.
+    carried = np.array([e or np.inf for e in found.effective])
+    if min(carried, default=np.inf) < _CARRIED:
+        at = int(np.argmin(carried))
         words += f" (at k = {found.k[at]} as few as {found.effective[at]:.1f} prompts carry the spread)"
     if found.first_worse is None:
         return words + "."
@@ -273,18 +296,21 @@ def _spans(ks: tuple[int, ...]) -> str:
 def _prompts(found: Confrontation) -> str:
     some, others = found.kept, found.prompts - found.kept.solved_by_base
     kept, new = "The base solves no prompt in its answers", "it solves every prompt"
-    if some.kept is not None and some.kept_unchanged is not None:
+    if some.kept is not None:
         kept = f"Of {some.solved_by_base} prompts that the base solves at least once the run still solves "
-        kept += f"{percent(some.kept.value)} (an unchanged model: {percent(some.kept_unchanged)})"
+        kept += f"{percent(some.kept.value)} (an unchanged model: {_or_unknown(some.kept_unchanged)})"
     if some.new is not None:
-        unchanged = "not identified" if some.new_unchanged is None else percent(some.new_unchanged)
         new = f"of the other {others} it newly solves {some.gained}, {percent(some.new.value)}"
-        new += f" (unchanged: {unchanged})"
+        new += f" (unchanged: {_or_unknown(some.new_unchanged)})"
     return (
         f"{kept}, and {new}; {some.lost} lost against {some.gained} gained has {chance(some.p_value)} if "
         f"nothing changed. Taken one by one, {found.fell.count} prompts fell and {found.rose.count} rose "
         f"beyond chance.{_luck(found.luck)}"
     )
+
+
+def _or_unknown(share: float | None) -> str:
+    return "not identified" if share is None else percent(share)
 
 
 def _luck(drift: Luck | None) -> str:
@@ -299,12 +325,23 @@ def _luck(drift: Luck | None) -> str:
 
 
 def _theory(found: Confrontation) -> str:
-    moved, best = found.gain, next(line for line in found.laws if line.law == found.best_law)
+    moved, best = found.gain, next((line for line in found.laws if line.law == found.best_law), None)
     if not moved.identified:
         return (
             "Neither a shift of the log odds nor a law of training is identified: of the two one succeeds "
             "always or never."
+            if not moved.informative
+            else "Neither a shift of the log odds nor a law of training is identified by these counts."
         )
+    pooled = (
+        f"The log odds of a correct answer move by {interval(moved.pooled)} over all prompts (Mantel and "
+        "Haenszel's odds ratio, in which prompts near 0 or 1 weigh little)"
+    )
+    if moved.spread is None:
+        return f"{pooled}; one answer a prompt tells only means, so that no law of training is identified."
+    same = f"no change is not rejected ({chance(moved.p_no_change)})"
+    if best is None:
+        return f"{same.capitalize()}, so that no law of training is told. {pooled}."
     beta = f" at beta = {interval(best.beta, 3)}" if best.beta else ""
     hardly = ", though the counts hardly fix a beta" * bool(best.beta and best.beta.high > 10 * best.beta.low)
     words = f'Of the laws of training "{best.law}"{beta} predicts answers held out best{hardly}'
@@ -315,12 +352,12 @@ def _theory(found: Confrontation) -> str:
         words += f"{-best.held_out.value:.2f} nats a prompt worse than {found.laws[0].law}"
         if best.dispersion is not None:
             words += f", and they vary {best.dispersion.value:.1f} times as much as it says"
+    if not moved.changed:
+        words = f"{same.capitalize()}; {words[0].lower()}{words[1:]}"
     one = "all prompts may share one shift" if moved.p_one_shift > 0.05 else "prompts do not share one shift"
     return (
-        f"{words}; {found.off.count} prompts do not fit it. The log odds of a correct answer move by "
-        f"{interval(moved.pooled)} over all prompts (Mantel and Haenszel's odds ratio, in which prompts near "
-        f"0 or 1 weigh little); {one} ({chance(moved.p_one_shift)}; its standard deviation over prompts is "
-        f"{interval(moved.spread)})."
+        f"{words}; {found.off.count} prompts do not fit it. {pooled}; {one} ({chance(moved.p_one_shift)}; "
+        f"its standard deviation over prompts is {interval(moved.spread)})."
     )
 
 

@@ -30,7 +30,7 @@ _SCAN, _ROUNDS, _STEPS = 17, 3, 20
 _STEP = 0.02
 """Of log beta, for the derivatives of the log likelihood."""
 OWN_SHIFTS = "a shift of its own for each prompt"
-_NODES, _BINS = 15, 10
+_NODES = 15
 
 BaseRate = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(mu, 1-mu, s) -> (A1, 1-A1), the base rate from which mu is stationary: f'(mu/A1) - f'((1-mu)/A0) = s."""
@@ -385,34 +385,3 @@ def off_law(fit: FittedLaw, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         below, beyond = upto[place, c], 1 - upto[place, c] + law[place, c]
         p_values[members] = np.minimum(1.0, 2 * np.minimum(below, beyond))
     return rates, named_by(p_values)
-
-
-@dataclass(frozen=True)
-class CalibrationBin:
-    """Prompts of like predictions: their mean predicted rate, the mean rate seen, and eight of ten rates."""
-
-    prompts: int
-    predicted: float
-    seen: Estimate
-    middle: tuple[float, float] = (0.0, 1.0)
-
-
-def calibration(pairs: Pairs, predicted: np.ndarray) -> tuple[CalibrationBin, ...]:
-    """At most ten bins of as many prompts each, by predicted rate (prompts,)."""
-    groups = np.array_split(np.argsort(predicted, kind="stable"), min(_BINS, max(1, len(pairs) // 5)))
-    seen = pairs.run_c / pairs.run_n
-    return tuple(
-        CalibrationBin(len(g), float(predicted[g].mean()), _rate(seen[g]), _middle(seen[g])) for g in groups
-    )
-
-
-def _middle(values: np.ndarray) -> tuple[float, float]:
-    """The range of eight of ten values."""
-    low, high = np.quantile(values, [0.1, 0.9])
-    return float(low), float(high)
-
-
-def _rate(values: np.ndarray) -> Estimate:
-    """The mean of rates, its interval cut where no rate can be."""
-    found = mean_of(values)
-    return Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0))

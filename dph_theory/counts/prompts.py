@@ -39,7 +39,8 @@ class SolvedPrompts:
     what a model with the base's rates would reach. A prompt never solved in n answers may have a small rate:
     `lost_again` of the lost prompts the run would solve in n further answers, `gained_before` of the gained
     ones the base would have, in expectation (`rate_spread`). A number over no prompts is None,
-    and so is `new_unchanged` for a base that solves none: its rates could be any small ones.
+    and so is `new_unchanged` for a base that solves none: its rates could be any small ones; and all that
+    need the spread of rates where one answer to a prompt says nothing of it.
     `never` prompts were solved by neither; the rate of each is below `never_below` with 95% confidence.
     """
 
@@ -64,7 +65,7 @@ def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
     pairs = pairs.thinned(rng)
     n, before, after = pairs.base_n, pairs.base_c > 0, pairs.run_c > 0
     lost, gained = int((before & ~after).sum()), int((~before & after).sum())
-    again = rate_spread(n, pairs.base_c).solved_in(n, pairs.base_c, n)
+    again = None if pairs.single else rate_spread(n, pairs.base_c).solved_in(n, pairs.base_c, n)
     never = ~before & ~after
     return SolvedPrompts(
         kept=share(int((before & after).sum()), int(before.sum())) if before.any() else None,
@@ -73,10 +74,10 @@ def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
         lost=lost,
         gained=gained,
         p_value=float(stats.binomtest(lost, lost + gained).pvalue) if lost + gained else 1.0,
-        kept_unchanged=_mean(again[before]),
-        new_unchanged=_mean(again[~before]) if before.any() else None,
-        lost_again=_further(n, pairs.run_c, before, before & ~after),
-        gained_before=_further(n, pairs.base_c, after, ~before & after),
+        kept_unchanged=None if again is None else _mean(again[before]),
+        new_unchanged=_mean(again[~before]) if again is not None and before.any() else None,
+        lost_again=None if pairs.single else _further(n, pairs.run_c, before, before & ~after),
+        gained_before=None if pairs.single else _further(n, pairs.base_c, after, ~before & after),
         never=int(never.sum()),
         never_below=float(1 - 0.05 ** (1 / n[never].min())) if never.any() else 0.0,
     )
@@ -154,20 +155,14 @@ def changed(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 def fisher(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     """P(as few correct answers of the run's or fewer) and P(as many or more), given each prompt's total."""
-    fell, rose = np.ones(len(pairs)), np.ones(len(pairs))
-    for margin, members in margins_of(pairs):
-        chance = margin.chances(np.zeros(1))[0]
-        at = pairs.run_c[members] - margin.first
-        fell[members] = np.cumsum(chance)[at]
-        rose[members] = np.cumsum(chance[::-1])[::-1][at]
-    return fell.clip(max=1), rose.clip(max=1)
+    law = stats.hypergeom(pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c, pairs.run_n)
+    return law.cdf(pairs.run_c), law.sf(pairs.run_c - 1)
 
 
 def named_by(p_values: np.ndarray) -> np.ndarray:
     """The places that Benjamini and Hochberg's procedure names, smallest p-value first."""
     order = np.argsort(p_values, kind="stable")
-    passed = p_values[order] <= FALSE_DISCOVERIES * np.arange(1, len(order) + 1) / len(order)
-    return order[: np.flatnonzero(passed)[-1] + 1] if passed.any() else order[:0]
+    return order[stats.false_discovery_control(p_values)[order] <= FALSE_DISCOVERIES]
 
 
 @dataclass(frozen=True)
@@ -175,22 +170,29 @@ class LogOddsShift:
     """The rise of the log odds over prompts; `informative` of them have correct and incorrect answers.
 
     `pooled` is Mantel and Haenszel's log odds ratio, its interval valid whether or not the shifts agree.
-    `p_one_shift` tests that they do. If they are normal over prompts, `centre` and `spread` are their mean
-    and standard deviation by maximum likelihood, with profile intervals.
+    `p_one_shift` tests that they do, `p_no_change` that there are none (`no_change`). If they are normal over
+    prompts, `centre` and `spread` are their mean and standard deviation by maximum likelihood, with profile
+    intervals; None where no prompt has two answers on both sides.
     """
 
     __repr__ = readable
 
     pooled: Estimate
     informative: int
+    p_no_change: float
     p_one_shift: float
-    centre: float
-    spread: Estimate
+    centre: float | None
+    spread: Estimate | None
 
     @property
     def identified(self) -> bool:
         """Whether both checkpoints have correct and incorrect answers, without which no law has a beta."""
         return bool(np.isfinite(self.pooled.low))
+
+    @property
+    def changed(self) -> bool:
+        """Whether "no change" is rejected."""
+        return self.p_no_change < 1 - LEVEL
 
 
 def log_odds_shift(pairs: Pairs) -> LogOddsShift:
@@ -199,11 +201,23 @@ def log_odds_shift(pairs: Pairs) -> LogOddsShift:
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):
         nothing = Estimate(0.0, -np.inf, np.inf)
-        return LogOddsShift(nothing, 0, 1.0, 0.0, Estimate(0.0, 0.0, np.inf))
-    centre, spread = shifts(informative)
-    return LogOddsShift(
-        mantel_haenszel(informative), len(informative), one_shift(informative), centre, spread
-    )
+        return LogOddsShift(nothing, 0, no_change(pairs), 1.0, None, None)
+    centre, spread = (None, None) if informative.single else shifts(informative)
+    varies = one_shift(informative)
+    together = min(1.0, 2 * min(no_change(pairs), varies))
+    return LogOddsShift(mantel_haenszel(informative), len(informative), together, varies, centre, spread)
+
+
+def no_change(pairs: Pairs) -> float:
+    """The p-value of equal rates of each prompt: the run's correct answers in all, given each prompt's total.
+
+    Source: Cochran, Biometrics 10, 1954; Mantel and Haenszel, 1959.
+    """
+    n, total = pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c
+    share = total / n
+    away = float((pairs.run_c - pairs.run_n * share).sum())
+    variance = float((pairs.run_n * pairs.base_n * share * (1 - share) / (n - 1)).sum())
+    return float(2 * stats.norm.sf(abs(away) / np.sqrt(variance))) if variance > 0 else 1.0
 
 
 def mantel_haenszel(pairs: Pairs) -> Estimate:
@@ -220,6 +234,9 @@ def mantel_haenszel(pairs: Pairs) -> Estimate:
         value = np.inf if up.sum() else -np.inf
         return Estimate(value, -np.inf, np.inf)
     influence = len(n) * (up / up.sum() - down / down.sum())
+    if not np.ptp(influence):
+        # All prompts say the same, as with two copies of one file: nothing tells how sure that is.
+        return Estimate(float(np.log(up.sum() / down.sum())), -np.inf, np.inf)
     return from_influence(float(np.log(up.sum() / down.sum())), influence)
 
 

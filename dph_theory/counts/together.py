@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,7 +139,7 @@ def together(
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         found.append(RunAmong(name, step, changes, lost, gained))
     mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
-    return Together(Path(base.source).name, len(shared), tuple(asked), tuple(found), mean)
+    return Together(base.name, len(shared), tuple(asked), tuple(found), mean)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

@@ -27,13 +27,16 @@ _SHORT = {
 
 
 def sheet(found: Confrontation) -> "Drawing":
-    """Four panels on one sheet."""
+    """Three panels on one sheet, and a fourth where laws are told."""
     with theme.look():
         drawing, axes = theme.new(height=5.2, nrows=2, ncols=2)
         _curves(axes[0, 0], found)
         _difference(axes[0, 1], found)
         _parts(axes[1, 0], found)
-        _laws(axes[1, 1], found)
+        if found.laws:
+            _laws(axes[1, 1], found)
+        else:
+            axes[1, 1].set_axis_off()
     return drawing
 
 

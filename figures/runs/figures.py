@@ -1,6 +1,6 @@
 """The figures of a user's runs: Pass@k, kept and new, styles, laws, theory, training curves, profiles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -151,8 +151,10 @@ def _styles(runs: Runs) -> "Drawing | None":
     return drawing
 
 
-def _laws(runs: Runs) -> "Drawing":
+def _laws(runs: Runs) -> "Drawing | None":
     names, looks = tables.law_names(runs), _looks(runs)
+    if not names:
+        return None
     drawing, axes = theme.new(height=1.2 + 0.22 * len(names))
     for i, (label, group) in enumerate(runs.by_label.items()):
         # Side by side on a line, in the order of the legend.
@@ -162,7 +164,7 @@ def _laws(runs: Runs) -> "Drawing":
             _dot(axes, found, at - offset, looks[label], "" if at else label)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    rejected = [_best(run).rejected for run in runs.runs]
+    rejected = [_best(run).rejected for run in runs.runs if run.found.laws]
     axes.set(xlabel="held-out answers, nats a prompt below the best")
     axes.set_title(f"Best law rejected for {sum(rejected)} of {len(rejected)} runs")
     seeds.legend(drawing, [axes], 4)
@@ -171,38 +173,6 @@ def _laws(runs: Runs) -> "Drawing":
 
 def _best(run: OwnRun) -> LawScore:
     return next(law for law in run.found.laws if law.law == run.found.best_law)
-
-
-def _theory(runs: Runs) -> "Drawing":
-    drawing, axes = theme.new(theme.ONE_COLUMN, 3.2)
-    axes.plot([0, 1], [0, 1], color=theme.GREY, linestyle=":", linewidth=0.9, label="as predicted")
-    for label, how in _looks(runs).items():
-        bins = [b for run in runs.by_label[label] for b in run.found.calibration]
-        x, seen = [b.predicted for b in bins], [b.seen for b in bins]
-        axes.vlines(x, [s.low for s in seen], [s.high for s in seen], color=how["color"], linewidth=0.7)
-        # Means of many prompts lie on the diagonal of a law that few of them obey.
-        for one in bins:
-            axes.vlines(one.predicted, *one.middle, color=how["color"], linewidth=2.5, alpha=0.25)
-        words = f"{label}: {_verdict(runs.by_label[label])}"
-        axes.plot(x, [s.value for s in seen], how["marker"], color=how["color"], label=words)
-    axes.set(xlabel="rate that the best law predicts", ylabel="rate seen")
-    seeds.legend(drawing, [axes], 1)
-    return drawing
-
-
-def _verdict(group: Sequence[OwnRun]) -> str:
-    """Whether the best laws are rejected, and how many times as much as they say the answers vary."""
-    best = [_best(run) for run in group]
-    over = [x.dispersion.value for x in best if x.dispersion is not None]
-    rejected = sum(x.rejected for x in best)
-    words = (
-        "not rejected"
-        if not rejected
-        else "law rejected"
-        if len(best) == 1
-        else f"{rejected} of {len(best)} rejected"
-    )
-    return f"{words}, variance {np.mean(over):.1f} times that predicted" if over else words
 
 
 def _training(runs: Runs) -> "Drawing | None":
@@ -263,15 +233,6 @@ OWN_FIGURES = (
         "the best; 0 is the best.",
         _laws,
         tables.laws,
-    ),
-    OwnFigure(
-        "runs_theory_against_training",
-        "Whether the best law foresees the rate of each prompt",
-        "Pass rates after training as the best law predicts them from the base's answers, against those "
-        "seen, in bins of prompts of like predictions: the mean with its interval, and shaded the range of "
-        "eight of ten of its prompts. The legend says whether the law is rejected.",
-        _theory,
-        tables.theory,
     ),
     OwnFigure(
         "runs_training_curves",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from dph_theory.counts import Confrontation, confront, matched, read_counts
 from dph_theory.counts.pass_at_k import told_ks
+from dph_theory.counts.reading import distinct_names
 from dph_theory.intervals import (
     Estimate,
     Interval,
@@ -61,20 +62,24 @@ class Runs:
 def read_runs(paths: Sequence[Path], labels: Path | None = None, prompts: str | None = None) -> Runs:
     """Read the base, which comes first, and the runs; files or folders as `read_counts` takes them.
 
-    `labels` is a YAML file of labels by the name of a file or folder, else that name is the label. ValueError
+    `labels` is a YAML file of labels by the name of a file or folder, else that name is the label, with as
+    many folders as tell it from the others: runs are seeds only where labels say so. ValueError
     for fewer than two paths, files that cannot be read or paired, or a label of what is not there.
     """
     if len(paths) < 2:
         raise argument_error("runs", [str(path) for path in paths], "a base and at least one run")
-    named = _labels(labels, {path.name for path in paths})
-    base = read_counts(paths[0], prompts=prompts)
+    named = _labels(labels, {*(path.name for path in paths), *distinct_names(paths)})
+    names = distinct_names(paths)
+    base = replace(read_counts(paths[0], prompts=prompts), called=names[0])
     runs: list[OwnRun] = []
-    for path in paths[1:]:
-        counts = read_counts(path, prompts=prompts)
+    for path, name in zip(paths[1:], names[1:], strict=True):
+        counts = replace(read_counts(path, prompts=prompts), called=name)
         both = matched(base, counts)
         found = confront(base, counts, both, draws=_DRAWS)
         rates = both.counts.run_c / both.counts.run_n
-        runs.append(OwnRun(named.get(path.name, path.stem), found, rates, _log(path)))
+        # Of one name are seeds only those that the labels say are.
+        label = named.get(name) or named.get(path.name) or name.removesuffix("".join(path.suffixes[-1:]))
+        runs.append(OwnRun(label, found, rates, _log(path)))
     return Runs(both.counts.base_c / both.counts.base_n, tuple(runs))
 
 
@@ -128,7 +133,10 @@ def label_estimate(
     if len(found) == 1:
         one = found[0]
         return one if isinstance(one, Estimate) else Estimate(one, -np.inf, np.inf)
-    return Estimate(*map(float, interval([one.value if isinstance(one, Estimate) else one for one in found])))
+    values = [one.value if isinstance(one, Estimate) else one for one in found]
+    over = Estimate(*map(float, interval(values)))
+    # Seeds that tie tell nothing of how far others would lie.
+    return over if np.ptp(values) else Estimate(over.value, -np.inf, np.inf)
 
 
 def kept(run: OwnRun) -> Estimate | None:
@@ -146,9 +154,9 @@ def kinds(run: OwnRun) -> Estimate | None:
     return None if run.found.styles is None else run.found.styles.run
 
 
-def held_out(law: str) -> Callable[[OwnRun], Estimate]:
+def held_out(law: str) -> Callable[[OwnRun], Estimate | None]:
     """How well a law predicts answers held out."""
-    return lambda run: next(line.held_out for line in run.found.laws if line.law == law)
+    return lambda run: next((line.held_out for line in run.found.laws if line.law == law), None)
 
 
 def logs(group: Iterable[OwnRun], key: str) -> tuple[list[float], list[list[float]]]:
@@ -210,17 +218,6 @@ def law_names(runs: Runs) -> list[str]:
         for line in run.found.laws:
             scores.setdefault(line.law, []).append(line.held_out.value)
     return sorted(scores, key=lambda law: -float(np.mean(scores[law])))
-
-
-def theory(runs: Runs) -> Table:
-    """The rates that each run's best law predicts, and those seen."""
-    rows = [
-        (label, run.found.best_law, f"bin {place}", one.predicted, one.seen)
-        for label, group in runs.by_label.items()
-        for run in group
-        for place, one in enumerate(run.found.calibration, 1)
-    ]
-    return Table.of(("runs", "best law", "prompts", "rate predicted", "rate seen"), rows)
 
 
 def training(runs: Runs) -> Table:

@@ -97,8 +97,53 @@ def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path)
     assert [one.step for one in found.runs] == [10, 20]
     seeds = run(base, after, after, "--seeds", *QUICK)
     assert "mean of the 2 seeds (each k alone)" in seeds.output
+    assert "run.jsonl, 2 against base.jsonl" in seeds.output
     assert run(base, after, "--seeds", *QUICK).exit_code == 2
     assert run(base, after, "--steps", *QUICK).exit_code == 2
+
+
+def test_seeds_of_one_file_name_in_folders_are_told_apart(tmp_path):
+    for seed in "ab":
+        (tmp_path / seed).mkdir()
+        base, after = written(tmp_path / seed)
+    first = tmp_path / "a" / "run.jsonl"
+    rows = [json.loads(line) for line in first.read_text().splitlines()]
+    write_rows(first, [row | {"c": max(0, row["c"] - 1)} for row in rows])
+    out = tmp_path / "out"
+    result = run(base, first, after, "--seeds", *QUICK, "--folder", out, "--format", "svg")
+    assert result.exit_code == 0, result.output
+    assert "a/run.jsonl against base.jsonl" in result.output
+    stored = json.loads((out / "confront.json").read_text())["results"]
+    assert [one["run"] for one in stored["together"]["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
+    assert len({one["run"]["name"] for one in stored["runs"]}) == 2
+
+
+def test_rewards_that_are_no_verdicts_are_shown_and_refused(tmp_path):
+    rows = [{"prompt": f"{i}", "completion": "", "reward": j / 7} for i in range(6) for j in range(8)]
+    path = write_rows(tmp_path / "log.jsonl", rows)
+    result = run(path, path)
+    assert result.exit_code == 2
+    assert "1: 8 values' is not allowed: of two values at most, the greater 1" in result.output.replace(
+        "\n", " "
+    )
+    assert "--correct-from" in result.output
+    told = run(path, path, "--correct-from", "0.5", *QUICK).output
+    assert "right from 0.5 on" in told.replace("\n", " ")
+    write_rows(path, [*rows, rows[0] | {"reward": None}])
+    assert "lines 49 have none" in run(path, path, "--correct-from", "0.5").output.replace("\n", " ")
+    told = run(path, path, "--correct-from", "0.5", "--unscored", "wrong", *QUICK).output
+    assert "1 answers without a reward are counted as wrong" in told.replace("\n", " ")
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path):
+    base, after = written(tmp_path)
+    for path in (base, after):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        write_rows(path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows])
+    bad = after.rename(tmp_path / "r\x1b[31m.jsonl")
+    out = run(base, bad, *QUICK).output
+    assert not set(out) & set("\x1b\x07\u202e")
+    assert r"\x1b]0;title" in out
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dph_theory.counts.confrontation import _spans, chance, shortened, tables
 from dph_theory.counts.kl_and_styles import kl_spent, style_counts
 from dph_theory.counts.pairs import row
 from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, from_json
+from dph_theory.support.record import as_json, from_json, record
 
 
 def confronted(folder, rng, **options):
@@ -138,6 +138,29 @@ def test_prompts_whose_base_rate_is_not_known_are_left_out_and_counted():
     assert (found.prompts, found.left_out) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("base_kl", "hashes", "told"),
+    [(0.0, None, True), (0.4, None, False), (0.0, ("a", "a"), True), (0.0, ("a", "b"), False)],
+)
+def test_a_kl_from_another_model_than_the_base_is_left_out(tmp_path, base_kl, hashes, told):
+    """As of two trained runs, each of which has its KL from the model at which its training began."""
+    read = []
+    for name, kl, place in (("base", base_kl, 0), ("run", 0.5, 1)):
+        prompts = [
+            {"id": i, "correct": [1, 0], "log_pi": [kl, kl], "log_ref": [0.0, 0.0], "styles": [None, None]}
+            for i in range(6)
+        ]
+        models = {} if hashes is None else {("model", "initial")[place]: {"hash": hashes[place]}}
+        results = {"sets": {"x": {"prompts": prompts}}, **models}
+        stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "evaluation.json", stored)
+        read.append(read_counts(tmp_path / name))
+    found = confront(*read, matched(*read), draws=20)
+    assert (found.spending is not None) == told
+    assert ("no KL is told: run has it from another model than base" in found.summary()) != told
+
+
 def rows(*counts):
     return [row({"id": i, "n": 8, "c": 4, "style": c}) for i, c in enumerate(counts)]
 
@@ -219,7 +242,7 @@ def test_a_base_that_never_succeeds_identifies_no_shift_and_no_law(tmp_path):
     assert lines[3].startswith("Neither a shift of the log odds nor a law of training is identified")
     assert not any(shown.title.startswith("Laws") for shown in tables(found))
     assert "inf" not in " ".join(lines)
-    assert {line.beta for line in found.laws} == {None}
+    assert found.laws == ()
 
 
 def test_data_that_reject_every_law_say_so_first(tmp_path):
@@ -232,6 +255,45 @@ def test_data_that_reject_every_law_say_so_first(tmp_path):
     kept = shifted(rng, 150, 24, 0.8).pairs
     held = words_confronted(tmp_path, base=kept.base_c, run=kept.run_c)
     assert five_lines(held)[3].startswith('Of the laws of training "')
+
+
+def test_no_law_is_named_where_nothing_changed(tmp_path):
+    """Two samplings of one model: its rates of 60 prompts, 8 answers to each, 40 times."""
+    rng, named = np.random.default_rng(0), 0
+    for _ in range(40):
+        pairs = sampled(rng, before := base_rates(rng, 60), before, 8).pairs
+        found = confronted_counts(
+            tmp_path, rows_of(pairs.base_n, pairs.base_c), rows_of(pairs.run_n, pairs.run_c)
+        )
+        named += found.best_law is not None
+        same = five_lines(found)[3].startswith("No change is not rejected (p = ")
+        assert same == (found.best_law is None)
+    # A test at level .05 rejects some of 40.
+    assert named <= 6
+    asked = confronted_counts(
+        tmp_path, rows_of(pairs.base_n, pairs.base_c), rows_of(pairs.run_n, pairs.run_c), laws=True
+    )
+    assert five_lines(asked)[3].startswith("No change is not rejected (p = ")
+    assert asked.best_law is not None
+
+
+def test_one_answer_a_prompt_names_no_law_and_no_unchanged_model(tmp_path):
+    rng = np.random.default_rng(0)
+    n, one = np.ones(200, int), rng.random((2, 200)) < [[0.4], [0.8]]
+    lines = five_lines(confronted_counts(tmp_path, *(rows_of(n, side.astype(int)) for side in one)))
+    assert lines[2].count("(an unchanged model: not identified)") == 1
+    assert "one answer a prompt tells only means, so that no law of training is identified" in lines[3]
+    assert "0.00 [0.00, 0.00]" not in " ".join(lines)
+
+
+def test_a_file_against_itself_claims_nothing(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rows_of(np.full(60, 8), rng.binomial(8, base_rates(rng, 60)))
+    words = " ".join(five_lines(confronted_counts(tmp_path, rows, rows)))
+    assert "both have the same counts of every prompt, and are copies of one file" in words
+    assert "as few as" not in words
+    assert "[0.00, 0.00]" not in words
+    assert "No law" not in words
 
 
 def test_intervals_say_whether_they_hold_at_one_k_or_at_all():

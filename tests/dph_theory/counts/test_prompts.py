@@ -79,6 +79,28 @@ def test_shares_cover_the_truth_of_their_prompts():
     assert inside / trials >= 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / trials)
 
 
+def test_the_test_of_no_change_has_its_size_and_sees_what_a_common_shift_hides():
+    rng, trials, p = np.random.default_rng(0), 200, []
+    for _ in range(trials):
+        before = base_rates(rng, 60)
+        p.append(log_odds_shift(sampled(rng, before, before, 8).pairs).p_no_change)
+    assert np.mean(np.array(p) < 0.05) <= 0.05 + 3.3 * np.sqrt(0.05 * 0.95 / trials)
+    assert log_odds_shift(shifted(rng, 60, 8, 1.0).pairs).changed
+    # As many prompts rise as fall, by as much.
+    both = np.repeat([0.2, 0.8], 40)
+    assert log_odds_shift(sampled(rng, both, both[::-1], 8).pairs).changed
+
+
+def test_of_one_answer_a_prompt_only_means_are_identified():
+    rng = np.random.default_rng(0)
+    before = base_rates(rng, 300)
+    pairs = sampled(rng, before, before, 1).pairs
+    found, moved = solved_prompts(pairs, rng), log_odds_shift(pairs)
+    assert found.kept_unchanged is found.new_unchanged is found.lost_again is found.gained_before is None
+    assert moved.spread is moved.centre is None
+    assert moved.pooled.low < 0 < moved.pooled.high
+
+
 def test_prompts_that_fell_and_rose_are_named_the_clearest_first():
     pairs = Pairs.of(50, [25, 25, 25, 25], 50, [24, 0, 50, 5])
     fell, rose = changed(pairs)

@@ -22,6 +22,26 @@ def test_runs_have_labels_and_logs(tmp_path):
     assert found.runs[0].log == ()
 
 
+def test_runs_of_one_file_name_are_no_seeds_unless_labels_say_so(tmp_path):
+    for seed in "ab":
+        (tmp_path / seed).mkdir()
+        base, run = written(tmp_path / seed)
+    given = [base, tmp_path / "a" / "run.jsonl", run]
+    found = read_runs(given)
+    assert list(found.by_label) == ["a/run", "b/run"]
+    assert set(found.hashes) == {"base.jsonl", "a/run.jsonl", "b/run.jsonl"}
+    labels = tmp_path / "labels.yaml"
+    labels.write_text("a/run.jsonl: x\nb/run.jsonl: x\n")
+    assert list(read_runs(given, labels).by_label) == ["x"]
+
+
+def test_seeds_that_tie_have_no_interval_rather_than_one_of_no_width():
+    seeds, _ = runs().by_label.values()
+    found = tables.label_estimate(seeds, lambda run: 0.53)
+    assert (found.value, found.low, found.high) == (0.53, -np.inf, np.inf)
+    assert tables.pass_at_k(runs()).rows[0][2] == seeds[0].found.curves.run[0]
+
+
 def test_wrong_labels_and_too_few_runs_are_refused(tmp_path):
     base, run = written(tmp_path)
     labels = tmp_path / "labels.yaml"
