@@ -3,7 +3,6 @@
 Run: python docs/generate.py (from anywhere; it writes only what has changed)
 """
 
-import json
 import re
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from dph_theory.kernel import coq, files
 from dph_theory.predict.configuration import READ_AT, READERS, configuration_of
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
-from dph_theory.verification import pages, run
+from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.files import rendered
 from figures.report import claims, guide, repairs
@@ -92,13 +91,10 @@ def picture(name: str) -> str:
 
 
 def compile_kernel() -> None:
-    """Compile the kernel where its record is of other files, or lacks a theorem, and Coq is installed."""
-    named = run.kernel_theorems()
+    """Compile the kernel where its record is of other files, and Coq is installed."""
     recorded = coq.recorded() if coq.RECORD.is_file() else None
-    if coq.installed() and (
-        recorded is None or (recorded.files, [*recorded.theorems]) != (files.hashes(), named)
-    ):
-        coq.RECORD.write_text(json.dumps(coq.compiled(named).as_json(), indent=1) + "\n", encoding="utf-8")
+    if coq.installed() and (recorded is None or recorded.files != files.hashes()):
+        coq.compiled().kept()
 
 
 def main() -> None:

@@ -5,20 +5,12 @@ negative "divergence". What it computes, and what the right one is, stands here.
 """
 
 import numpy as np
-import sympy
-from flint import arb
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL
-from ..fdivergence import u
 from ..numeric.balls import Values
-from ..numeric.enclosures import Scalar, xlogx
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, derived, neighbour, refuted, scaled
-from ._boxes import DROP, ODDS, both_ways, chance
-
-MISPRINT = u * sympy.log(u / 2) - (u + 1) / 2 * sympy.log((u + 1) / 2)
-"""The Jensen-Shannon generator as some summaries of li2025choice print it; no generator, f(1) = -log 2."""
+from ..statement.theorem import neighbour, refuted, scaled, theorem
 
 
 def misprinted(pi: Values, ref: Values) -> Values:
@@ -42,11 +34,6 @@ def minimum(pi: Values) -> Values:
     return np.log((zero(pi) + 1) / 2)
 
 
-def misprint_steps() -> Steps:
-    yield Claim("f(1) = -log 2", sympy.Subs(MISPRINT, u, 1), equals=-sympy.log(2))
-    yield Claim("f(1) = 0, which a generator needs", sympy.Subs(MISPRINT, u, 1))
-
-
 GENERATOR = refuted(
     "B2.misprint",
     "u log(u/2) - (u+1)/2 log((u+1)/2) as a Jensen-Shannon generator: refuted",
@@ -56,8 +43,7 @@ GENERATOR = refuted(
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(zero, misprinted),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    kernel=Kernel("no_generator"),
-    derivation=misprint_steps,
+    coq="no_generator",
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"
     " is another divergence less log 2 (B2.value).",
@@ -84,31 +70,7 @@ def jensen_shannon_less_log_two(pi: Values, ref: Values) -> Values:
     return JENSEN_SHANNON(pi, ref) / 2 - log_two(pi)
 
 
-def value_steps() -> Steps:
-    p, q = sympy.symbols("p q", positive=True)
-    m = (p + q) / 2
-    yield "Summed over outcomes, p log 2 gives log 2."
-    terms = p * sympy.log(p / q) - m * sympy.log(m / q) - p * sympy.log(2)
-    yield Claim("termwise", q * MISPRINT.subs(u, p / q), equals=terms)
-    yield FalseStep("with + p log 2", q * MISPRINT.subs(u, p / q), equals=terms + 2 * p * sympy.log(2))
-    yield (
-        "So the misprint, though no generator, is convex: its least value is f(1), at pi = ref only "
-        "(L1.jensen)."
-    )
-    yield Claim("f'' > 0", sympy.Derivative(MISPRINT, (u, 2)), ">0")
-    yield Claim("f(1) = -log 2", sympy.Subs(MISPRINT, u, 1), equals=-sympy.log(2))
-
-
-def both_forms(odds: Scalar, drop: Scalar) -> list[tuple[Scalar, Scalar]]:
-    # Per outcome, u the ratio: u log(u/2) - m log m against u log u - m log m - u log 2, m = (u+1)/2.
-    ratios = [(chance(odds), 1 - drop), (1 / (1 + odds), 1 + odds * drop)]
-    two = arb(2)
-    misprint = sum(r * (u * (u / 2).log() - (u + 1) / 2 * ((u + 1) / 2).log()) for r, u in ratios)
-    kls = sum(r * (xlogx(u) - xlogx((u + 1) / 2) - u * two.log()) for r, u in ratios)
-    return [(misprint, kls)]
-
-
-VALUE = derived(
+VALUE = theorem(
     "B2.value",
     "The misprint computes KL(pi||ref) - KL(m||ref) - log 2, least at pi = ref",
     statement=r"E_{ref}[u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}]"
@@ -116,15 +78,6 @@ VALUE = derived(
     source=Source("ours", "what the misprint computes"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(misprinted, difference_of_kls),
-    given=("L1.jensen",),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=value_steps,
-    reductions=both_ways(
-        "two outcomes",
-        {"odds": ODDS, "drop": DROP},
-        lambda ref, pi: {"pi": pi, "ref": ref},
-        sides=both_forms,
-        tolerance=1e-5,
-    ),
     false=(neighbour("Jensen-Shannon itself less log 2", rhs=jensen_shannon_less_log_two),),
 )

@@ -15,7 +15,7 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.theorem import Kernel, certified, neighbour, refuted, scaled
+from ..statement.theorem import neighbour, refuted, scaled, theorem
 from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
 
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
@@ -40,7 +40,7 @@ STATED_BOUND = tuple(
         # The scale of a normalised return, (1-gamma) J.
         floor=1.0,
         note=NOTES[reading],
-        kernel=Kernel("stated_bound_fails"),
+        coq="stated_bound_fails",
         false=(
             neighbour(
                 "a constant C_f ten times larger",
@@ -103,7 +103,7 @@ def excess_at_fixed_step(r: Values, gamma: Values, pi: Values, constant: Values)
     return excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5)
 
 
-GENERIC = certified(
+GENERIC = theorem(
     "C2.generic",
     "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
     statement=r"\pi = \pi_{old},\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"

@@ -8,7 +8,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.theorem import Kernel, neighbour, refuted
+from ..statement.theorem import neighbour, refuted
 from ._laws import expected_weights
 
 SIZES = (4, 8, 64)
@@ -38,6 +38,6 @@ DEVIATION = refuted(
     digits=6,
     note="The limit of large groups at fixed p. At p = .01 it is 10.05, and alpha_8 is 2.44; the weight is"
     " bounded by (G-1)/sqrt G (E4.ends).",
-    kernel=Kernel("not_the_deviation"),
+    coq="not_the_deviation",
     false=(neighbour("up to a factor for each group size", rhs=population_of_groups),),
 )

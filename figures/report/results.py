@@ -19,7 +19,7 @@ from typing import Any
 
 from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import record
-from dph_theory.verification.settings import INSTANCES, QUICK_INSTANCES, Settings
+from dph_theory.verification.reports import settings
 from toy_lm.experiments import EXPERIMENTS
 
 from .. import files, records
@@ -93,17 +93,15 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.run import verify
 
-    settings = Settings(
-        instances=QUICK_INSTANCES if plan.quick else INSTANCES, seed=plan.seed, quick=plan.quick
-    )
-    reports = verify(list(THEOREMS.values()), settings, on_report=_counting(progress, len(THEOREMS)))
+    asked = settings(seed=plan.seed, quick=plan.quick)
+    reports = verify(list(THEOREMS.values()), asked, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
     neighbours = sum(len(report.false_neighbours) for report in reports)
     words = f"{len(reports)} theorems and {neighbours} false neighbours, {len(strange)} not as expected"
     made = record(
         f"report.{VERDICTS}",
         seed=plan.seed,
-        config={"checks": settings.checks, "instances": settings.instances, "quick": plan.quick},
+        config={"instances": asked.instances, "quick": plan.quick},
         results={"reports": [report.as_json() for report in reports]},
         findings=[words],
         packages=("numpy", "scipy", "sympy", "python-flint"),

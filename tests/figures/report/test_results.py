@@ -7,7 +7,7 @@ from support.small_report import verdict
 from dph_theory.audit import catalogue
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification import run as verification
-from dph_theory.verification.settings import QUICK_INSTANCES
+from dph_theory.verification.reports import QUICK_INSTANCES
 from figures import files, records
 from figures.report import results
 from figures.report.results import Plan, UnexpectedError, digest, environment
