@@ -34,7 +34,15 @@ DISTANCE = theorem(
     coq="degeneracy",
     # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.
     exact=False,
-    examples=(example(policy=".999 .001 0 0", other="0 .999994 6e-6 0", valid=[True, False, True, False]),),
+    examples=(
+        example(
+            policy=".999 .001 0 0",
+            other="0 .999994 6e-6 0",
+            valid=[True, False, True, False],
+            lhs="0.001",
+            rhs="0.001",
+        ),
+    ),
     false=(
         neighbour(
             "a distance 2% larger",

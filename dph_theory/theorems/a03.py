@@ -133,8 +133,20 @@ LIMIT = theorem(
     on=chart(base=simplex(5), valid=masks(5), time=uniform(1e-3, 50)),
     at_most=(distance_to_filtered, exponential),
     examples=(
-        example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2"),
-        example(base=".2 .2 .2 .2 .2", valid=[True, True, False, True, False], time="6"),
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, True, False],
+            time="2",
+            lhs=".0827569028956",
+            rhs=".0902235221577",
+        ),
+        example(
+            base=".2 .2 .2 .2 .2",
+            valid=[True, True, False, True, False],
+            time="6",
+            lhs=".0016497751952",
+            rhs=".0016525014511",
+        ),
     ),
     false=(
         neighbour(
@@ -197,7 +209,17 @@ SLOWER = theorem(
     source=Source("ours", "natural gradient"),
     on=RUNS,
     at_most=(lost_with_penalty, lost_without),
-    examples=(RUN, example(base=".2 .3 .3 .2", valid=[True, False, True, False], time=".1", beta=".01")),
+    examples=(
+        RUN.giving(lhs=".1673965370199", rhs=".3755571176516"),
+        example(
+            base=".2 .3 .3 .2",
+            valid=[True, False, True, False],
+            time=".1",
+            beta=".01",
+            lhs=".0012482312820",
+            rhs=".0012494795136",
+        ),
+    ),
     false=(
         neighbour(
             "two parts in a thousand slower at least",

@@ -86,7 +86,7 @@ UNIQUE = theorem(
     ),
     at_most=(margin, loss),
     # Near an even p_beta the margin is nearly the whole loss.
-    examples=(POLICY,),
+    examples=(POLICY.giving(lhs=".0017701250025", rhs=".0017712065582"),),
     # The loss is b KL(q||p_b), and that is Pinsker's inequality.
     coq="control_unique",
     false=(

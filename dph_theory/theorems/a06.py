@@ -32,8 +32,20 @@ POINTWISE = theorem(
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     at_most=(deviation, exponential),
     examples=(
-        example(base=".3 .2 .1 .4", valid=[True, True, False, False], beta=".1"),
-        example(base=".3 .3 .2 .2", valid=[True, True, True, False], beta=".2"),
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            beta=".1",
+            lhs=".00002723872122 .00001815914748 .00000907957374 .00003631829496",
+            rhs=".00004539992976",
+        ),
+        example(
+            base=".3 .3 .2 .2",
+            valid=[True, True, True, False],
+            beta=".2",
+            lhs=".0006306202597 .0006306202597 .0004204135065 .0016816540258",
+            rhs=".0016844867498",
+        ),
     ),
     false=(
         neighbour(

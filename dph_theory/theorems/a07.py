@@ -81,8 +81,8 @@ CLOSEST = theorem(
     on=chart(policy=simplex(4, zeros=True), base=simplex(4)),
     at_most=(margin, farther_than_least),
     examples=(
-        example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),
-        example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2"),
+        example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3", lhs=".3086734693878", rhs=".3274374749672"),
+        example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2", lhs=".02", rhs=".0201355135507"),
     ),
     coq="closest",
     false=(

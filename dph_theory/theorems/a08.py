@@ -71,7 +71,13 @@ FRONTIER = theorem(
     at_most=(least_cost, cost),
     coq="frontier",
     examples=(
-        example(policy="1 0 0 0 0", base=".09 .2 .31 .2 .2", valid=[True, False, False, False, False]),
+        example(
+            policy="1 0 0 0 0",
+            base=".09 .2 .31 .2 .2",
+            valid=[True, False, False, False, False],
+            lhs="2.4079456086519",
+            rhs="2.4079456086519",
+        ),
     ),
     false=(
         neighbour(

@@ -55,8 +55,8 @@ INCREASING = theorem(
     on=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
     at_most=(mean_after_rise, with_more_gain),
     examples=(
-        example(base_rates=".1 .3 .6", beta=".5", rise=".5"),
-        example(base_rates=".5 .02 .5", beta=".008", rise="1"),
+        example(base_rates=".1 .3 .6", beta=".5", rise=".5", lhs=".7093667617040", rhs=".8514545890065"),
+        example(base_rates=".5 .02 .5", beta=".008", rise="1", lhs="1", rhs="1"),
     ),
     coq="mean_rises",
     # fewer would round rates near 1 to 1
@@ -99,8 +99,14 @@ RANGE = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(rates_of_base),
     at_most=(lower_ends, upper_ends),
     examples=(
-        example(base_rates=".1 .3 .6", solvable=[True, True, True], beta=".38622661634118"),
-        RANGE_ATTAINED,
+        example(
+            base_rates=".1 .3 .6",
+            solvable=[True, True, True],
+            beta=".38622661634118",
+            lhs=".3333333333333 .8000000000000",
+            rhs=".8000000000000 1",
+        ),
+        RANGE_ATTAINED.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
     ),
     # fewer would round rates near 1 to 1
     digits=8,
@@ -139,7 +145,16 @@ ENDS = theorem(
     # Below beta = 2e-3 the bound e^{1/beta} leaves the range of float64.
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(rates_of_base),
     at_most=(distances, vanishing),
-    examples=(NEAR_AN_END, example(base_rates=".1 .3 .6", solvable=[True, True, False], beta=".02")),
+    examples=(
+        NEAR_AN_END.giving(lhs=".0010025992481 .5323307340852", rhs=".0010050167084 3.7401882608302"),
+        example(
+            base_rates=".1 .3 .6",
+            solvable=[True, True, False],
+            beta=".02",
+            lhs=".5333333333333 7.286388315e-22",
+            rhs="518470552858707246408.6453322933485 7.286388315e-22",
+        ),
+    ),
     # fewer would round rates near 1 to 1
     digits=8,
     false=(
@@ -198,7 +213,7 @@ ROOT = theorem(
     ).deriving(rates_of_base),
     at_most=(at_larger_beta, at_smaller_beta),
     # position 7/10 between E A1 = 1/3 and 1 is the mean validity .8
-    examples=(TARGET,),
+    examples=(TARGET.giving(lhs=".7999999999964 .8", rhs=".8 .8000000000036"),),
     false=(
         neighbour("a beta 2% larger", rhs=two_percent_off),
         neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),
@@ -229,8 +244,20 @@ DUAL = theorem(
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(priced_cost, cost),
     examples=(
-        example(base_rates=".1 .3 .6", targets=".8 .8 .8", beta=".38622661634118"),
-        example(base_rates=".2 .5 .6", targets=".9999999 .9999999 .9999999", beta=".04"),
+        example(
+            base_rates=".1 .3 .6",
+            targets=".8 .8 .8",
+            beta=".38622661634118",
+            lhs=".5791173335912",
+            rhs=".6627882615161",
+        ),
+        example(
+            base_rates=".2 .5 .6",
+            targets=".9999999 .9999999 .9999999",
+            beta=".04",
+            lhs=".9378010722271",
+            rhs=".9378018277495",
+        ),
     ),
     # fewer would round rates near 1 to 1
     digits=8,
@@ -278,8 +305,8 @@ OPTIMAL = theorem(
     on=chart(base_rates=rates(3, low=1e-6, high=1e-6), targets=rates(3, low=1e-5, high=1e-5)),
     at_most=(cost_of_one_beta, cost),
     examples=(
-        example(base_rates=".1 .3 .6", targets=".8 .8 .8"),
-        example(base_rates=".5 .7 .5", targets="1e-5 1e-5 1e-5"),
+        example(base_rates=".1 .3 .6", targets=".8 .8 .8", lhs=".5791173335912", rhs=".6627882615161"),
+        example(base_rates=".5 .7 .5", targets="1e-5 1e-5 1e-5", lhs=".8632935820390", rhs=".8632944349511"),
     ),
     # fewer would round rates near 1 to 1
     digits=8,

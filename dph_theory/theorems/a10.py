@@ -88,12 +88,16 @@ VALIDITY = theorem(
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
             beta=".4",
+            lhs=".4",
+            rhs=".4329333087574",
         ),
         example(
             family=[".3 .67 .03", ".3 .3 .4", ".9998 .0001 .0001"],
             base=".07 .73 .2",
             valid=[True, False, False],
             beta=".3",
+            lhs=".6998",
+            rhs=".7004009256180",
         ),
     ),
     false=(
@@ -305,8 +309,20 @@ COVERAGE = theorem(
     on=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     at_most=(forgotten, best_law),
     examples=(
-        example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
-        example(laws=["1 .003 1 1", ".001 1 1 1"], base=".001 1 1 1", valid=[True, True, True, False]),
+        example(
+            laws=[".3 .3 .2 .2"],
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            lhs=".2231435513142",
+            rhs=".5309611373167",
+        ),
+        example(
+            laws=["1 .003 1 1", ".001 1 1 1"],
+            base=".001 1 1 1",
+            valid=[True, True, True, False],
+            lhs=".4052985108566",
+            rhs=".4052985108566",
+        ),
     ),
     false=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
@@ -332,7 +348,7 @@ ALPHA = refuted(
         lambda q, base: law_to_filtered(q, base, alpha_divergence(0.5)),
         lambda base: dirac_to_filtered(base, alpha_divergence(0.5)),
     ),
-    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4", lhs=".9173030790972", rhs=".9016133230341"),),
     note="For alpha in (0, 1) a Dirac costs a finite amount. A10.threshold holds instead: each law has one "
     "alpha* in (0, 1), above which it is nearer to p_* than any Dirac and below which it is not (alpha* = "
     "0.504968 in the example); for alpha >= 1 it always is (A10.above).",
@@ -443,7 +459,14 @@ THRESHOLD = theorem(
     source=Source("ours", "convexity in alpha"),
     on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     at_most=(at_smaller_alpha, at_larger_alpha),
-    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    examples=(
+        example(
+            q=".3 .3 .2 .2",
+            base=".3 .2 .1 .4",
+            lhs="-2.5582972772331 -.0101276939898",
+            rhs="-.0101276939898 .5298492968033",
+        ),
+    ),
     false=(
         neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),
         neighbour(
@@ -495,6 +518,8 @@ MONOTONE = theorem(
             valid=[True, True, False, False],
             beta="1",
             fraction=".3",
+            lhs=".6 .1216395324324",
+            rhs="1 1.2039728043259",
         ),
     ),
     false=(
@@ -571,6 +596,8 @@ SEGMENT = theorem(
             gain=".5",
             t=".4",
             s=".9",
+            lhs="-.0644585613946",
+            rhs=".0268189730957",
         ),
     ),
     note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"

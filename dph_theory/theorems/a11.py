@@ -125,8 +125,12 @@ UNIMODAL = theorem(
     ),
     at_most=(lower_of_outer, between),
     examples=(
-        example(base_rate=".1", first="2.5", second="1", third="2"),
-        example(base_rate=".4", first="3", second=".1", third=".003"),
+        example(
+            base_rate=".1", first="2.5", second="1", third="2", lhs="1.0173891766502", rhs="1.4347068661954"
+        ),
+        example(
+            base_rate=".4", first="3", second=".1", third=".003", lhs=".7545776895609", rhs=".7548366316720"
+        ),
     ),
     # fewer would round rates near 1 to 1
     digits=8,
@@ -166,7 +170,10 @@ LEAST = theorem(
     source=Source("ours", "convexity in the log odds"),
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
-    examples=(example(base_rate=".1", beta=".75", current=".8"), AT_THE_LEAST),
+    examples=(
+        example(base_rate=".1", beta=".75", current=".8", lhs="-.2501856051228", rhs="-.2501856051228"),
+        AT_THE_LEAST.giving(lhs=".5607446110936", rhs=".5607446110936"),
+    ),
     # fewer would round rates near 1 to 1
     digits=8,
     false=(
@@ -281,7 +288,20 @@ MONOTONE = theorem(
     source=Source("ours", "monotone iteration"),
     on=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
     at_most=(before, after),
-    examples=(example(base_rate=".6", rise="1.5"), example(base_rate=".5", rise=".0011")),
+    examples=(
+        example(
+            base_rate=".6",
+            rise="1.5",
+            lhs=".4054651081082 1.4334632325367 1.6826685446907",
+            rhs="1.4334632325367 1.6826685446907 1.9054651081082",
+        ),
+        example(
+            base_rate=".5",
+            rise=".0011",
+            lhs="0 .0010999998336 .0011000000000",
+            rhs=".0010999998336 .0011000000000 .0011",
+        ),
+    ),
     # fewer would round rates near 1 to 1
     digits=8,
     false=(

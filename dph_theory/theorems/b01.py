@@ -100,7 +100,10 @@ VARIATION = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(variation_of_mixture, variation_on_chord),
-    examples=(example(v=".4", w="2.5", t=".5"), ACROSS_THE_KINK),
+    examples=(
+        example(v=".4", w="2.5", t=".5", lhs="0.225", rhs="0.525"),
+        ACROSS_THE_KINK.giving(lhs="0.04", rhs="0.04"),
+    ),
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
     exact=False,
     false=(

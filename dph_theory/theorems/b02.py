@@ -42,7 +42,7 @@ GENERATOR = refuted(
     source=Source("li2025choice", "as some summaries print it"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(zero, misprinted),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6", lhs="0", rhs="-.4225501102867"),),
     coq="no_generator",
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"

@@ -180,8 +180,18 @@ PRODUCT = theorem(
     on=INDEPENDENT,
     at_most=(partial(independent_divergences, JS_AND_ALPHAS), partial(summed_divergences, JS_AND_ALPHAS)),
     examples=(
-        INDEPENDENT_PAIR,
-        example(pi_first="1 0 0", pi_second=".3 .3 .4", ref_first="1 0 0", ref_second="0 1 0"),
+        INDEPENDENT_PAIR.giving(
+            lhs=".9048193214912 2.2512977236829 2.1533417999923",
+            rhs="1.1602695260393 2.5164942087491 2.5061872005827",
+        ),
+        example(
+            pi_first="1 0 0",
+            pi_second=".3 .3 .4",
+            ref_first="1 0 0",
+            ref_second="0 1 0",
+            lhs=".6840289760144 3.1714130856421 1.8091097699793",
+            rhs=".6840289760144 3.1714130856421 1.8091097699793",
+        ),
     ),
     false=(
         neighbour(

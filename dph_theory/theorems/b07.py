@@ -134,8 +134,20 @@ RATE = theorem(
     on=chart(pi=simplex(3), target=simplex(3), alpha=rates(low=0.05, high=1e-6)),
     at_most=(distance, linear_rate),
     examples=(
-        example(pi=".5 .5", target=".6 .4", alpha=".9"),
-        example(pi=".62 .3 .08", target=".6 .2 .2", alpha=".07"),
+        example(
+            pi=".5 .5",
+            target=".6 .4",
+            alpha=".9",
+            lhs=".0018670516952 .0021642821657",
+            rhs=".0019944690043 .0024896522247",
+        ),
+        example(
+            pi=".62 .3 .08",
+            target=".6 .2 .2",
+            alpha=".07",
+            lhs=".0004941560449 .0664317606881 .5536851908154",
+            rhs=".0004999552036 .0764469085603 .9760218699327",
+        ),
     ),
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,

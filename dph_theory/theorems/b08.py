@@ -172,7 +172,11 @@ VARIANCE = refuted(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(stored_variance, fresh_variance),
-    examples=(example(pi=".5 .5", ref=".1 .9"),),
+    examples=(
+        example(
+            pi=".5 .5", ref=".1 .9", lhs=".4544997418013 .1741719466479", rhs=".0121106086001 .0076745862434"
+        ),
+    ),
     note="Neither form dominates: outcomes that gained mass (u > 1) favour the definition form, outcomes that"
     " lost mass (u < 1) the generator form (B8.gap). Under collapse, where modes are lost, it is the latter.",
     false=(

@@ -57,8 +57,20 @@ CURVATURE = theorem(
     # With the unequal spreads: q = ref, where both sides vanish and balls cannot decide, is rare.
     digits=6,
     examples=(
-        example(ref=".2 .2 .6", q=".5 .3 .2", step=".01"),
-        example(ref=".5 .02 .48", q=".3 .3 .4", step=".0001"),
+        example(
+            ref=".2 .2 .6",
+            q=".5 .3 .2",
+            step=".01",
+            lhs=".0017124381331 .0008609125788 .0006445066568 .0012878443406",
+            rhs=".0030154889636 .0030154889636 .0015077444818 .0030154889636",
+        ),
+        example(
+            ref=".5 .02 .48",
+            q=".3 .3 .4",
+            step=".0001",
+            lhs=".0018262739085 .000913456556 .000685012483 .0013699450991",
+            rhs=".0018310233261 .0018310233261 .0009155116631 .0018310233261",
+        ),
     ),
     false=(
         neighbour(
@@ -105,8 +117,20 @@ COEFFICIENTS = theorem(
     # As in B9.curvature.
     digits=6,
     examples=(
-        example(ref=".2 .2 .6", q=".5 .3 .2", step=".01"),
-        example(ref=".02 .58 .4", q=".4 .3 .3", step=".0001"),
+        example(
+            ref=".2 .2 .6",
+            q=".5 .3 .2",
+            step=".01",
+            lhs=".0008515255544 .0004234248196 .0004245937925",
+            rhs=".0015229742241",
+        ),
+        example(
+            ref=".02 .58 .4",
+            q=".4 .3 .3",
+            step=".0001",
+            lhs=".0022808048999 .0011398609831 .0011401317165",
+            rhs=".0022884403330",
+        ),
     ),
     false=(
         neighbour("the same eta for Jensen-Shannon, whatever the curvature", lhs=equal_coefficients),
@@ -138,7 +162,7 @@ STRONG = theorem(
     source=Source("ours"),
     on=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(1.001, 1e3)),
     at_most=(scaled_gap, spread),
-    examples=(example(base_rate=".25", eta="10"),),
+    examples=(example(base_rate=".25", eta="10", lhs=".0433491874576", rhs=".1875"),),
     note="eta is the coefficient at curvature f''(1) = 1; B9.weak has the other end.",
     false=(
         neighbour(
@@ -175,7 +199,7 @@ WEAK = theorem(
     source=Source("ours"),
     on=chart(base_rate=log_uniform(1e-15, 0.5), eta=uniform(0.02, 1)),
     at_most=(lifted_by_forward, gap_and_what_reverse_can_do),
-    examples=(RARE,),
+    examples=(RARE.giving(lhs=".5", rhs=".5010449173475"),),
     false=(
         neighbour("the reverse KL lifts it as far", rhs=lambda base_rate, eta: mu_from_beta(base_rate, eta)),
         neighbour("2% more than 1 - eta", lhs=scaled(lifted_by_forward, 1.02)),

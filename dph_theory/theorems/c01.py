@@ -79,7 +79,7 @@ DIVERGENCE = theorem(
     source=Source("ours"),
     on=around(balanced_step),
     at_most=(loss, divergence_penalties),
-    examples=(STEP,),
+    examples=(STEP.giving(lhs=".01", rhs=".0204109972601 .0201355135507 .0202375597160 .0202553879795"),),
     note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
     " be smaller.",
     false=(
@@ -177,7 +177,10 @@ SPAN = theorem(
     source=Source("ours", "cf. achiam2017cpo"),
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),
-    examples=(UNEVEN_STEP, CHAIN),
+    examples=(
+        UNEVEN_STEP.giving(lhs=".0054878048780 .01125", rhs=".01125 .02"),
+        CHAIN.giving(lhs=".0126963562753 .0128", rhs=".0128"),
+    ),
     false=(
         neighbour("a constant 2% smaller", at=CHAIN, lhs=scaled_loss, rhs=scaled(span_penalty, 0.98)),
         neighbour("one factor of 1/(1-gamma)", at=CHAIN, lhs=scaled_loss, rhs=without_discount),

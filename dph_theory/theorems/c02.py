@@ -117,7 +117,16 @@ GENERIC = theorem(
         constant=log_uniform(1e-3, 1e3),
     ),
     at_most=(half_first_order, excess_of_stated_bound),
-    examples=(example(r="0", gamma=".9", pi=[".5 .25 .25"], constant="2"),),
+    examples=(
+        example(
+            r="0",
+            gamma=".9",
+            pi=[".5 .25 .25"],
+            constant="2",
+            lhs=".25",
+            rhs=".4366299069912 .4366258317703 .4683141894359",
+        ),
+    ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
     false=(
         neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),

@@ -43,7 +43,7 @@ ANCHOR = theorem(
     source=Source("ours"),
     on=TRIPLES,
     at_most=(shortfall, anchor_penalty),
-    examples=(TRIPLE, EVEN),
+    examples=(TRIPLE.giving(lhs=".0596858638743", rhs=".1"), EVEN.giving(lhs=".01", rhs=".01")),
     # Near gamma = 1 returns of 1e3 are subtracted.
     floor=0.01,
     false=(
@@ -81,7 +81,12 @@ DIVERGENCE = theorem(
     source=Source("ours", "with gilardoni2010pinsker"),
     on=SMALL_TRIPLES,
     at_most=(shortfalls, penalties),
-    examples=(TRIPLE, EVEN),
+    examples=(
+        TRIPLE.giving(
+            lhs=".0596858638743", rhs=".2437987340744 .2682030430304 .2541302873150 .2552004723264"
+        ),
+        EVEN.giving(lhs=".01", rhs=".0100010002167 .0100003333811 .0100005834197 .0100006251117"),
+    ),
     false=(
         neighbour("linear in the divergence, as in C2", rhs=second_order),
         neighbour("f''(1) = 1 for Jensen-Shannon as well", rhs=without_curvature),
@@ -107,7 +112,10 @@ MAXIMUM = theorem(
     source=Source("ours"),
     on=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
     at_most=(best_and_mixture, lambda mdp, pi: trailing(normalised_return(mdp, pi), 1)),
-    examples=(TRIPLE.but(weight=".5"), EVEN.but(weight=".5")),
+    examples=(
+        TRIPLE.but(weight=".5").giving(lhs=".8 -.29", rhs=".8403141361257"),
+        EVEN.but(weight=".5").giving(lhs="1.49 1.4899", rhs="1.49"),
+    ),
     # Rounding of (1-gamma) J is relative to the scale of the rewards, not to J itself.
     floor=0.1,
     false=(

@@ -65,7 +65,11 @@ REFERENCE = theorem(
     source=Source("ours"),
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
-    examples=(REWARDED_PAIR, FIRST_TOKEN_REWARDED, DECISIVE),
+    examples=(
+        REWARDED_PAIR.giving(lhs=".0318424897159", rhs=".2292023373811"),
+        FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
+        DECISIVE,
+    ),
     false=(
         neighbour("a bound one fifth smaller", rhs=scaled(both_kls, 0.8)),
         neighbour(
@@ -123,13 +127,15 @@ INVERTED = theorem(
     # The inversion is a bisection in floats; C4.reference certifies what it inverts.
     exact=False,
     examples=(
-        REWARDED_PAIR,
+        REWARDED_PAIR.giving(lhs="0.4883552628", rhs="0.705"),
         example(
             ref_first="1 0",
             ref_second=["1 0", "1 0"],
             pi_first="1 0",
             pi_second=["1 0", "0 1"],
             reward="1 .6 1 0",
+            lhs="1",
+            rhs="1",
         ),
     ),
     false=(
@@ -354,7 +360,7 @@ HORIZON = theorem(
         horizon=integers(1, LONGEST),
     ).deriving(mixed),
     at_most=(kl_of_final_returns, token_kls),
-    examples=(RUN,),
+    examples=(RUN.giving(lhs="1.0252675101365", rhs="1.2485526007774"),),
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
     false=(
         neighbour("without the last step", rhs=without_the_last),

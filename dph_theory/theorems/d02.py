@@ -93,7 +93,10 @@ UNIFORM = theorem(
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), k=integers(2, 12)),
     at_most=(dirac_then_law, law_then_uniform),
-    examples=(example(q=".48 .32 .2", k=4), example(q=".25 .25 .25 .25", k="6")),
+    examples=(
+        example(q=".48 .32 .2", k=4, lhs=".9984 1.71307008", rhs="1.71307008 1.7408"),
+        example(q=".25 .25 .25 .25", k="6", lhs=".9997558593750 2.4660644531250", rhs="2.4660644531250"),
+    ),
     false=(
         neighbour("2% fewer for the uniform law", lhs=distinct, rhs=scaled(distinct_if_uniform, 0.98)),
         neighbour(
@@ -135,8 +138,17 @@ SCHUR = theorem(
     on=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     at_most=(distinct_with_two, distinct_averaged),
     examples=(
-        example(q=".48 .32 .1 .1", valid=[True, True, False, False], k=4, share=".5"),
-        example(q=".3 .3 .3 .1", valid=[True, True, True, False], k="3", share=".9"),
+        example(
+            q=".48 .32 .1 .1",
+            valid=[True, True, False, False],
+            k=4,
+            share=".5",
+            lhs="1.71307008",
+            rhs="1.7408",
+        ),
+        example(
+            q=".3 .3 .3 .1", valid=[True, True, True, False], k="3", share=".9", lhs="1.971", rhs="1.971"
+        ),
     ),
     false=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),

@@ -62,8 +62,18 @@ SINGLE = theorem(
     on=single_instances(types=1),
     at_most=(of_worse, of_better),
     examples=(
-        example(q=".3 .3 .4", other=".8 .1 .1", rho="1 ", success=[".9 .2 .1"], k=4),
-        example(q=".4 .3 .3", other=".4 .3 .3", rho="1 ", success=[".6 1 0"], k="2"),
+        example(
+            q=".3 .3 .4",
+            other=".8 .1 .1",
+            rho="1 ",
+            success=[".9 .2 .1"],
+            k=4,
+            lhs=".84247039",
+            rhs=".99609375",
+        ),
+        example(
+            q=".4 .3 .3", other=".4 .3 .3", rho="1 ", success=[".6 1 0"], k="2", lhs=".7884", rhs=".7884"
+        ),
     ),
     false=(
         neighbour(
@@ -97,7 +107,11 @@ SHARED = refuted(
         gain=log_uniform(1e-2, 1e2),
     ),
     at_most=(shared_pass_at_k, trained_pass_at_k),
-    examples=(example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10),),
+    examples=(
+        example(
+            q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10, lhs=".75", rhs=".6811530009991"
+        ),
+    ),
     note="A small witness: two types in proportion .6 to .4, two strategies each of which solves one type, "
     "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
     "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
@@ -158,9 +172,23 @@ CONDITIONED = theorem(
     ),
     at_most=(before, after),
     examples=(
-        example(q=[".5 .3 .2", ".2 .3 .5"], rho=".6 .4", success=["1 .2 .1", ".1 .2 1"], k=2, gain=10),
         example(
-            q=[".499994 6e-6 .5", ".4 .3 .3"], rho=".996 .004", success=["1 1 1", "1 1 1"], k="3", gain="40"
+            q=[".5 .3 .2", ".2 .3 .5"],
+            rho=".6 .4",
+            success=["1 .2 .1", ".1 .2 1"],
+            k=2,
+            gain=10,
+            lhs=".8236",
+            rhs=".9999999578116",
+        ),
+        example(
+            q=[".499994 6e-6 .5", ".4 .3 .3"],
+            rho=".996 .004",
+            success=["1 1 1", "1 1 1"],
+            k="3",
+            gain="40",
+            lhs="1",
+            rhs="1",
         ),
     ),
     false=(
@@ -205,8 +233,24 @@ RISING = theorem(
     ),
     at_most=(pass_at_1, later),
     examples=(
-        example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], gain=1, more=1),
-        example(q=".3 .3 .4", rho=".5 .5", success=[".04 .9 .2", ".9 1 1"], gain="100", more=".01"),
+        example(
+            q=".5 .5",
+            rho=".6 .4",
+            success=["1 0", "0 1"],
+            gain=1,
+            more=1,
+            lhs=".5099667994625",
+            rhs=".5197375320225",
+        ),
+        example(
+            q=".3 .3 .4",
+            rho=".5 .5",
+            success=[".04 .9 .2", ".9 1 1"],
+            gain="100",
+            more=".01",
+            lhs=".9500000000000",
+            rhs=".9500000000000",
+        ),
     ),
     false=(
         neighbour(
@@ -268,8 +312,24 @@ LIMIT = theorem(
     ),
     at_most=(lower_ends, upper_ends),
     examples=(
-        example(q=".5 .5", rho=".6 .4", also=["1 0", "0 1"], k=2, gain=10),
-        example(q=".3 .3 .4", rho=".3 .3 .4", also=["0 0 1", "0 1 1", "0 1 1"], k="3", gain="100"),
+        example(
+            q=".5 .5",
+            rho=".6 .4",
+            also=["1 0", "0 1"],
+            k=2,
+            gain=10,
+            lhs=".5890106166668 .6811530009991",
+            rhs=".6811530009991 .7009419710338",
+        ),
+        example(
+            q=".3 .3 .4",
+            rho=".3 .3 .4",
+            also=["0 0 1", "0 1 1", "0 1 1"],
+            k="3",
+            gain="100",
+            lhs=".7 .7000000000000",
+            rhs=".7000000000000",
+        ),
     ),
     false=(neighbour("the upper bound of a single draw for every k", rhs=without_draws),),
 )
@@ -309,7 +369,7 @@ COVERAGE = theorem(
     source=Source("ours", "shared strategies"),
     on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), also=integers(0, 1, 3, 3), k=integers(1, 64)),
     at_most=(trained_and_bound, full_and_base),
-    examples=(TWO_TYPES,),
+    examples=(TWO_TYPES.giving(lhs=".6 .75", rhs="1 .75"),),
     false=(
         neighbour(
             "the base beats the trained policy at every k",

@@ -210,9 +210,9 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        example(base_rate=".25", beta=".5", mu=".3"),
+        example(base_rate=".25", beta=".5", mu=".3", lhs=".2933333333333", rhs=".34375"),
         # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
-        example(base_rate=".25", beta=".125", mu=".9", rhs=".625"),
+        example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
     ),
     digits=9,

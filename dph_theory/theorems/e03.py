@@ -188,7 +188,10 @@ DEARER = theorem(
     source=Source("ours", "laws of training"),
     on=TREES,
     at_most=(filtering_cost, local_cost),
-    examples=(TWO_TOKENS.giving(lhs=".693147180560", rhs="1.20397280433"), EVEN_TREE),
+    examples=(
+        TWO_TOKENS.giving(lhs=".693147180560", rhs="1.20397280433"),
+        EVEN_TREE.giving(lhs=".6931471805599", rhs=".6931471805599"),
+    ),
     coq="local_dearer",
     false=(
         neighbour(

@@ -183,7 +183,14 @@ RISES = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
     at_most=(lower, higher),
-    examples=(example(away=".8", share=".5"),),
+    examples=(
+        example(
+            away=".8",
+            share=".5",
+            lhs="1.4155960043842 1.8359579340858 2.0260469233145",
+            rhs="1.4638268590218 2.1773537339824 2.7573824628584",
+        ),
+    ),
     digits=6,
     note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit mu)/"
     "(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of laws of some beta and base rate, if a"
@@ -217,7 +224,7 @@ UNIQUE = refuted(
     source=Source("ours", "group normalisation"),
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
     at_most=(upper_drive, lower_drive),
-    examples=(example(low=".6", share=".875", beta=".42"),),
+    examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
     " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",

@@ -17,7 +17,7 @@ DECAY = refuted(
     source=Source("li2025choice", "the motivation of mass-covering divergences"),
     on=RUNS,
     at_most=(lost_without, lost_with_penalty),
-    examples=(RUN,),
+    examples=(RUN.giving(lhs=".3755571176516", rhs=".1673965370199"),),
     note="The opposite holds at every time (A3.slower): the penalty delays the same path, and p_beta ends it"
     " (A3.penalised, A4). It does hold in a family that cannot follow the base: where tokens cannot see each"
     " other, reverse KL itself drives the policy to one of two modes (A10.accelerates). E7 says what else the"

@@ -54,6 +54,8 @@ FEWER = refuted(
             valid=[True, True, False],
             beta="10",
             fraction=".01",
+            lhs="2",
+            rhs="1.5691925832142",
         ),
     ),
     note="In the example the member nearest to the base keeps 1.57 of two valid answers; the more valid one,"

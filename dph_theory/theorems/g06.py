@@ -90,7 +90,7 @@ UPPER = refuted(
     source=Source("ours", "on arXiv 2509.26114, as summarised"),
     on=chart(law=simplex(4, spread=3), step=uniform(0.05, 0.5)),
     at_most=(clipped_above, not_clipped),
-    examples=(example(law=".4 .3 .2 .1", step=".3"),),
+    examples=(example(law=".4 .3 .2 .1", step=".3", lhs="1.227430108", rhs="1.135250068"),),
     exact=False,
     note="So it is where the policy is peaked. Where it is flat, noise lowers entropy and each clip lessens"
     " the noise: the upper clip keeps entropy there.",

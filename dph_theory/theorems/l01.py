@@ -50,7 +50,7 @@ RISING = theorem(
     source=Source("rudin1976principles", "theorem 5.11"),
     on=chart(start=uniform(-3, 3), step=log_uniform(1e-3, 3), a=uniform(-3, 3), b=uniform(-3, 3)),
     at_most=(at_start, at_end),
-    examples=(example(start="-1", step="2", a=".5", b="1"),),
+    examples=(example(start="-1", step="2", a=".5", b="1", lhs="-.0833333333333", rhs="1.0833333333333"),),
     coq="rising",
     false=(
         neighbour(
@@ -156,7 +156,11 @@ LOGARITHM = theorem(
     source=Source("cover2006elements", "equation 2.85"),
     on=chart(s=log_uniform(1e-6, 1e6)),
     at_most=(bound, lambda s: np.log(s)),
-    examples=(example(s=".5"), example(s="1.25"), example(s="1.01")),
+    examples=(
+        example(s=".5", lhs="-1", rhs="-.6931471805599"),
+        example(s="1.25", lhs=".2", rhs=".2231435513142"),
+        example(s="1.01"),
+    ),
     coq="logarithm",
     false=(
         neighbour("a bound 0.2% higher", at=example(s="1.001"), lhs=scaled(bound, 1.002)),
@@ -180,7 +184,7 @@ GIBBS = theorem(
     source=Source("cover2006elements", "theorem 2.6.3"),
     on=chart(q=simplex(3, zeros=True), p=simplex(3)),
     at_most=(likelihood_of_other, own_likelihood),
-    examples=(example(q=".5 .3 .2", p=".2 .2 .6"),),
+    examples=(example(q=".5 .3 .2", p=".2 .2 .6", lhs="-1.3897154547005", rhs="-1.0296530140646"),),
     coq="gibbs",
     false=(
         neighbour(
@@ -206,7 +210,10 @@ CAUCHY = theorem(
     source=Source("rudin1976principles", "theorem 1.35"),
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
-    examples=(example(law=".2 .3 .5", a="1 2 -1", b="2 1 1"), example(law=".4 .3 .3", a="2 2 2", b="2 2 2")),
+    examples=(
+        example(law=".2 .3 .5", a="1 2 -1", b="2 1 1", lhs=".25", rhs="3.04"),
+        example(law=".4 .3 .3", a="2 2 2", b="2 2 2", lhs="16", rhs="16"),
+    ),
     coq="cauchy",
     false=(
         neighbour(
@@ -274,7 +281,10 @@ LEAST = theorem(
     at_most=(least, parabola),
     # Where x is the centre both sides are zero, a tie that balls do not decide.
     exact=False,
-    examples=(example(x=".3", centre="1.5"), example(x=".3", centre=".5")),
+    examples=(
+        example(x=".3", centre="1.5", lhs="0.25", rhs="1.44"),
+        example(x=".3", centre=".5", lhs="0", rhs="0.04"),
+    ),
     false=(
         neighbour(
             "a least value higher by 1e-6",
