@@ -45,13 +45,6 @@ DISTANCE = theorem(
     ),
     false=(
         neighbour(
-            "a distance 2% larger",
-            at=example(
-                policy=".9985 .0005 .0005 .0005", other=".2 .4 .2 .2", valid=[True, False, False, False]
-            ),
-            lhs=scaled(missing_reward, 1.02),
-        ),
-        neighbour(
             "p not fully valid",
             at=example(policy="0 0 0 1", other="0 0 0 1", valid=[True, True, True, False]),
             rhs=lambda policy, other: TOTAL_VARIATION(policy, other),

@@ -49,11 +49,6 @@ POINTWISE = theorem(
     ),
     false=(
         neighbour(
-            "a constant 2% smaller",
-            at=example(base=".2 .2 .4 .2", valid=[True, True, True, False], beta=".2"),
-            rhs=scaled(exponential, 0.98),
-        ),
-        neighbour(
             "a rate of e^(-1.02/beta)",
             at=example(base="9e-6 .399991 .3 .3", valid=[True, False, False, False], beta=".06"),
             rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02),

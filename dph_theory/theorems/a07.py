@@ -11,7 +11,7 @@ from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import neighbour, scaled, theorem
+from ..statement.theorem import neighbour, theorem
 from ._laws import made_valid
 
 
@@ -86,11 +86,6 @@ CLOSEST = theorem(
     ),
     coq="closest",
     false=(
-        neighbour(
-            "a margin 2% larger",
-            at=example(policy=".4 .2 .2 .2", base=".3 .2 .2 .3"),
-            lhs=scaled(margin, 1.02),
-        ),
         neighbour(
             "the closest is uniform on Y1",
             at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04"),

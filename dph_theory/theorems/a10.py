@@ -6,7 +6,6 @@ lie between.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,19 +99,7 @@ VALIDITY = theorem(
             rhs=".7004009256180",
         ),
     ),
-    false=(
-        neighbour(
-            "a bound 2% lower",
-            at=example(
-                family=[".38 .41 .21", ".983 .0099 .0071", ".31 .36 .33"],
-                base=".13 .59 .28",
-                valid=[True, False, False],
-                beta=".35",
-            ),
-            rhs=scaled(worth_of_saving, 0.98),
-        ),
-        neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),
-    ),
+    false=(neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
 )
 
 
@@ -261,10 +248,7 @@ JUMP = theorem(
     examples=(
         example(laws=[".3 .3 .2 .2", ".6 .2 .1 .1"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
     ),
-    false=(
-        neighbour("a jump 2% later", lhs=partial(before_and_after, factor=1.02)),
-        neighbour("no jump: the two laws mix continuously", rhs=half_way),
-    ),
+    false=(neighbour("no jump: the two laws mix continuously", rhs=half_way),),
 )
 
 
@@ -326,13 +310,6 @@ COVERAGE = theorem(
     ),
     false=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
-        neighbour(
-            "a bound 0.01% lower",
-            at=example(
-                laws=[".9 .001 .03 1", "1 1 1 .001"], base=".001 .001 1 .02", valid=[True, True, True, False]
-            ),
-            rhs=scaled(best_law, 0.9999),
-        ),
     ),
 )
 
@@ -411,12 +388,6 @@ ABOVE = theorem(
     examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
     false=(
         neighbour(
-            "at alpha = 0.9998 too",
-            at=example(q="1 .001 .3 1", base=".001 1 1 1"),
-            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9998)),
-            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
-        ),
-        neighbour(
             "one outcome costs as much as both",
             at=example(q="1 1 .001 .001", base=".001 .03 .1 1"),
             lhs=lambda q, base: costs_of_one_outcome(q, base)[:, :3] + costs_of_one_outcome(q, base)[:, 3:],
@@ -475,11 +446,6 @@ THRESHOLD = theorem(
             lhs=lambda q, base: (scaled_lead(q, base, 0.125) + scaled_lead(q, base, 0.875)) / 2,
             rhs=lambda q, base: scaled_lead(q, base, 0.5),
         ),
-        neighbour(
-            "a left side 5% larger",
-            at=example(q=".99 .15 .001 .0018", base=".023 .0035 .2 .57"),
-            lhs=scaled(at_smaller_alpha, 1.05),
-        ),
     ),
 )
 
@@ -522,22 +488,7 @@ MONOTONE = theorem(
             rhs="1 1.2039728043259",
         ),
     ),
-    false=(
-        neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),
-        neighbour(
-            "at least 2% more of both once the member changes",
-            at=example(
-                family=[".0001 .08 .9198 .0001", ".4 .2 .2 .2", ".00004 .2 .59996 .2", ".001 .997 .001 .001"],
-                base=".01 .4 .09 .5",
-                valid=[True, True, True, False],
-                beta=".003",
-                fraction=".1",
-            ),
-            rhs=lambda family, base, valid, beta, fraction: (
-                at_smaller_beta(family, base, valid, beta, fraction) / 1.02
-            ),
-        ),
-    ),
+    false=(neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
 )
 
 
@@ -602,22 +553,7 @@ SEGMENT = theorem(
     ),
     note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
     " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",
-    false=(
-        neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),
-        neighbour(
-            "chosen at a beta 0.3% smaller",
-            at=example(
-                base="2.2e-7 .024 .95199978 .024",
-                other=".3 .3 .16 .24",
-                valid=[True, False, True, False],
-                gain=".54",
-                t=".38",
-                s=".39",
-            ),
-            lhs=partial(cost_of_chosen, factor=1.003),
-            rhs=partial(cost_of, factor=1.003),
-        ),
-    ),
+    false=(neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),),
 )
 
 
@@ -695,11 +631,6 @@ PRODUCT = theorem(
         neighbour("the filtered model", rhs=filtered_model),
         neighbour("the Dirac on the base's mode in Y1", rhs=base_mode),
         neighbour("the product of the filtered model's token laws", rhs=product_of_marginals),
-        neighbour(
-            "a fixed first token preferred until it is 1% less likely",
-            at=example(base=".25 .069 .07 .3", valid=[True, True, True, False]),
-            rhs=partial(likeliest_rectangle, more=1.01),
-        ),
     ),
 )
 

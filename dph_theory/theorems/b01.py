@@ -86,11 +86,6 @@ def variation_on_chord(v: Values, w: Values, t: Values) -> Values:
     return mixture(TOTAL_VARIATION.generator(v), TOTAL_VARIATION.generator(w), t)
 
 
-def strictly_below(v: Values, w: Values, t: Values) -> Values:
-    """The chord lowered by (v - w)/500 where v is within 1% of the kink, and above w."""
-    return variation_on_chord(v, w, t) - 1e-3 * (abs(v - w) + (v - w)) * (v < 1.01) * (v > 0.99)
-
-
 ACROSS_THE_KINK = example(v="1", w="9", t=".01")
 
 VARIATION = theorem(
@@ -107,11 +102,6 @@ VARIATION = theorem(
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
     exact=False,
     false=(
-        neighbour(
-            "a chord that ends near the kink and is 0.2% lower",
-            at=example(v="1", w=".03", t=".3"),
-            rhs=strictly_below,
-        ),
         neighbour(
             "k2 = (log u)^2/2 as a generator",
             at=example(v="390000", w="2", t=".99"),
@@ -321,12 +311,6 @@ LIMITS = theorem(
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".51 .4 .09", ref=".4994 .5 .0006")),
     false=(
         neighbour(
-            "the rates cut by 2%",
-            at=example(pi=".03 .01 .96", ref=".02 .01 .97"),
-            rhs=scaled(rates, 0.98),
-            floor=1e-9,
-        ),
-        neighbour(
             "the ref mass in place of the larger mass",
             at=example(pi=".01 .01 .98", ref="4e-6 4e-9 .999995996"),
             rhs=rates_without_policy,
@@ -398,9 +382,6 @@ PROCESSING = theorem(
     at_most=(coarse, fine),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi="1 0 0", ref="0 .7 .3")),
     false=(
-        neighbour(
-            "a coarse divergence 2% larger", at=example(pi=".3 .3 .4", ref="1 0 0"), lhs=scaled(coarse, 1.02)
-        ),
         neighbour(
             "k2 = (log u)^2/2, not convex, as a generator",
             at=example(pi=".6 .2 .2", ref=".899 .1 .001"),

@@ -46,9 +46,6 @@ KL = theorem(
     floor=1e-12,
     false=(
         neighbour(
-            "forward KL, constant cut by 2%", at=NEARLY_EVEN, rhs=scaled(pinsker_bounds((FORWARD_KL,)), 0.98)
-        ),
-        neighbour(
             "reverse KL, constant cut by 2%", at=NEARLY_EVEN, rhs=scaled(pinsker_bounds((REVERSE_KL,)), 0.98)
         ),
     ),
@@ -65,7 +62,6 @@ JS = theorem(
     examples=PAIRS,
     floor=1e-12,
     false=(
-        neighbour("constant cut by 2%", at=NEARLY_EVEN, rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.98)),
         neighbour("the constant of the KLs, f''(1) = 1", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.5)),
     ),
 )

@@ -12,7 +12,7 @@ from ..estimators import alpha_dpg_reward, reward_gradient
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.theorem import Relation, neighbour, scaled, theorem
+from ..statement.theorem import Relation, neighbour, theorem
 
 
 def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
@@ -155,11 +155,6 @@ RATE = theorem(
     digits=6,
     note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
     false=(
-        neighbour(
-            "a constant 2% smaller",
-            at=example(pi=".29 .36 .35", target=".28 .35 .37", alpha=".22"),
-            rhs=scaled(linear_rate, 0.98),
-        ),
         neighbour(
             "a rate quadratic in 1 - alpha",
             rhs=lambda pi, target, alpha: (1 - trailing(alpha, 1)) * linear_rate(pi, target, alpha),

@@ -14,7 +14,7 @@ from ..numeric.arrays import whole
 from ..numeric.balls import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
-from ..statement.theorem import neighbour, scaled, theorem
+from ..statement.theorem import neighbour, theorem
 
 
 def distinct_with_two(q: Values, valid: Values, k: Values | float) -> Values:
@@ -98,13 +98,6 @@ UNIFORM = theorem(
         example(q=".25 .25 .25 .25", k="6", lhs=".9997558593750 2.4660644531250", rhs="2.4660644531250"),
     ),
     false=(
-        neighbour("2% fewer for the uniform law", lhs=distinct, rhs=scaled(distinct_if_uniform, 0.98)),
-        neighbour(
-            "a Dirac finds 2% more",
-            at=example(q=".49999999996 2e-11 2e-11 .5", k="2"),
-            lhs=lambda q, k: 1.02 * exact_pass_at_k(validity(q), k),
-            rhs=distinct,
-        ),
         neighbour(
             "whatever the validity: the uniform law on all outcomes",
             lhs=distinct,

@@ -129,11 +129,6 @@ SHARED = refuted(
             examples=(),
         ),
         neighbour(
-            "never by more than 0.2",
-            at=example(q=".5 .5", rho=".5 .5", success=["0 .4", "1 0"], k="5", gain="100"),
-            rhs=lambda q, rho, success, k, gain: 0.2 + trained_pass_at_k(q, rho, success, k, gain),
-        ),
-        neighbour(
             "for pass@2",
             lhs=lambda q, rho, success, k: shared_pass_at_k(q, rho, success, 2 + 0 * k),
             rhs=lambda q, rho, success, k, gain: trained_pass_at_k(q, rho, success, 2 + 0 * k, gain),

@@ -16,7 +16,7 @@ from ..laws import best_response
 from ..numeric.balls import Values, lowest, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
-from ..statement.theorem import neighbour, scaled, theorem
+from ..statement.theorem import neighbour, theorem
 
 
 def of_answers(base: Values, valid: Values, mu: Values) -> Values:
@@ -77,11 +77,6 @@ FRONTIER = theorem(
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
     " mu alone (E1.dial).",
     false=(
-        neighbour(
-            "2% more",
-            at=example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
-            lhs=scaled(verdicts_cost, 1.02),
-        ),
         neighbour(
             "the arguments exchanged on the left", lhs=lambda q, base, valid: verdicts_cost(base, q, valid)
         ),

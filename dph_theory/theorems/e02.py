@@ -83,11 +83,6 @@ def reverse_validity(base: Values, after: Values, beta: Values) -> Values:
     return (best_response(base, after, beta) * after).sum(axis=-1, keepdims=True)
 
 
-def one_root(base: Values, after: Values, beta: Values) -> list[dict[str, Values]]:
-    """The kernel's l, once for every token at which it is read."""
-    return [{"l": beta + root} for root in root(base[None], after[None], beta[None])[0]]
-
-
 VALUE = theorem(
     "E2.value",
     "Token forward KL: V(s) = l - beta, with pi = beta a/(l - Q)",

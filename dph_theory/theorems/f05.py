@@ -44,12 +44,5 @@ EXCHANGE = refuted(
     ),
     note="Along the tilted path entropy can rise with validity (F4). A fit to runs whose entropy falls may"
     " hold there; it is no law of the objective.",
-    false=(
-        neighbour("from the base on", lhs=from_the_base),
-        neighbour(
-            "at most 0.1",
-            at=example(base=".01 .05 .06 .88", valid=[True, True, True, False], beta="1", less=".2"),
-            rhs=lambda beta: 0.1 + 0 * beta,
-        ),
-    ),
+    false=(neighbour("from the base on", lhs=from_the_base),),
 )

@@ -41,6 +41,5 @@ RAZOR = refuted(
             at=example(base=".3 .2 .1 .4", valid=[True, True, True, False]),
             lhs=scaled(where_it_ends, 0.8),
         ),
-        neighbour("as far as the last of them", lhs=scaled(where_it_ends, 0.5)),
     ),
 )
