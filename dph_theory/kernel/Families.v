@@ -1,6 +1,6 @@
 (* Best members of restricted families of policies, as beta falls (A10). *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
-From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Limits Trees Processing.
+From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Limits Trees Processing Coverage.
 Import ListNotations. Open Scope R_scope.
 
 (* Of a family of laws, a nearest member to the tilted model. *)
@@ -55,20 +55,7 @@ Proof.
     apply (Rmult_lt_compat_r (kl ys s a - kl ys q a)) in C; [|lra]. unfold Rdiv in C. rewrite Rmult_assoc, Rinv_l in C; lra. }
   assert (E : mass ys q v = mass ys s v) by nra. split; [exact E|]. specialize (K E). nra.
 Qed.
-(* A10.collapse. Diracs among the outcomes, which are numbers. *)
-Definition dirac (y z : nat) : R := if Nat.eqb y z then 1 else 0.
-Lemma sum_dirac : forall ys y f, NoDup ys -> In y ys -> sum ys (fun z => dirac y z * f z) = f y.
-Proof.
-  induction ys as [|x ys IH]; intros y f N I; [contradiction|]. inversion N; subst. simpl. unfold dirac at 1.
-  destruct (Nat.eqb_spec y x) as [->|D].
-  - rewrite sum_zero; [ring|]. intros z J. unfold dirac. destruct (Nat.eqb_spec x z) as [->|]; [contradiction|ring].
-  - destruct I as [->|I]; [contradiction|]. rewrite IH by auto. ring.
-Qed.
-Lemma dirac_law : forall ys y, NoDup ys -> In y ys -> law ys (dirac y).
-Proof.
-  intros ys y N I. split; [intros z _; unfold dirac; destruct (Nat.eqb y z); lra|].
-  rewrite (sum_ext ys _ (fun z => dirac y z * 1)) by (intros; ring). apply (sum_dirac ys y (fun _ => 1)); auto.
-Qed.
+(* A10.collapse *)
 Lemma dirac_mass : forall ys y v, NoDup ys -> In y ys -> mass ys (dirac y) v = one (v y).
 Proof.
   intros ys y v N I. unfold mass. rewrite (sum_ext ys _ (fun z => dirac y z * one (v z))) by (intros; ring).
