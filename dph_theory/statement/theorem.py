@@ -161,7 +161,8 @@ def _entry(
 ) -> Theorem:
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
-    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s.
+    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s. Of an
+    example, which several entries may share, the parts of the chart are kept.
     Raises ValueError where not one of the three relations is given, for an entry without a neighbour, and for
     a refuted one without its counterexample.
     """
@@ -174,6 +175,7 @@ def _entry(
     if is_false and not others.get("examples"):
         raise argument_error("examples", (), f"the counterexample of {name} first")
     ((relation, (lhs, rhs)),) = given.items()
+    others["examples"] = tuple(kept.of(on) for kept in others.get("examples", ()))
     return Theorem(name, title, source, statement, relation, lhs, rhs, on, is_false, false, **others)
 
 

@@ -24,6 +24,16 @@ def made_valid(law: Values, valid: Values) -> Values:
     return only(law, valid) + only(trailing(valid_mass(law, ~valid), 1), first)
 
 
+FOUR = example(
+    policy=".3 .25 .25 .2",
+    other=".7 .3 0 0",
+    base=".15 .1 .45 .3",
+    valid=[True, True, False, False],
+    beta=".5",
+    time="2",
+)
+"""Two laws over two right answers and two wrong ones, a law over the right ones, and a penalty or a time."""
+
 TREES = chart(
     first=simplex(3, spread=2.0), second=simplex(3, 3, spread=2.0), valid=masks(9), beta=log_uniform(0.1, 10)
 )

@@ -13,7 +13,7 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, scaled, theorem
-from ._laws import made_valid
+from ._laws import FOUR, made_valid
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -34,15 +34,7 @@ DISTANCE = theorem(
     coq="degeneracy",
     # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.
     exact=False,
-    examples=(
-        example(
-            policy=".999 .001 0 0",
-            other="0 .999994 6e-6 0",
-            valid=[True, False, True, False],
-            lhs="0.001",
-            rhs="0.001",
-        ),
-    ),
+    examples=(FOUR.giving(lhs=".45", rhs=".45"),),
     false=(
         neighbour(
             "p not fully valid",
@@ -74,10 +66,14 @@ NEAREST = theorem(
     on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     equal=(missing_reward, distance_to_completed),
     # The policy is fully valid: value 1, at distance zero from the face.
-    examples=(example(policy=".7 .3 0", other=".2 .6 .2", valid=[True, True, False]),),
+    examples=(FOUR.giving(value=".45"),),
     coq="degeneracy_attained",
     false=(
-        neighbour("a distinguished maximiser: one p on Y1 is the nearest to every q", rhs=distance_to_one),
+        neighbour(
+            "a distinguished maximiser: one p on Y1 is the nearest to every q",
+            at=FOUR.but(policy=".2 .3 .3 .2"),
+            rhs=distance_to_one,
+        ),
         neighbour(
             "the L1 distance in place of half of it",
             at=example(policy=".499397 .5 3e-6 .0006", other=".2 .5 0 .3", valid=[True, True, True, False]),

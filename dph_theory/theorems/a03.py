@@ -15,7 +15,7 @@ from ..numeric.balls import Values, is_ball, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
-from ._laws import RUN, RUNS, lost_with_penalty, lost_without
+from ._laws import FOUR, RUNS, lost_with_penalty, lost_without
 
 
 def fisher_times_field(policy: Values, valid: Values) -> Values:
@@ -77,10 +77,11 @@ PATH = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5)),
     equal=(followed, tilted_model),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2"),),
+    examples=(FOUR.giving(value=".4267407565366 .284493837691 .1732592434634 .115506162309"),),
     exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
+    coq="natural_path",
     false=(neighbour("the plain gradient has the same orbit", lhs=plainly_followed),),
 )
 
@@ -96,7 +97,8 @@ RATIOS = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(5), valid=masks(5), time=log_uniform(1e-3, 1e3)),
     equal=(inside_valid, filtered),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2"),),
+    examples=(FOUR.giving(value=".6 .4 0 0"),),
+    coq="shares_stay",
     false=(neighbour("the whole policy stays", lhs=lambda base, valid, time: tilted(base, valid, 1 / time)),),
 )
 
@@ -122,13 +124,7 @@ LIMIT = theorem(
     on=chart(base=simplex(5), valid=masks(5), time=uniform(1e-3, 50)),
     at_most=(distance_to_filtered, exponential),
     examples=(
-        example(
-            base=".3 .2 .1 .4",
-            valid=[True, True, True, False],
-            time="2",
-            lhs=".0827569028956",
-            rhs=".0902235221577",
-        ),
+        FOUR.giving(lhs=".2887654057724", rhs=".4060058497098"),
         example(
             base=".2 .2 .2 .2 .2",
             valid=[True, True, False, True, False],
@@ -137,7 +133,8 @@ LIMIT = theorem(
             rhs=".0016525014511",
         ),
     ),
-    false=(neighbour("the limit is uniform on Y1", lhs=distance_to_uniform),),
+    coq="natural_limit",
+    false=(neighbour("the limit is uniform on Y1", at=FOUR.but(time="9"), lhs=distance_to_uniform),),
 )
 
 
@@ -172,10 +169,11 @@ PENALISED = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5), beta=log_uniform(1e-2, 1)),
     equal=(penalised_flow, delayed),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2", beta=".5"),),
+    examples=(FOUR.giving(value=".3247876837176 .2165251224784 .2752123162824 .1834748775216"),),
     exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
+    coq="penalised_path",
     false=(
         neighbour("no delay: beta' = 1/t", rhs=without_delay),
         neighbour("beta' = beta + 1/t, which has both limits", rhs=slowed_harmonically),
@@ -192,7 +190,7 @@ SLOWER = theorem(
     on=RUNS,
     at_most=(lost_with_penalty, lost_without),
     examples=(
-        RUN.giving(lhs=".1673965370199", rhs=".3755571176516"),
+        FOUR.giving(lhs=".1756444443592", rhs=".4544585927932"),
         example(
             base=".2 .3 .3 .2",
             valid=[True, False, True, False],
@@ -202,6 +200,7 @@ SLOWER = theorem(
             rhs=".0012494795136",
         ),
     ),
+    coq="penalty_keeps_more",
     false=(
         neighbour(
             "at most half as fast",

@@ -12,6 +12,7 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem
+from ._laws import FOUR
 
 
 def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -47,7 +48,7 @@ IDENTITY = theorem(
         beta=log_uniform(2e-3, 1e3),
     ),
     equal=(reward_and_distance, value_and_cost),
-    examples=(example(policy=".6 .4", base=".25 .75", valid=[True, False], beta=".5"),),
+    examples=(FOUR.giving(value=".5817178710413"),),
     coq="control_identity",
     false=(
         neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),
@@ -86,7 +87,7 @@ UNIQUE = theorem(
     ),
     at_most=(margin, loss),
     # Near an even p_beta the margin is nearly the whole loss.
-    examples=(POLICY.giving(lhs=".0017701250025", rhs=".0017712065582"),),
+    examples=(FOUR.giving(lhs=".0519931887515", rhs=".0634357420826"),),
     # The loss is b KL(q||p_b), and that is Pinsker's inequality.
     coq="control_unique",
     false=(neighbour("the maximiser is p_*", lhs=margin_around_filtered),),
@@ -117,7 +118,7 @@ VALUE = theorem(
     source=Source("dymetman2026binary", "KL control"),
     on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(objective_at_tilted, scaled_log_partition),
-    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    examples=(FOUR.giving(value=".4772292963966"),),
     coq="control_value",
     false=(
         neighbour("the cost of validity forgotten", rhs=validity),

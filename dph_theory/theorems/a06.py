@@ -6,14 +6,14 @@ target.
 """
 
 import numpy as np
-from flint import arb
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION
-from ..numeric.balls import Values, is_ball, trailing
+from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, scaled, theorem
+from ._laws import FOUR
 
 
 def deviation(base: Values, valid: Values, beta: Values) -> Values:
@@ -32,13 +32,7 @@ POINTWISE = theorem(
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     at_most=(deviation, exponential),
     examples=(
-        example(
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            beta=".1",
-            lhs=".00002723872122 .00001815914748 .00000907957374 .00003631829496",
-            rhs=".00004539992976",
-        ),
+        FOUR.giving(lhs=".1732592434634 .115506162309 .1732592434634 .115506162309", rhs=".4060058497098"),
         example(
             base=".3 .3 .2 .2",
             valid=[True, True, True, False],
@@ -47,6 +41,7 @@ POINTWISE = theorem(
             rhs=".0016844867498",
         ),
     ),
+    coq="pointwise",
     false=(
         neighbour(
             "a rate of e^(-1.02/beta)",
@@ -72,7 +67,8 @@ VARIATION = theorem(
     source=Source("dymetman2026binary", "limits"),
     on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(distance_to_filtered, invalid_left),
-    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    examples=(FOUR.giving(value=".2887654057724"),),
+    coq="variation",
     false=(
         neighbour("the L1 distance in place of half of it", lhs=scaled(distance_to_filtered, 2)),
         neighbour(
@@ -110,7 +106,7 @@ FORWARD = theorem(
     source=Source("dymetman2026binary", "limits"),
     on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(filtered_to_tilted, both_forms),
-    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
+    examples=(FOUR.giving(value=".3407529539131"),),
     coq="forward_value",
     false=(
         neighbour("to first order, 1 - mu", rhs=log_of_invalid_left),
@@ -120,36 +116,37 @@ FORWARD = theorem(
 
 
 def to_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """From the tilted model, and from any policy of full support."""
+    """e^(-KL) from the tilted model, and from any policy of full support."""
     target = filtered(base, valid)
-    return np.stack([REVERSE_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
+    return np.exp(-np.stack([REVERSE_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1))
 
 
-def infinity(beta: Values) -> Values:
-    return np.full((len(beta), 1), arb.pos_inf() if is_ball(beta) else np.inf)
+def zero(beta: Values) -> Values:
+    return 0 * beta[:, None]
 
 
 def from_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     target = filtered(base, valid)
-    return np.stack([FORWARD_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1)
+    return np.exp(-np.stack([FORWARD_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1))
 
 
 def from_conditional(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """Policies whose invalid mass has been removed."""
     cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
-    return np.stack([REVERSE_KL(q, filtered(base, valid)) for q in cleaned], axis=-1)
+    return np.exp(-np.stack([REVERSE_KL(q, filtered(base, valid)) for q in cleaned], axis=-1))
 
 
 REVERSE = theorem(
     "A6.reverse",
     "KL(p_beta||p_*) is infinite for every beta: p_* cannot be a reverse-KL target",
-    statement=r"\mathrm{KL}(p_\beta\|p_*) = +\infty \text{ for every } \beta > 0, \quad"
-    r" \mathrm{KL}(q\|p_*) = +\infty \text{ for every } q > 0",
+    statement=r"e^{-\mathrm{KL}(p_\beta\|p_*)} = 0 \text{ for every } \beta > 0, \quad"
+    r" e^{-\mathrm{KL}(q\|p_*)} = 0 \text{ for every } q > 0",
     source=Source("dymetman2026binary", "limits"),
     # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
     on=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
-    equal=(to_filtered, infinity),
-    examples=(example(policy=".98 .02", base=".25 .75", valid=[True, False], beta=".01"),),
+    equal=(to_filtered, zero),
+    examples=(FOUR.giving(value="0"),),
+    coq="never_a_reverse_target",
     false=(
         neighbour("the directions exchanged", lhs=from_filtered),
         neighbour("for policies without invalid mass", lhs=from_conditional),

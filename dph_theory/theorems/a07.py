@@ -12,7 +12,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, theorem
-from ._laws import made_valid
+from ._laws import FOUR, made_valid
 
 
 def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
@@ -41,35 +41,31 @@ PYTHAGORAS = theorem(
     source=Source("dymetman2026binary", "I-projection"),
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     equal=(distance_to_base, through_filtered),
-    examples=(example(policy=".3 .25 .45", base=".2 .1 .7", valid=[True, True, False]),),
+    examples=(FOUR.but(policy=".7 .3 0 0").giving(value="1.4078952152634"),),
     coq="pythagoras",
     false=(
         neighbour("log A1 added", rhs=with_sign_turned),
         neighbour("the KL to p_* with its arguments exchanged", rhs=exchanged),
-        neighbour("for every q", lhs=lambda policy, base: REVERSE_KL(policy, base)),
+        neighbour("for every q", at=FOUR, lhs=lambda policy, base: REVERSE_KL(policy, base)),
     ),
 )
 
 
-VALID = np.array([True, True, True, False])
-"""Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
+def margin(policy: Values, base: Values, valid: Values) -> Values:
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), filtered(base, valid)))
 
 
-def margin(policy: Values, base: Values) -> Values:
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), filtered(base, VALID)))
+def farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
+    return REVERSE_KL(made_valid(policy, valid), base) + np.log(valid_mass(base, valid))
 
 
-def farther_than_least(policy: Values, base: Values) -> Values:
-    return REVERSE_KL(made_valid(policy, VALID), base) + np.log(valid_mass(base, VALID))
+def any_farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
+    return REVERSE_KL(policy, base) + np.log(valid_mass(base, valid))
 
 
-def any_farther_than_least(policy: Values, base: Values) -> Values:
-    return REVERSE_KL(policy, base) + np.log(valid_mass(base, VALID))
-
-
-def margin_around_uniform(policy: Values, base: Values) -> Values:
-    even = filtered(1 / (4 + 0 * base), VALID)
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), even))
+def margin_around_uniform(policy: Values, base: Values, valid: Values) -> Values:
+    even = filtered(1 / (4 + 0 * base), valid)
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), even))
 
 
 CLOSEST = theorem(
@@ -78,19 +74,16 @@ CLOSEST = theorem(
     statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
     r" \mathrm{KL}(p_*\|a) = -\log A_1",
     source=Source("dymetman2026binary", "I-projection"),
-    on=chart(policy=simplex(4, zeros=True), base=simplex(4)),
+    on=chart(policy=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(margin, farther_than_least),
-    examples=(
-        example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3", lhs=".3086734693878", rhs=".3274374749672"),
-        example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2", lhs=".02", rhs=".0201355135507"),
-    ),
+    examples=(FOUR.but(policy=".7 .3 0 0").giving(lhs=".02", rhs=".0216008541435"),),
     coq="closest",
     false=(
         neighbour(
             "the closest is uniform on Y1",
-            at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04"),
+            at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04", valid=[True, True, True, False]),
             lhs=margin_around_uniform,
         ),
-        neighbour("for every q", rhs=any_farther_than_least),
+        neighbour("for every q", at=FOUR, rhs=any_farther_than_least),
     ),
 )

@@ -13,6 +13,7 @@ from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, theorem
+from ._laws import FOUR
 
 
 def total(policy: Values, base: Values, valid: Values) -> Values:
@@ -37,14 +38,7 @@ DECOMPOSITION = theorem(
     source=Source("ours", "chain rule"),
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     equal=(total, sum_of_parts),
-    examples=(
-        example(
-            policy=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            value=".208977149289",
-        ),
-    ),
+    examples=(FOUR.giving(value=".2089771492894"),),
     coq="decomposition",
     false=(neighbour("the invalid part dropped", rhs=without_invalid),),
 )
@@ -70,15 +64,7 @@ FRONTIER = theorem(
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     at_most=(least_cost, cost),
     coq="frontier",
-    examples=(
-        example(
-            policy="1 0 0 0 0",
-            base=".09 .2 .31 .2 .2",
-            valid=[True, False, False, False, False],
-            lhs="2.4079456086519",
-            rhs="2.4079456086519",
-        ),
-    ),
+    examples=(FOUR.giving(lhs=".2037800175057", rhs=".2089771492894"),),
     false=(
         neighbour(
             "kl with its arguments exchanged",
@@ -129,10 +115,7 @@ EQUALITY = theorem(
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
     equal=(whole_cost, frontier_and_distance),
     # Below the base's own validity, and on the frontier itself.
-    examples=(
-        example(policy=".1 .1 .4 .4", base=".15 .1 .45 .3", valid=[True, True, False, False]),
-        example(policy=".35 .35 .15 .15", base=".2 .2 .3 .3", valid=[True, True, False, False]),
-    ),
+    examples=(FOUR.giving(value=".2089771492894"),),
     coq="equality",
     false=(
         neighbour("every policy is on the frontier", rhs=frontier),

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import numpy as np
+
 from ..kernel import coq, files
 from ..kernel.files import KernelExample
 from ..statement.theorem import Relation, Theorem
@@ -37,12 +39,15 @@ def _other_digits(theorem: Theorem, kept: list[KernelExample]) -> list[str]:
     sides = [side for side in (theorem.examples[0].lhs, theorem.examples[0].rhs) if side is not None]
     if len(sides) != 2:
         return [f"the first example keeps no values, and the kernel's {kept[0].name} does"]
-    rows = [[str(side.ravel()[k]) for side in sides] for k in range(len(sides[0].ravel()))]
     said = [each.values * 2 if theorem.relation is Relation.EQUAL else each.values for each in kept]
-    if len(rows) != len(said):
+    rows = list(zip(*np.broadcast_arrays(*(side.ravel() for side in sides)), strict=True))
+    # One number may be written for several components that are alike.
+    number = max(len(rows), len(said))
+    if {len(rows), len(said)} - {1, number}:
         return [f"{len(rows)} components are kept, and {len(said)} examples in the kernel"]
+    rows, said = (pairs * number if len(pairs) == 1 else pairs for pairs in (rows, said))
     return [
-        f"the entry keeps {' and '.join(row)}, the kernel's {each.name} {' and '.join(values)}"
-        for row, values, each in zip(rows, said, kept, strict=True)
-        if [*map(Decimal, row)] != [*map(Decimal, values)]
+        f"the entry keeps {' and '.join(row)}, the kernel's {kept[0].name} {' and '.join(values)}"
+        for row, values in zip(rows, said, strict=True)
+        if [Decimal(str(word)) for word in row] != [*map(Decimal, values)]
     ]
