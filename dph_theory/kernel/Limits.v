@@ -1,6 +1,6 @@
 (* The limit of small beta (A6): how fast the tilted model becomes the filtered one. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
-From Kernel Require Import Laws KLControl Frontier.
+From Kernel Require Import Laws KLControl Frontier Divergences.
 Import ListNotations. Open Scope R_scope.
 (* A6: p_b - p_* = (1 - mu)(p_0 - p_* ). *)
 Lemma invalid_left : forall m beta, 0 < m < 1 -> 0 < beta ->
@@ -44,4 +44,28 @@ Proof.
       rewrite Rabs_Ropp, Rabs_right; [ring|apply Rle_ge, Rmult_le_pos; lra].
     + replace (0 * a y / mass ys a v) with 0 in * by (unfold Rdiv; ring).
       set (p := 1 * a y / _) in *. rewrite Rabs_right; [ring|]. apply Rle_ge. assert (0 <= (1 - mu) * p) by (apply Rmult_le_pos; lra). lra.
+Qed.
+(* A6.reverse: e^-KL is 0, for the tilted models and for every policy that keeps some invalid answer. *)
+Lemma exp_minus_kl_is {Y} : forall (ys : list Y) q p, covers ys p q -> exp_minus_kl ys q p = exp (- kl ys q p).
+Proof.
+  intros ys q p C. unfold exp_minus_kl. destruct (lacks ys p q) as [|y r] eqn:E; [reflexivity|exfalso].
+  assert (I : In y (lacks ys p q)) by (rewrite E; simpl; auto). apply filter_In in I. destruct I as [I H].
+  destruct (Rlt_dec 0 (q y)) as [Q|]; [|discriminate]. destruct (Rlt_dec 0 (p y)) as [|N]; [discriminate|]. exact (N (C y I Q)).
+Qed.
+Lemma exp_minus_kl_zero {Y} : forall (ys : list Y) q p y, In y ys -> 0 < q y -> p y = 0 -> exp_minus_kl ys q p = 0.
+Proof.
+  intros ys q p y I Q P. unfold exp_minus_kl. destruct (lacks ys p q) as [|z r] eqn:E; [exfalso|reflexivity].
+  assert (C := lacks_nothing ys p q E y I Q). lra.
+Qed.
+Theorem never_a_reverse_target {Y} : forall (ys : list Y) q base valid beta, law ys base -> positive ys base ->
+  0 < mass ys base valid < 1 -> positive ys q ->
+  exp_minus_kl ys (tilted ys base valid beta) (filtered ys base valid) = 0 /\ exp_minus_kl ys q (filtered ys base valid) = 0.
+Proof.
+  intros ys q a v b L P M Q. assert (W : exists y, In y ys /\ v y = false).
+  { destruct (existsb (fun y => negb (v y)) ys) eqn:E.
+    - apply existsb_exists in E. destruct E as (y & I & N). exists y. split; [exact I|]. destruct (v y); [discriminate|reflexivity].
+    - exfalso. assert (mass ys a v = 1); [|lra]. rewrite <- (proj2 L). apply sum_ext. intros y I. destruct (v y) eqn:V; [simpl; ring|].
+      assert (X : existsb (fun y => negb (v y)) ys = true) by (apply existsb_exists; exists y; rewrite V; auto). congruence. }
+  destruct W as (y & I & V). assert (Z : filtered ys a v y = 0) by (unfold filtered; rewrite V; simpl; unfold Rdiv; ring).
+  split; apply (exp_minus_kl_zero ys _ _ y I); auto. apply tilted_law; auto.
 Qed.
