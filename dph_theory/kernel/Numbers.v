@@ -28,7 +28,7 @@ Ltac each_outcome := let y := fresh in let I := fresh in intros y I; each I numb
 Ltac holds := cbv beta; lazymatch goal with
   | |- _ /\ _ => split; holds
   | |- law _ _ => split; [each_outcome|exact_sum]
-  | |- forall y, In y _ -> _ => each_outcome
+  | |- forall y, In y _ -> _ => let y := fresh in let I := fresh in intros y I; each I holds
   | |- positive _ _ => each_outcome
   | |- weights _ _ => each_outcome
   | |- covers _ _ _ => let y := fresh in let I := fresh in intros y I _; each I numbers
@@ -37,5 +37,6 @@ Ltac holds := cbv beta; lazymatch goal with
   | |- (_ <= _)%nat => lia
   | |- (_ < _)%nat => lia
   | |- _ <> _ => discriminate
+  | |- ?x <= ?x => apply Rle_refl
   | |- _ => numbers end.
 Ltac both := split; numbers.

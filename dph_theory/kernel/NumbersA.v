@@ -102,20 +102,95 @@ Proof. both. Qed.
 
 Definition rates := vector [0.1; 0.3; 0.6; 0.2].
 Definition can := verdicts [true; true; true; false].
-Example A9_increasing : bounds (Rlt_le _ _ (mean_rises four rates 2 3 ltac:(holds) ltac:(holds) ltac:(holds))) ? ?.
+Example A9_increasing : bounds (Rlt_le _ _ (mean_rises four rates 2 3 ltac:(holds) ltac:(holds) ltac:(holds))) 0.694221482349 0.8470722493052.
 Proof. both. Qed.
 Lemma some_solvable : exists x, In x four /\ can x = true.
 Proof. exists 0%nat. split; [holds|reflexivity]. Qed.
-Example A9_range_1 : bounds (Rlt_le _ _ (proj1 (mean_between four rates can 0.5 ltac:(holds) some_solvable ltac:(holds)))) ? ?.
+Example A9_range_1 : bounds (Rlt_le _ _ (proj1 (mean_between four rates can 0.5 ltac:(holds) some_solvable ltac:(holds)))) 0.25 0.532025071278.
 Proof. both. Qed.
-Example A9_range_2 : bounds (Rlt_le _ _ (proj2 (mean_between four rates can 0.5 ltac:(holds) some_solvable ltac:(holds)))) ? ?.
+Example A9_range_2 : bounds (Rlt_le _ _ (proj2 (mean_between four rates can 0.5 ltac:(holds) some_solvable ltac:(holds)))) 0.532025071278 0.75.
 Proof. both. Qed.
-Example A9_ends_1 : bounds (proj1 (mean_near_ends four rates can 0.5 ltac:(holds) ltac:(holds))) ? ?.
+Example A9_ends_1 : bounds (proj1 (mean_near_ends four rates can 0.5 ltac:(holds) ltac:(holds))) 0.282025071278 0.8625225733556.
 Proof. both. Qed.
-Example A9_ends_2 : bounds (proj2 (mean_near_ends four rates can 0.5 ltac:(holds) ltac:(holds))) ? ?.
+Example A9_ends_2 : bounds (proj2 (mean_near_ends four rates can 0.5 ltac:(holds) ltac:(holds))) 0.217974928722 0.4060058497098.
 Proof. both. Qed.
 Definition targets := vector [0.8; 0.7; 0.9; 0.6].
-Example A9_dual : bounds (dual four rates targets 2 ltac:(holds) ltac:(holds)) ? ?.
+Example A9_dual : bounds (dual four rates targets 2 ltac:(holds) ltac:(holds)) 0.5091851433615 0.5774636400764.
 Proof. both. Qed.
-Example A9_optimal : bounds (one_beta_is_cheapest four rates (vector [0.8; 0.8; 0.8; 0.8]) (1 / 0.4) ltac:(holds) ltac:(holds) ltac:(holds)) ? ?.
+Example A9_optimal : bounds (one_beta_is_cheapest four rates (vector [0.8; 0.8; 0.8; 0.8]) (1 / 0.4) ltac:(holds) ltac:(holds) ltac:(holds)) 0.5873695685676 0.7050353503051.
 Proof. both. Qed.
+
+(* Restricted families (A10). *)
+Definition reference := vector [0.3; 0.2; 0.1; 0.4].
+Definition right := verdicts [true; true; false; false].
+Definition spread_law := vector [0.3; 0.3; 0.2; 0.2].
+Definition sharp_law := vector [0.6; 0.2; 0.1; 0.1].
+Definition family := map dirac four ++ [spread_law; sharp_law].
+Ltac members := let r := fresh in let I := fresh in intros r I; each I holds.
+Lemma no_double : NoDup four.
+Proof. repeat constructor; simpl; lia. Qed.
+Lemma are_laws : laws four family.
+Proof. members. Qed.
+Lemma nearest_at_04 : nearest four family reference right 0.4 sharp_law.
+Proof. split; [holds|members]. Qed.
+Lemma nearest_at_02 : nearest four family reference right 0.2 (dirac 0).
+Proof. split; [holds|members]. Qed.
+Ltac clause := first [intros _; holds | let E := fresh in intro E; exfalso; revert E;
+  first [apply Rle_not_lt; numbers | rewrite dirac_kl by (exact no_double || holds); lra | cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR]; lra]].
+Lemma best_is : most_valid four family reference right (dirac 0).
+Proof. split; [holds|]. intros r I. each I ltac:(split; [numbers|clause]). Qed.
+Lemma below_critical : forall r, In r family -> kl four r reference < kl four (dirac 0) reference ->
+  0.2 < critical four reference right (dirac 0) r.
+Proof. intros r I. each I clause. Qed.
+Example A10_validity : bounds (validity_lost four family reference right 0.4 sharp_law (dirac 0) are_laws ltac:(holds) ltac:(holds)
+  ltac:(holds) nearest_at_04 ltac:(holds)) 0.2 0.3706855728408.
+Proof. both. Qed.
+Example A10_order_1 : gives (proj1 (validity_first four family reference right 0.2 (dirac 0) (dirac 0) are_laws ltac:(holds) ltac:(holds)
+  ltac:(holds) best_is below_critical nearest_at_02)) 1.
+Proof. both. Qed.
+Example A10_order_2 : gives (proj2 (validity_first four family reference right 0.2 (dirac 0) (dirac 0) are_laws ltac:(holds) ltac:(holds)
+  ltac:(holds) best_is below_critical nearest_at_02)) 1.2039728043259.
+Proof. both. Qed.
+Example A10_monotone_1 : bounds (proj1 (smaller_beta_chooses four family reference right 0.4 0.2 sharp_law (dirac 0) are_laws
+  ltac:(holds) ltac:(holds) ltac:(holds) nearest_at_04 nearest_at_02)) 0.8 1.
+Proof. both. Qed.
+Example A10_monotone_2 : bounds (proj2 (smaller_beta_chooses four family reference right 0.4 0.2 sharp_law (dirac 0) are_laws
+  ltac:(holds) ltac:(holds) ltac:(holds) nearest_at_04 nearest_at_02)) 0.277258872224 1.2039728043259.
+Proof. both. Qed.
+Lemma below_mode : forall r, In r family -> kl four r reference < - ln (reference 0%nat) ->
+  0.2 < critical four reference right (dirac 0) r.
+Proof. intros r I. each I clause. Qed.
+Lemma mode : forall y, In y four -> right y = true -> y <> 0%nat -> reference y < reference 0%nat.
+Proof. intros y I. each I ltac:(intros V D; first [discriminate V | contradiction | numbers]). Qed.
+Definition collapsed := proj2 (collapse four [spread_law; sharp_law] reference right 0.2 (dirac 0) 0 no_double ltac:(members)
+  ltac:(holds) ltac:(holds) ltac:(members) ltac:(holds) eq_refl mode ltac:(holds)) below_mode nearest_at_02.
+Example A10_collapse_1 : gives (collapsed 0%nat ltac:(holds)) 1.
+Proof. both. Qed.
+Example A10_collapse_2 : gives (collapsed 1%nat ltac:(holds)) 0.
+Proof. both. Qed.
+Definition target := filtered four reference right.
+Lemma projection_is : forall r, In r family -> exp_minus_kl four target r <= exp_minus_kl four target sharp_law.
+Proof.
+  rewrite (exp_minus_kl_is four target sharp_law) by holds. intros r I.
+  each I ltac:(first [rewrite exp_minus_kl_is by holds; holds
+    | rewrite (exp_minus_kl_zero _ _ _ 0%nat) by (holds || numbers || reflexivity); left; apply exp_pos
+    | rewrite (exp_minus_kl_zero _ _ _ 1%nat) by (holds || numbers || reflexivity); left; apply exp_pos]).
+Qed.
+Example A10_coverage : bounds (proj1 (projection_keeps four family reference right sharp_law sharp_law 1 no_double are_laws ltac:(holds)
+  ltac:(holds) ltac:(holds) ltac:(holds) projection_is ltac:(holds) ltac:(holds) ltac:(holds))) 0.1046496287529 0.277258872224.
+Proof. both. Qed.
+Example A10_segment : bounds (segment four base (vector [0.5; 0.2; 0.2; 0.1]) right 0.4 0.9 ltac:(holds) ltac:(holds)
+  ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds)) (-0.2898498957242) (-0.1844232835886).
+Proof. both. Qed.
+
+Example A11_recursion_1 : gives (proj1 (round_is four base right 0.75 0.55 (spread 0.55) ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds)
+  ltac:(holds))) 0.8294152299472.
+Proof. both. Qed.
+Example A11_recursion_2 : gives (proj1 (round_is four base right 0.75 0.55 1 ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds)
+  ltac:(holds))) 0.5584123265213.
+Proof. both. Qed.
+Definition lifted (rise : R) : R := expit (logit 0.1 + rise).
+Example A11_interior : gives (proj1 (interior_points 0.1 (lifted 2.78) ltac:(holds) ltac:(holds))) 0.6417057807061.
+Proof. both. Qed.
+Example A11_unimodal : bounds (Rlt_le _ _ (one_peak 0.1 (lifted 2.5) (lifted 3.5) (lifted 5.5) ltac:(holds) ltac:(holds) ltac:(holds))) 1.0173891766502 1.4347068661954.
+Proof. split; [rewrite Rmin_right by numbers; numbers|numbers]. Qed.
