@@ -84,11 +84,15 @@ def sentences(path: Path) -> list[str]:
     return [sentence.strip() for sentence in _SENTENCE_END.split(text) if sentence.strip()]
 
 
+def _of_theorems() -> list[Path]:
+    return [path for path in paths() if not path.stem.startswith(_EXAMPLES_IN)]
+
+
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Every theorem, lemma and corollary by name."""
+    """Every theorem, lemma and corollary by name, without what examples need."""
     found: dict[str, Statement] = {}
-    for path in paths():
+    for path in _of_theorems():
         for sentence in sentences(path):
             if match := _STATED.fullmatch(sentence):
                 name, binders, text = match.groups()
@@ -104,16 +108,25 @@ def examples() -> Mapping[str, KernelExample]:
     """Every example by name; ValueError for one whose numbers are not there."""
     found: dict[str, KernelExample] = {}
     for path in paths():
+        local: dict[str, frozenset[str]] = {}
         for sentence in sentences(path):
-            if match := _EXAMPLE.fullmatch(sentence):
+            if match := _DEFINED.fullmatch(sentence):
+                local[match[1]] = _names(match[2], local)
+            elif match := _EXAMPLE.fullmatch(sentence):
                 name, before, relation, rest = match.groups()
                 end = _closing(rest)
                 values = tuple(word.strip("()") for word in rest[end:].split())
                 if len(values) != {"gives": 1, "bounds": 2}[relation]:
                     raise argument_error(name, rest[end:], f"the numbers after a proof in {path.name}")
-                proof = frozenset(re.findall(r"[\w']+", before + rest[:end]))
+                proof = _names(before + rest[:end], local)
                 found[name] = KernelExample(name, path.name, proof, values)
     return found
+
+
+def _names(term: str, local: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The names in a term, and those in what it takes from the definitions before it."""
+    own = frozenset(re.findall(r"[\w']+", term))
+    return own.union(*(local[name] for name in own & local.keys()))
 
 
 def _closing(text: str) -> int:
@@ -135,6 +148,5 @@ def statement(name: str) -> Statement:
 
 def definition_texts() -> list[str]:
     """The definitions of the theorems as they are written, in the order of the files."""
-    own = (path for path in paths() if not path.stem.startswith(_EXAMPLES_IN))
-    written = (sentence for path in own for sentence in sentences(path))
+    written = (sentence for path in _of_theorems() for sentence in sentences(path))
     return [f"{sentence}." for sentence in written if _DEFINED.fullmatch(sentence)]

@@ -71,7 +71,7 @@ NEAREST = theorem(
     false=(
         neighbour(
             "a distinguished maximiser: one p on Y1 is the nearest to every q",
-            at=FOUR.but(policy=".2 .3 .3 .2"),
+            at=FOUR.but(policy=".7 .3 0 0", other=".2 .6 .1 .1"),
             rhs=distance_to_one,
         ),
         neighbour(

@@ -83,12 +83,12 @@ VALIDITY = theorem(
     at_most=(validity_lost, worth_of_saving),
     examples=(
         example(
-            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2"],
+            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
             beta=".4",
-            lhs=".4",
-            rhs=".4329333087574",
+            lhs=".2",
+            rhs=".3706855728408",
         ),
         example(
             family=[".3 .67 .03", ".3 .3 .4", ".9998 .0001 .0001"],
@@ -99,6 +99,7 @@ VALIDITY = theorem(
             rhs=".7004009256180",
         ),
     ),
+    coq="validity_lost",
     false=(neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
 )
 
@@ -145,13 +146,15 @@ ORDER = theorem(
     examples=(
         example(
             first="1 0 0 0",
-            second="0 1 0 0",
+            second=".6 .2 .1 .1",
             third=".3 .3 .2 .2",
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
-            fraction=".99",
+            fraction=".5",
+            value="1 1.2039728043259",
         ),
     ),
+    coq="validity_first",
     false=(
         neighbour(
             "still so at 1% above the critical beta",
@@ -253,8 +256,9 @@ JUMP = theorem(
 
 
 def forgetting(policy: Values, target: Values) -> Values:
-    """max_y kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
-    return highest(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)))
+    """max_{y in Y1} kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
+    kept = np.asarray(target > 0).astype(bool)
+    return highest(only(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)), kept))
 
 
 def _against_the_rest(policy: Values) -> Values:
@@ -288,26 +292,20 @@ COVERAGE = theorem(
     "A10.coverage",
     "The M-projection of the filtered model keeps each valid outcome, though Diracs are in the family",
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
-    r" \max_y \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
+    r" \max_{Y_1} \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
     source=Source("dymetman2026binary", "misspecification"),
     on=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     at_most=(forgotten, best_law),
     examples=(
         example(
-            laws=[".3 .3 .2 .2"],
+            laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
-            lhs=".2231435513142",
-            rhs=".5309611373167",
-        ),
-        example(
-            laws=["1 .003 1 1", ".001 1 1 1"],
-            base=".001 1 1 1",
-            valid=[True, True, True, False],
-            lhs=".4052985108566",
-            rhs=".4052985108566",
+            lhs=".1046496287529",
+            rhs=".277258872224",
         ),
     ),
+    coq="projection_keeps",
     false=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
     ),
@@ -479,15 +477,16 @@ MONOTONE = theorem(
     at_most=(validity_and_kl, at_smaller_beta),
     examples=(
         example(
-            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2"],
+            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
-            beta="1",
-            fraction=".3",
-            lhs=".6 .1216395324324",
+            beta=".4",
+            fraction=".5",
+            lhs=".8 .277258872224",
             rhs="1 1.2039728043259",
         ),
     ),
+    coq="smaller_beta_chooses",
     false=(neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
 )
 
@@ -509,10 +508,9 @@ def price(base: Values, far: Values, valid: Values, t: Values) -> Values:
 
 
 def cost_of(base: Values, far: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
-    """KL(pi_s || a) - V(pi_s)/beta + V(a)/beta at the beta of t."""
+    """KL(pi_s || a) - V(pi_s)/beta at the beta of t."""
     law = member(base, far, s)
-    gained = s * (valid_mass(far, valid) - valid_mass(base, valid))
-    return REVERSE_KL(law, base) - factor * price(base, far, valid, t) * gained
+    return REVERSE_KL(law, base) - factor * price(base, far, valid, t) * valid_mass(law, valid)
 
 
 def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: float = 1) -> Values:
@@ -541,18 +539,19 @@ SEGMENT = theorem(
     at_most=(cost_of_chosen, cost_of),
     examples=(
         example(
-            base=".3 .2 .1 .4",
-            other=".1 .4 .2 .3",
+            base=".15 .1 .45 .3",
+            other=".5 .2 .2 .1",
             valid=[True, True, False, False],
-            gain=".5",
+            gain=".6",
             t=".4",
             s=".9",
-            lhs="-.0644585613946",
-            rhs=".0268189730957",
+            lhs="-.2898498957242",
+            rhs="-.1844232835886",
         ),
     ),
     note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
     " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",
+    coq="segment",
     false=(neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),),
 )
 

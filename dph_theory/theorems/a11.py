@@ -43,7 +43,16 @@ RECURSION = theorem(
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(next_validities, scalar_recursion),
-    examples=(example(policy=".3 .7", base=".1 .9", valid=[True, False], beta=".75"),),
+    examples=(
+        example(
+            policy=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".75",
+            value=".8294152299472 .5584123265213",
+        ),
+    ),
+    coq="round_is",
     false=(
         neighbour("KL to the last policy instead of the base", rhs=anchored_to_last),
         neighbour("advantage divided by the variance", rhs=divided_by_variance),
@@ -64,15 +73,19 @@ def fixed_policy(base_rate: Values, rise: Values) -> Values:
     return two_outcomes(logit(base_rate) + rise)
 
 
+def fixed_validity(base_rate: Values, rise: Values) -> Values:
+    return fixed_policy(base_rate, rise)[..., 0]
+
+
 def after_a_round(base_rate: Values, rise: Values) -> Values:
     policy = fixed_policy(base_rate, rise)
     beta = 1 / (rise * deviation(policy, VALID))
-    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, beta)
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, beta)[..., 0]
 
 
 def without_deviation(base_rate: Values, rise: Values) -> Values:
     policy = fixed_policy(base_rate, rise)
-    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)[..., 0]
 
 
 INTERIOR = theorem(
@@ -82,10 +95,11 @@ INTERIOR = theorem(
     r"\sqrt{p(1-p)}",
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
-    equal=(after_a_round, fixed_policy),
-    examples=(example(base_rate=".1", rise="2.78"),),
+    equal=(after_a_round, fixed_validity),
+    examples=(example(base_rate=".1", rise="2.78", value=".6417057807061"),),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="interior_points",
     false=(neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),),
 )
 
@@ -131,6 +145,7 @@ UNIMODAL = theorem(
     ),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="one_peak",
     false=(
         neighbour(
             "monotone: no less than the higher of the two",

@@ -47,9 +47,10 @@ UNBIASED = theorem(
     source=Source("chen2021codex", "pass@k"),
     on=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
     equal=(expected_estimate, exact_pass_at_k),
-    examples=(example(p=".3", k=4, spare=4),),
+    examples=(example(p=".3", k=3, spare=2, value=".657"),),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="unbiased",
     false=(
         neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
         neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),
@@ -102,7 +103,8 @@ PRODUCT = theorem(
     source=Source("chen2021codex", "pass@k"),
     on=chart(k=integers(1, LONG_K), spare=integers(0, LONG_SPARE), correct=integers(0, LONG_K + LONG_SPARE)),
     equal=(product_form, binomial_form),
-    examples=(example(k=4, spare=6, correct=3),),
+    examples=(example(k=3, spare=2, correct=2, value=".9"),),
+    coq="product_form",
     false=(
         neighbour("the product over i = n-c+2..n+1", lhs=one_factor_later),
         neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=powers),
@@ -141,8 +143,9 @@ EXACT = theorem(
     source=Source("chen2021codex", "pass@k"),
     on=chart(p=rates(3), k=integers(1, LARGEST_K)),
     equal=(chance_of_some_success, mean_pass_at_k),
-    examples=(example(p=".1 .3 .6", k=4),),
+    examples=(example(p=".1 .3 .6 .2", k=3, value=".588"),),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="mean_over_prompts",
     false=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
 )

@@ -51,7 +51,8 @@ DISTINCT = theorem(
     source=Source("ours", "linearity"),
     on=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_K)),
     equal=(by_enumeration, expected_distinct_valid),
-    examples=(example(q=".48 .32 .2", valid=[True, True, False], k=4),),
+    examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=3, value="1.930835"),),
+    coq="expected_distinct",
     false=(
         neighbour("repeats counted, k q(Y1)", rhs=counting_repeats),
         neighbour("invalid outputs counted too", rhs=counting_invalid),
@@ -94,9 +95,10 @@ UNIFORM = theorem(
     on=chart(q=simplex(4), k=integers(2, 12)),
     at_most=(dirac_then_law, law_then_uniform),
     examples=(
-        example(q=".48 .32 .2", k=4, lhs=".9984 1.71307008", rhs="1.71307008 1.7408"),
+        example(q=".48 .32 .15 .05", k=4, lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),
         example(q=".25 .25 .25 .25", k="6", lhs=".9997558593750 2.4660644531250", rhs="2.4660644531250"),
     ),
+    coq="dirac_and_uniform",
     false=(
         neighbour(
             "whatever the validity: the uniform law on all outcomes",
@@ -132,17 +134,18 @@ SCHUR = theorem(
     at_most=(distinct_with_two, distinct_averaged),
     examples=(
         example(
-            q=".48 .32 .1 .1",
-            valid=[True, True, False, False],
+            q=".48 .32 .15 .05",
+            valid=[True, True, True, False],
             k=4,
-            share=".5",
-            lhs="1.71307008",
-            rhs="1.7408",
+            share=".3",
+            lhs="2.19106383",
+            rhs="2.214367972848",
         ),
         example(
             q=".3 .3 .3 .1", valid=[True, True, True, False], k="3", share=".9", lhs="1.971", rhs="1.971"
         ),
     ),
+    coq="averaging_finds_more",
     false=(
         neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),
         neighbour("moving mass from the rarer to the likelier", rhs=averaged_apart),
@@ -165,7 +168,8 @@ ONCE = theorem(
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), share=uniform(0.01, 0.99)),
     equal=(in_one_draw, in_one_draw_averaged),
-    examples=(example(q=".48 .32 .1 .1", valid=[True, True, False, False], share=".5"),),
+    examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], share=".3", value=".95"),),
+    coq="one_draw",
     false=(
         neighbour(
             "the same with two draws",
