@@ -120,11 +120,19 @@ Proof.
 Qed.
 Theorem variance_gap {Y} : forall (ys : list Y) f pi ref, positive ys pi -> positive ys ref ->
   variance ys ref (stored f pi ref) - variance ys pi (fresh f pi ref) =
-  sum ys (fun y => ref y * ((1 - 1 / (pi y / ref y)) * f (pi y / ref y) ^ 2)).
+    sum ys (fun y => ref y * ((1 - 1 / (pi y / ref y)) * f (pi y / ref y) ^ 2)) /\
+  variance ys ref (stored f pi ref) + sum ys (fun y => ref y * (ref y / pi y * f (pi y / ref y) ^ 2)) =
+    variance ys pi (fresh f pi ref) + sum ys (fun y => ref y * f (pi y / ref y) ^ 2).
 Proof.
   intros ys f pi ref P Q. unfold variance. destruct (both_unbiased ys f pi ref P Q) as [-> ->].
-  transitivity (sum ys (fun y => ref y * stored f pi ref y ^ 2) - sum ys (fun y => pi y * fresh f pi ref y ^ 2)); [ring|].
-  rewrite <- sum_minus. apply sum_ext. intros y I. assert (A := P y I). assert (B := Q y I). unfold stored, fresh. field. lra.
+  assert (E : sum ys (fun y => ref y * stored f pi ref y ^ 2) - sum ys (fun y => pi y * fresh f pi ref y ^ 2) =
+    sum ys (fun y => ref y * ((1 - 1 / (pi y / ref y)) * f (pi y / ref y) ^ 2))).
+  { rewrite <- sum_minus. apply sum_ext. intros y I. assert (A := P y I). assert (B := Q y I). unfold stored, fresh. field. lra. }
+  split; [lra|].
+  rewrite (sum_ext ys (fun y => ref y * ((1 - 1 / _) * _)) (fun y => ref y * f (pi y / ref y) ^ 2 - ref y * (ref y / pi y * f (pi y / ref y) ^ 2))),
+    sum_minus in E.
+  - unfold stored in *. lra.
+  - intros y I. assert (A := P y I). assert (B := Q y I). field. lra.
 Qed.
 (* Passes of T updates: N answers drawn once at `drawing` passes each and scored by the reference, then by the policy
    at every update; or N answers of the rollouts, scored by both at every update. *)
@@ -133,13 +141,12 @@ Definition fresh_passes (N : R) (T : nat) : R := sum (seq 0 T) (fun _ => N + N).
 Lemma sum_constant : forall T c, sum (seq 0 T) (fun _ => c) = INR T * c.
 Proof. induction T as [|T IH]; intro c; [simpl; ring|]. rewrite seq_S, sum_app, IH, S_INR. simpl. ring. Qed.
 Theorem relative_cost {Y} : forall (ys : list Y) f pi ref error drawing T, (1 <= T)%nat -> 0 < error ->
-  0 < variance ys pi (fresh f pi ref) ->
-  let Ng := variance ys ref (stored f pi ref) / error ^ 2 in let Nd := variance ys pi (fresh f pi ref) / error ^ 2 in
-  stored_passes Ng drawing T / fresh_passes Nd T =
-  variance ys ref (stored f pi ref) / (2 * variance ys pi (fresh f pi ref)) * (1 + (1 + drawing) / INR T).
+  let Vg := variance ys ref (stored f pi ref) in let Vd := variance ys pi (fresh f pi ref) in
+  (0 < Vd -> stored_passes (Vg / error ^ 2) drawing T / fresh_passes (Vd / error ^ 2) T = Vg / (2 * Vd) * (1 + (1 + drawing) / INR T)) /\
+  stored_passes Vg drawing T * Vd = fresh_passes Vd T * (Vg * (1 + (1 + drawing) / INR T) / 2).
 Proof.
-  intros ys f pi ref e c T L E V Ng Nd. assert (N := lt_0_INR T ltac:(lia)). unfold stored_passes, fresh_passes.
-  rewrite !sum_constant. unfold Ng, Nd. field. lra.
+  intros ys f pi ref e c T L E Vg Vd. assert (N := lt_0_INR T ltac:(lia)). unfold stored_passes, fresh_passes.
+  rewrite !sum_constant. split; [intro V|]; field; lra.
 Qed.
 (* E1 *)
 Theorem forward_dial : forall base_rate beta, 0 < base_rate < 1 -> 0 < beta ->

@@ -69,6 +69,8 @@ Proof.
   - apply Rinv_0_lt_compat, Q.
   - unfold k3. rewrite ln_1. ring.
 Qed.
+Corollary named_curved : forall al f f1 f2, al <> 0 -> al <> 1 -> In (f, f1, f2) (named al) -> curved f f1 f2.
+Proof. intros al f f1 f2 A0 A1 I. apply bent_curved, (named_bent al f f1 f2 A0 A1 I). Qed.
 (* B1 *)
 Lemma chord : forall f f1 f2 v w t, curved f f1 f2 -> 0 < v -> 0 < w -> 0 <= t <= 1 ->
   f ((1 - t) * v + t * w) <= (1 - t) * f v + t * f w.

@@ -36,6 +36,34 @@ Proof.
   - intro H. apply E. intros y Iy V. rewrite (H y Iy V), (R0 y Iy V). assert (Q := A y Iy). field. lra.
 Qed.
 
+(* The laws that no other beats have the mass u A1 on Y1, in the base's proportions. *)
+Theorem selected {Y} : forall (ys : list Y) al f u pi base valid, al <> 0 -> al <> 1 -> law ys pi ->
+  (forall y, In y ys -> valid y = true -> 0 < pi y) -> law ys base -> positive ys base -> 0 < mass ys base valid < 1 ->
+  In (f, u) (asked al (mass ys base valid)) ->
+  let loss := fun q => sum ys (fun y => filtered ys base valid y * f (q y / base y)) in let m := u * mass ys base valid in
+  ((forall q, law ys q -> (forall y, In y ys -> valid y = true -> 0 < q y) -> loss pi <= loss q) <->
+    forall y, In y ys -> valid y = true -> pi y = m * filtered ys base valid y) /\
+  ((forall y, In y ys -> valid y = true -> pi y = m * filtered ys base valid y) -> mass ys pi valid = m).
+Proof.
+  intros ys al f u pi a v A0 A1 Lp P La A M I loss m. assert (T := fun q Lq Q => targets ys al f u q a v A0 A1 Lq Q La A (proj1 M) I).
+  assert (F := filtered_law ys a v La (proj1 M)). assert (Hm : 0 < m <= 1).
+  { unfold m, asked in *. assert (E1 : 0 < exp (-1) < 1) by (split; [apply exp_pos|rewrite <- exp_0; apply exp_increasing; lra]).
+    repeat destruct I as [I|I]; [..|destruct I]; injection I as <- <-; try (split; nra).
+    replace (1 / mass ys a v * mass ys a v) with 1 by (field; lra). lra. }
+  set (best := mixture ys a v m). assert (Lb : law ys best) by (apply mixture_law; auto; lra).
+  assert (B : forall y, In y ys -> v y = true -> best y = m * filtered ys a v y).
+  { intros y J V. unfold best, mixture, filtered at 2. rewrite V. simpl. unfold Rdiv. ring. }
+  assert (Pb : forall y, In y ys -> v y = true -> 0 < best y).
+  { intros y J V. rewrite (B y J V). apply Rmult_lt_0_compat; [lra|apply filtered_positive; auto; lra]. }
+  split; [split|].
+  - intro H. destruct (T pi Lp P) as [L E]. apply E. destruct (T best Lb Pb) as [_ Eb].
+    assert (X := H best Lb Pb). unfold loss in X. rewrite (proj2 Eb B) in X. lra.
+  - intros H q Lq Q. destruct (T q Lq Q) as [L _]. destruct (T pi Lp P) as [_ E]. unfold loss. rewrite (proj2 E H). lra.
+  - intro H. rewrite <- (Rmult_1_r m), <- (proj2 F), <- sum_scale. apply sum_ext. intros y J. destruct (v y) eqn:V; simpl.
+    + rewrite (H y J V). ring.
+    + unfold filtered. rewrite V. simpl. unfold Rdiv. ring.
+Qed.
+
 (* The decisions of an answer, a prefix and its next token each; their ratios. *)
 Fixpoint decisions {A : Type} (h : list A) : list (list A * A) := match h with [] => [] | t :: s => (s, t) :: decisions s end.
 Definition ratio {A : Type} (pi a : list A -> A -> R) (x : list A * A) : R := pi (fst x) (snd x) / a (fst x) (snd x).

@@ -13,10 +13,11 @@ Definition dpg_reward {Y : Type} (al : R) (pi target : Y -> R) (y : Y) : R := (p
 (* D_alpha(pi||target), where the target may lack outcomes. *)
 Definition alpha_distance {Y : Type} (ys : list Y) (al : R) (pi target : Y -> R) : R :=
   (1 - sum ys (fun y => power (pi y) (1 - al) * power (target y) al)) / (al * (1 - al)).
-Theorem reward_of_invalid {Y} : forall (ys : list Y) al pi base valid y, valid y = false ->
-  dpg_reward al pi (filtered ys base valid) y = - (1 / al).
+Theorem reward_of_invalid {Y} : forall (ys : list Y) al pi base valid y,
+  one (negb (valid y)) * dpg_reward al pi (filtered ys base valid) y = one (negb (valid y)) * - (1 / al).
 Proof.
-  intros ys al pi a v y V. unfold dpg_reward, filtered. rewrite V. simpl. unfold Rdiv. rewrite !Rmult_0_l, power_zero. ring.
+  intros ys al pi a v y. unfold dpg_reward, filtered. destruct (v y); simpl; [ring|].
+  unfold Rdiv. rewrite !Rmult_0_l, power_zero. ring.
 Qed.
 Lemma filtered_none {Y} : forall (ys : list Y) a v y, v y = false -> filtered ys a v y = 0.
 Proof. intros ys a v y V. unfold filtered. rewrite V. simpl. unfold Rdiv. ring. Qed.
