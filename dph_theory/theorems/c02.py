@@ -2,7 +2,7 @@
 
 The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
 it is false, and no constant repairs it, since delta is of first order in the step, the divergence of
-second.
+second. At gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
 """
 
 from functools import partial
@@ -20,8 +20,9 @@ from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalis
 
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
 NOTES = {
-    "old": "The paper's exact assumption is not available to us; the bound fails under both readings of"
-    " delta, this one and C2.new, whatever C_f (C2.generic). The bounds of C3 and C4 hold instead.",
+    "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
+    " all are readings here. The bound fails under both readings of delta, this one and C2.new, whatever C_f"
+    " (C2.generic), and whatever all of them are at gamma = 0 (C2.undiscounted). C3 and C4 hold instead.",
     "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
     " holds instead.",
 }
@@ -124,7 +125,7 @@ GENERIC = theorem(
             pi=[".5 .25 .25"],
             constant="2",
             lhs=".25",
-            rhs=".4366299069912 .4366258317703 .4683141894359",
+            rhs=".4366299069912 .4366281241275 .4683141894359",
         ),
     ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
@@ -132,4 +133,25 @@ GENERIC = theorem(
         neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
         neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
     ),
+)
+
+
+def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
+    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
+    mdp = one_state(r, 0 * r)
+    return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
+
+
+UNDISCOUNTED = refuted(
+    "C2.undiscounted",
+    "At gamma = 0 the stated bound says that no reference is ever better than the old policy: refuted",
+    statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
+    r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
+    source=STATED_SOURCE,
+    on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
+    at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
+    examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
+    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
+    " whatever the divergence, eps_pef, eps_pi and C_f are; and delta is .2 in the example.",
+    false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )

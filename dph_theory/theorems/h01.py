@@ -52,7 +52,8 @@ CLOCK = theorem(
     exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
-    " negatives only all end where A2.limit says. What they differ in is the clock and the noise (G3, G4).",
+    " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
+    " its flow. What they differ in is the clock and the noise (G3, G4).",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
         neighbour("what wrong answers get plays no part", rhs=of_right_answers_alone),

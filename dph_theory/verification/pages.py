@@ -132,14 +132,17 @@ def _link(theorem: Theorem) -> str:
 
 def _in_kernel(theorem: Theorem) -> list[str]:
     """The theorem of the kernel as it is written there, and what of the statement it is."""
-    if not theorem.coq:
-        return []
-    found = files.statement(theorem.coq)
     of = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     of = "that it fails at its counterexample" if theorem.false else of
-    place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
-    lines = [f"- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).", ""]
-    return [*lines, *(f"        {line}" for line in found.text.splitlines()), ""]
+    lines = []
+    for found in map(files.statement, theorem.coq.split()):
+        place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
+        lines += [
+            f"- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
+            "",
+        ]
+        lines += [*(f"        {line}" for line in found.text.splitlines()), ""]
+    return lines
 
 
 def _tally(theorems: Sequence[Theorem]) -> str:

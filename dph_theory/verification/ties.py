@@ -26,11 +26,12 @@ def untied(theorem: Theorem) -> list[str]:
     """
     if not theorem.coq:
         return []
-    if theorem.coq not in files.statements():
-        return [f"the kernel has no theorem {theorem.coq}"]
+    names = {*theorem.coq.split()}
+    if missing := names - files.statements().keys():
+        return [f"the kernel has no theorem {' and no '.join(sorted(missing))}"]
     found = list(coq.unaccepted())
     kept = examples_of(theorem)
-    found += [f"{each.name} is not of {theorem.coq}" for each in kept if theorem.coq not in each.proof]
+    found += [f"{each.name} is not of {theorem.coq}" for each in kept if not names & each.proof]
     return found + (_other_digits(theorem, kept) if kept else [])
 
 

@@ -23,8 +23,8 @@ CLAIMS = (
     Headline(
         "A binary reward scores all correct answers equally, so every policy that never errs is optimal. "
         "Which correct answers survive training depends on the optimiser: the natural policy gradient ends "
-        "at the filtered model, the base restricted to its correct answers; the plain one ends on the "
-        "likeliest of them.",
+        "at the filtered model, the base restricted to its correct answers; the plain one, for a single "
+        "decision, on the likeliest of them.",
         ("A1.nearest", "A2.limit", "A2.richer", "A3.path", "A3.limit"),
     ),
     Headline(
@@ -107,8 +107,8 @@ DIFFERENCES = (
     Difference(
         "Where plain policy gradient ends",
         "The filtered model, or collapse with diverging ratios.",
-        "It ends uniform on the base's likeliest correct answers. Only ratios to those diverge; between two "
-        "others the ratio grows to a finite limit.",
+        "For one decision it ends uniform on the likeliest correct answers. Only ratios to those diverge; "
+        "others grow to a finite limit. Where tokens share prefixes it can lose the likeliest answer.",
         ("A2.limit", "A2.ratios"),
     ),
     Difference(
@@ -200,8 +200,8 @@ DIFFERENCES = (
         "Policy gradients and the closest solution",
         "shenfeld2025razor, as its abstract can be read: on-policy updates are biased to the solution "
         "closest in KL to the base.",
-        "Natural gradients and KL control end there; the plain softmax gradient ends on the likeliest right "
-        "answers.",
+        "Natural gradients and KL control end there; the plain softmax gradient of one decision ends on "
+        "the likeliest right answers.",
         ("F10.closest", "A2.limit", "A3.limit"),
     ),
 )
