@@ -122,10 +122,5 @@ DIMENSION = theorem(
             at=example(base=".2 .2 .4 .2", valid=[True, True, False, False]),
             rhs=scaled(size_less_one, 0),
         ),
-        neighbour(
-            "normalisation forgotten: dimension |Y1|",
-            at=example(base=".3 .1 .4 .2", valid=[True, False, False, False]),
-            rhs=lambda valid: size_less_one(valid) + 1,
-        ),
     ),
 )

@@ -23,10 +23,6 @@ def fisher_times_field(policy: Values, valid: Values) -> Values:
     return _fisher_times(policy, valid - trailing(valid_mass(policy, valid), 1))
 
 
-def fisher_times_plain(policy: Values, valid: Values) -> Values:
-    return _fisher_times(policy, reward_gradient(policy, valid))
-
-
 def _fisher_times(policy: Values, direction: Values) -> Values:
     outcomes = policy.shape[-1]
     # Row y is the score of outcome y in logits, its indicator less q.
@@ -50,7 +46,7 @@ FIELD = theorem(
         neighbour(
             "the plain gradient is its own natural gradient",
             at=example(policy=".01 .03 .93 .03", valid=[True, True, False, False]),
-            lhs=fisher_times_plain,
+            lhs=lambda policy, valid: _fisher_times(policy, reward_gradient(policy, valid)),
         ),
     ),
 )
@@ -60,10 +56,6 @@ def followed(base: Values, valid: Values, time: Values) -> Values:
     # From theta = log a the flow keeps sum e^theta at 1, since its velocity is sum q (v - V) = 0: e^theta is
     # the policy itself. (A softmax would hide errors common to all logits.)
     return np.exp(integrate(natural_gradient, base, valid, time))
-
-
-def plainly_followed(base: Values, valid: Values, time: Values) -> Values:
-    return softmax(integrate(plain_gradient, base, valid, time))
 
 
 def tilted_model(base: Values, valid: Values, time: Values) -> Values:
@@ -82,7 +74,12 @@ PATH = theorem(
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
     coq="natural_path",
-    false=(neighbour("the plain gradient has the same orbit", lhs=plainly_followed),),
+    false=(
+        neighbour(
+            "the plain gradient has the same orbit",
+            lhs=lambda base, valid, time: softmax(integrate(plain_gradient, base, valid, time)),
+        ),
+    ),
 )
 
 
@@ -153,14 +150,6 @@ def delayed(base: Values, valid: Values, time: Values, beta: Values) -> Values:
     return tilted(base, valid, beta / -np.expm1(-beta * time))
 
 
-def without_delay(base: Values, valid: Values, time: Values) -> Values:
-    return tilted(base, valid, 1 / time)
-
-
-def slowed_harmonically(base: Values, valid: Values, time: Values, beta: Values) -> Values:
-    return tilted(base, valid, 1 / time + beta)
-
-
 PENALISED = theorem(
     "A3.penalised",
     "With a reverse KL penalty the natural gradient passes the tilted models of (1 - e^(-beta t))/beta",
@@ -175,8 +164,11 @@ PENALISED = theorem(
     tolerance=1e-5,
     coq="penalised_path",
     false=(
-        neighbour("no delay: beta' = 1/t", rhs=without_delay),
-        neighbour("beta' = beta + 1/t, which has both limits", rhs=slowed_harmonically),
+        neighbour("no delay: beta' = 1/t", rhs=lambda base, valid, time: tilted(base, valid, 1 / time)),
+        neighbour(
+            "beta' = beta + 1/t, which has both limits",
+            rhs=lambda base, valid, time, beta: tilted(base, valid, 1 / time + beta),
+        ),
     ),
 )
 

@@ -89,10 +89,6 @@ def both_forms(base: Values, valid: Values, beta: Values) -> Values:
     return np.stack([surprise, np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
 
 
-def log_of_invalid_left(base: Values, valid: Values, beta: Values) -> Values:
-    return trailing(1 - mu_from_beta(valid_mass(base, valid), beta), 1)
-
-
 def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
     A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
     return trailing(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
@@ -109,7 +105,10 @@ FORWARD = theorem(
     examples=(FOUR.giving(value=".3407529539131"),),
     coq="forward_value",
     false=(
-        neighbour("to first order, 1 - mu", rhs=log_of_invalid_left),
+        neighbour(
+            "to first order, 1 - mu",
+            rhs=lambda base, valid, beta: trailing(1 - mu_from_beta(valid_mass(base, valid), beta), 1),
+        ),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
     ),
 )

@@ -59,10 +59,6 @@ def farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
     return REVERSE_KL(made_valid(policy, valid), base) + np.log(valid_mass(base, valid))
 
 
-def any_farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
-    return REVERSE_KL(policy, base) + np.log(valid_mass(base, valid))
-
-
 def margin_around_uniform(policy: Values, base: Values, valid: Values) -> Values:
     even = filtered(1 / (4 + 0 * base), valid)
     return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), even))
@@ -84,6 +80,10 @@ CLOSEST = theorem(
             at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04", valid=[True, True, True, False]),
             lhs=margin_around_uniform,
         ),
-        neighbour("for every q", at=FOUR, rhs=any_farther_than_least),
+        neighbour(
+            "for every q",
+            at=FOUR,
+            rhs=lambda policy, base, valid: REVERSE_KL(policy, base) + np.log(valid_mass(base, valid)),
+        ),
     ),
 )

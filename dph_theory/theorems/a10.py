@@ -436,15 +436,7 @@ THRESHOLD = theorem(
             rhs="-.0101276939898 .5298492968033",
         ),
     ),
-    false=(
-        neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),
-        neighbour(
-            "concave: half way from 1/8 to 7/8 more than half is gained",
-            at=example(q="1 .1 .008 .001", base=".5 1 .2 .001"),
-            lhs=lambda q, base: (scaled_lead(q, base, 0.125) + scaled_lead(q, base, 0.875)) / 2,
-            rhs=lambda q, base: scaled_lead(q, base, 0.5),
-        ),
-    ),
+    false=(neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),),
 )
 
 
@@ -517,10 +509,6 @@ def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: 
     return cost_of(base, far, valid, t, t, factor)
 
 
-def cost_of_end(base: Values, far: Values, valid: Values, t: Values) -> Values:
-    return cost_of(base, far, valid, t, 1 + 0 * t)
-
-
 SEGMENT = theorem(
     "A10.segment",
     "From the base to a more valid law, member t of the segment wins at 1/beta = K'(t)/V': no jump",
@@ -552,7 +540,12 @@ SEGMENT = theorem(
     note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
     " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",
     coq="segment",
-    false=(neighbour("the most valid member, t = 1, already at that beta", lhs=cost_of_end),),
+    false=(
+        neighbour(
+            "the most valid member, t = 1, already at that beta",
+            lhs=lambda base, far, valid, t: cost_of(base, far, valid, t, 1 + 0 * t),
+        ),
+    ),
 )
 
 
@@ -596,12 +589,6 @@ def likeliest_rectangle(
     return filtered(base, chosen)
 
 
-def product_of_marginals(base: Values, valid: Values) -> Values:
-    """The M-projection: the product of the filtered model's own token laws."""
-    table = filtered(normalised(base), valid).reshape(-1, 2, 2)
-    return independent(table.sum(axis=-1), table.sum(axis=-2))
-
-
 def filtered_model(base: Values, valid: Values) -> Values:
     return filtered(normalised(base), valid)
 
@@ -629,7 +616,6 @@ PRODUCT = theorem(
     false=(
         neighbour("the filtered model", rhs=filtered_model),
         neighbour("the Dirac on the base's mode in Y1", rhs=base_mode),
-        neighbour("the product of the filtered model's token laws", rhs=product_of_marginals),
     ),
 )
 

@@ -48,10 +48,6 @@ def on_the_chord(v: Values, w: Values, t: Values) -> Values:
     return each(lambda divergence: mixture(divergence.generator(v), divergence.generator(w), t), SMOOTH)
 
 
-def first_term_halved(ratio: Values) -> Values:
-    return JENSEN_SHANNON.generator(ratio) - ratio * np.log(ratio) / 2
-
-
 CONVEX = theorem(
     "B1.convex",
     "Every smooth generator is convex with f(1) = 0",
@@ -68,11 +64,6 @@ CONVEX = theorem(
             at=example(v="390000", w="2", t=".99"),
             lhs=lambda v, w, t: k2_of_ratio(mixture(v, w, t)),
             rhs=lambda v, w, t: mixture(k2_of_ratio(v), k2_of_ratio(w), t),
-        ),
-        neighbour(
-            "Jensen-Shannon with its first term halved",
-            lhs=lambda v, w, t: first_term_halved(mixture(v, w, t)),
-            rhs=lambda v, w, t: mixture(first_term_halved(v), first_term_halved(w), t),
         ),
     ),
 )
@@ -130,10 +121,6 @@ def mean_generator(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: (ref * divergence.generator(pi / ref)).sum(axis=-1), EVERY)
 
 
-def last_outcome_left_out(pi: Values, ref: Values) -> Values:
-    return mean_generator(pi[..., :-1], ref[..., :-1])
-
-
 NONNEGATIVE = theorem(
     "B1.nonnegative",
     "Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
@@ -149,7 +136,10 @@ NONNEGATIVE = theorem(
     ),
     false=(
         neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
-        neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),
+        neighbour(
+            "summed over all outcomes but the last",
+            rhs=lambda pi, ref: mean_generator(pi[..., :-1], ref[..., :-1]),
+        ),
     ),
 )
 
@@ -189,10 +179,6 @@ def textbook(pi: Values, ref: Values) -> Values:
     return np.stack([*known, *powers], axis=-1)
 
 
-def directions_exchanged(pi: Values, ref: Values) -> Values:
-    return textbook(ref, pi)
-
-
 def jensen_shannon_itself(pi: Values, ref: Values) -> Values:
     middle = (pi + ref) / 2
     return (kl(pi, middle) + kl(ref, middle)) / 2
@@ -210,7 +196,7 @@ TEXTBOOK = theorem(
     equal=(declared, textbook),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
     false=(
-        neighbour("directions exchanged", rhs=directions_exchanged),
+        neighbour("directions exchanged", rhs=lambda pi, ref: textbook(ref, pi)),
         neighbour(
             "the Jensen-Shannon divergence once, not twice", lhs=JENSEN_SHANNON, rhs=jensen_shannon_itself
         ),
@@ -245,10 +231,6 @@ def stated(h: Values) -> Values:
     return np.broadcast_to([float(STATED[divergence.name]) for divergence in SMOOTH], (*h.shape, len(SMOOTH)))
 
 
-def as_if_all_one(h: Values) -> Values:
-    return np.ones((*h.shape, len(SMOOTH)))
-
-
 CURVATURE = theorem(
     "B1.curvature",
     "f''(1) is 1 for both KLs and alpha, 1/2 for the Jensen-Shannon generator",
@@ -258,7 +240,11 @@ CURVATURE = theorem(
     on=chart(h=uniform(0.1, 0.9)),
     tends=(second_difference, stated),
     false=(
-        neighbour("f''(1) = 1 for the Jensen-Shannon generator too", at=example(h=".8"), rhs=as_if_all_one),
+        neighbour(
+            "f''(1) = 1 for the Jensen-Shannon generator too",
+            at=example(h=".8"),
+            rhs=lambda h: np.ones((*h.shape, len(SMOOTH))),
+        ),
     ),
 )
 
@@ -295,10 +281,6 @@ def rates(pi: Values, ref: Values) -> Values:
     return rates_of((larger(pi, ref) * np.square(np.log(pi / ref))).sum(axis=-1))
 
 
-def rates_without_policy(pi: Values, ref: Values) -> Values:
-    return rates_of((ref * np.square(np.log(pi / ref))).sum(axis=-1))
-
-
 LIMITS = theorem(
     "B1.limits",
     "alpha D_alpha -> KL(ref||pi) as alpha -> 1, (1-alpha) D_alpha -> KL(pi||ref) as alpha -> 0",
@@ -309,14 +291,7 @@ LIMITS = theorem(
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(distances, rates),
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".51 .4 .09", ref=".4994 .5 .0006")),
-    false=(
-        neighbour(
-            "the ref mass in place of the larger mass",
-            at=example(pi=".01 .01 .98", ref="4e-6 4e-9 .999995996"),
-            rhs=rates_without_policy,
-        ),
-        neighbour("the two limits exchanged", lhs=exchanged),
-    ),
+    false=(neighbour("the two limits exchanged", lhs=exchanged),),
 )
 
 

@@ -24,14 +24,6 @@ def downhill(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: -alpha_divergence(a).gradient(pi, target), ALPHAS)
 
 
-def uphill(pi: Values, base: Values, valid: Values) -> Values:
-    return -downhill(pi, base, valid)
-
-
-def towards_base(pi: Values, base: Values) -> Values:
-    return each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS)
-
-
 def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
@@ -47,8 +39,11 @@ GRADIENT = theorem(
     equal=(policy_gradient, downhill),
     examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
     false=(
-        neighbour("the sign turned", rhs=uphill),
-        neighbour("the target is the base, not the filtered model", rhs=towards_base),
+        neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
+        neighbour(
+            "the target is the base, not the filtered model",
+            rhs=lambda pi, base: each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS),
+        ),
         neighbour("alpha and 1 - alpha exchanged", rhs=reversed_family),
     ),
 )
@@ -86,14 +81,6 @@ def kldpg_downhill(pi: Values, base: Values, valid: Values) -> Values:
     return -FORWARD_KL.gradient(pi, filtered(base, valid))
 
 
-def kldpg_towards_base(pi: Values, base: Values) -> Values:
-    return -REVERSE_KL.gradient(pi, base)
-
-
-def verifier_reward(pi: Values, valid: Values) -> Values:
-    return reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi))
-
-
 KLDPG = theorem(
     "B7.kldpg",
     "KL-DPG's policy gradient is -grad KL(p_* || pi)",
@@ -103,8 +90,13 @@ KLDPG = theorem(
     equal=(kldpg_policy_gradient, kldpg_downhill),
     examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
     false=(
-        neighbour("it descends the reverse KL to the base", rhs=kldpg_towards_base),
-        neighbour("the plain verifier reward does as well", lhs=verifier_reward),
+        neighbour(
+            "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
+        ),
+        neighbour(
+            "the plain verifier reward does as well",
+            lhs=lambda pi, valid: reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi)),
+        ),
     ),
 )
 
@@ -187,10 +179,6 @@ def both_parts(pi: Values, base: Values, valid: Values) -> Values:
     return from_invalid(pi, valid) + within
 
 
-def at_one_half(pi: Values, base: Values, valid: Values) -> Values:
-    return trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1)
-
-
 ZERO = theorem(
     "B7.zero",
     "alpha -> 0 diverges on invalid outcomes: D_alpha(pi || p_*) grows like (1 - mu)/alpha",
@@ -206,6 +194,10 @@ ZERO = theorem(
             "the invalid outcomes cost nothing more",
             rhs=lambda pi, base, valid: both_parts(pi, base, valid) - from_invalid(pi, valid),
         ),
-        neighbour("it stays below its value at alpha = 1/2", relation=Relation.AT_MOST, rhs=at_one_half),
+        neighbour(
+            "it stays below its value at alpha = 1/2",
+            relation=Relation.AT_MOST,
+            rhs=lambda pi, base, valid: trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1),
+        ),
     ),
 )

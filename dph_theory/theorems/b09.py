@@ -151,12 +151,6 @@ STRONG = theorem(
     examples=(example(base_rate=".25", eta="10", lhs=".0433491874576", rhs=".1875"),),
     note="eta is the coefficient at curvature f''(1) = 1; B9.weak has the other end.",
     false=(
-        neighbour(
-            "at small coefficients too, as A0 A1/eta^2",
-            at=example(base_rate="1e-6", eta=".7"),
-            lhs=lambda base_rate, eta: eta**2 * gap(base_rate, eta),
-            instances=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(0.01, 1e3)),
-        ),
         neighbour("agreement to third order", lhs=lambda base_rate, eta: eta * scaled_gap(base_rate, eta)),
     ),
 )

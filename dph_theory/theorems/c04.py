@@ -32,10 +32,6 @@ def both_kls(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return np.stack([kl(FORWARD_KL, *parts) for kl in (sequence_divergence, token_divergence)], axis=-1)
 
 
-def first_token(pi_first: Values, ref_first: Values) -> Values:
-    return FORWARD_KL(pi_first, ref_first)[..., None]
-
-
 def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
 
@@ -71,17 +67,6 @@ REFERENCE = theorem(
         DECISIVE,
     ),
     false=(
-        neighbour(
-            "the first token alone",
-            at=example(
-                ref_first="1 0",
-                ref_second=[".9 .1", "0 1"],
-                pi_first="1 0",
-                pi_second=[".5 .5", "1 0"],
-                reward=".09 1 0 0",
-            ),
-            rhs=first_token,
-        ),
         neighbour(
             "tokens on the policy's own prefixes add up to the sequence KL",
             relation=Relation.EQUAL,
@@ -149,10 +134,6 @@ def from_base(pi: Values, base: Values, valid: Values) -> Values:
     return np.exp(-FORWARD_KL(pi, base))
 
 
-def from_reverse(pi: Values, base: Values) -> Values:
-    return np.exp(-REVERSE_KL(pi, base))
-
-
 FOUR = example(
     pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], lhs=".546681036972", rhs=".55"
 )
@@ -169,7 +150,7 @@ FILTERED = theorem(
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
     false=(
-        neighbour("the reverse KL to the base", lhs=from_reverse),
+        neighbour("the reverse KL to the base", lhs=lambda pi, base: np.exp(-REVERSE_KL(pi, base))),
         neighbour("rehearsing all samples of the base", lhs=from_base),
     ),
 )
@@ -192,10 +173,6 @@ def rate_times_shape(m: Values, base: Values, valid: Values, pi: Values) -> Valu
     return np.stack([m, valid_mass(pi, valid) * shape], axis=-1)
 
 
-def rates_alone(m: Values, pi: Values, valid: Values) -> Values:
-    return np.stack([m, valid_mass(pi, valid)], axis=-1)
-
-
 EQUALITY = theorem(
     "C4.equality",
     "exp(-KL(p_* || pi)) is pi(Y1) iff pi = m p_* on Y1, and else smaller by exp(-KL(p_* || pi(.|Y1)))",
@@ -215,7 +192,12 @@ EQUALITY = theorem(
         ),
     ),
     coq="rehearsal_exact",
-    false=(neighbour("equality whatever the shape on Y1", rhs=rates_alone),),
+    false=(
+        neighbour(
+            "equality whatever the shape on Y1",
+            rhs=lambda m, pi, valid: np.stack([m, valid_mass(pi, valid)], axis=-1),
+        ),
+    ),
 )
 
 
@@ -283,20 +265,8 @@ def token_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Valu
     return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon)
 
 
-def on_own_states(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi, horizon)
-
-
-def reverse_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon)
-
-
 def without_the_last(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
     return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon - 1)
-
-
-def mean_over_steps(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return token_kls(P, rho0, pi, pi_pef, horizon) / horizon
 
 
 RUN = example(
@@ -333,8 +303,18 @@ HORIZON = theorem(
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
     false=(
         neighbour("without the last step", rhs=without_the_last),
-        neighbour("on the policy's own states", at=SELDOM_THERE, rhs=on_own_states),
-        neighbour("the policy's reverse KL on its own states", rhs=reverse_kls),
-        neighbour("the mean over the steps instead of the sum", rhs=mean_over_steps),
+        neighbour(
+            "on the policy's own states",
+            at=SELDOM_THERE,
+            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(FORWARD_KL, P, rho0, pi, pi_pef, pi, horizon),
+        ),
+        neighbour(
+            "the policy's reverse KL on its own states",
+            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon),
+        ),
+        neighbour(
+            "the mean over the steps instead of the sum",
+            rhs=lambda P, rho0, pi, pi_pef, horizon: token_kls(P, rho0, pi, pi_pef, horizon) / horizon,
+        ),
     ),
 )

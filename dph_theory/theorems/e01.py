@@ -35,10 +35,6 @@ def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
     return each(lambda divergence: divergence(*two), SMOOTH)
 
 
-def uniform_inside(base: Values, valid: Values, mu: Values) -> Values:
-    return _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid)))
-
-
 MIXTURE = theorem(
     "E1.mixture",
     "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
@@ -48,7 +44,12 @@ MIXTURE = theorem(
     equal=(of_answers, of_verdicts),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
     coq="one_shape",
-    false=(neighbour("uniform on the valid answers", lhs=uniform_inside),),
+    false=(
+        neighbour(
+            "uniform on the valid answers",
+            lhs=lambda base, valid, mu: _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid))),
+        ),
+    ),
 )
 
 
@@ -224,14 +225,6 @@ def failures_over_rate(base_rate: Values, eps: float) -> Values:
     return _over(base_rate, eps, lambda alpha: (eps / alpha) ** (1 / alpha))
 
 
-def over_linear(base_rate: Values, eps: float) -> Values:
-    return _over(base_rate, eps, lambda alpha: eps / alpha)
-
-
-def over_product(base_rate: Values, eps: float) -> Values:
-    return _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha))
-
-
 def _over(base_rate: Values, eps: float, rate: Callable[[float], float]) -> Values:
     masses = np.stack([base_rate, 1 - base_rate], axis=-1)
     value, beta = np.array([1.0, 0.0]), np.full(base_rate.shape, eps)
@@ -252,7 +245,13 @@ FAILURES = theorem(
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),
     false=(
-        neighbour("linear for every alpha", lhs=over_linear),
-        neighbour("(alpha beta)^(1/alpha)", lhs=over_product),
+        neighbour(
+            "linear for every alpha",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: eps / alpha),
+        ),
+        neighbour(
+            "(alpha beta)^(1/alpha)",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha)),
+        ),
     ),
 )

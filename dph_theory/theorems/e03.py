@@ -27,10 +27,6 @@ def globally(base: list[Values], verdicts: Values) -> Values:
     return answers_of(filtered_law(base, verdicts))
 
 
-def forward_limit(base: list[Values], verdicts: Values) -> Values:
-    return answers_of(token_forward_limit(base, verdicts))
-
-
 LOCAL = theorem(
     "E3.local",
     "Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
@@ -44,7 +40,10 @@ LOCAL = theorem(
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
         neighbour("the filtered model p_*", rhs=globally),
-        neighbour("the limit of the token forward KL", rhs=forward_limit),
+        neighbour(
+            "the limit of the token forward KL",
+            rhs=lambda base, verdicts: answers_of(token_forward_limit(base, verdicts)),
+        ),
     ),
 )
 

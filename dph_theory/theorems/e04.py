@@ -50,10 +50,6 @@ def from_the_whole_group(validity: Values) -> Values:
     )
 
 
-def of_the_population(validity: Values) -> Values:
-    return each(lambda size: np.sqrt(validity * (1 - validity)), SIZES)
-
-
 WEIGHT = theorem(
     "E4.weight",
     "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
@@ -66,7 +62,10 @@ WEIGHT = theorem(
     floor=1e-6,
     digits=6,
     false=(
-        neighbour("the population form 1/sqrt(V(1-V))", rhs=of_the_population),
+        neighbour(
+            "the population form 1/sqrt(V(1-V))",
+            rhs=lambda validity: each(lambda size: np.sqrt(validity * (1 - validity)), SIZES),
+        ),
         neighbour("G others in the place of G - 1", rhs=from_the_whole_group),
     ),
 )
@@ -142,10 +141,6 @@ def geometric(validity: Values) -> Values:
     return np.stack([1 - (1 - validity) ** (size - 1) for size in MEANS_OF], axis=-1)
 
 
-def geometric_of_the_group(validity: Values) -> Values:
-    return np.stack([1 - (1 - validity) ** size for size in MEANS_OF], axis=-1)
-
-
 MEAN = theorem(
     "E4.mean",
     "(r - mean)/mean weighs by [1 - (1-V)^(G-1)]/V, the slope of sum_{k<G} pass@k/k",
@@ -157,7 +152,12 @@ MEAN = theorem(
     examples=(example(validity=".25"),),
     coq="slope_of_passes",
     digits=6,
-    false=(neighbour("G in the exponent", rhs=geometric_of_the_group),),
+    false=(
+        neighbour(
+            "G in the exponent",
+            rhs=lambda validity: np.stack([1 - (1 - validity) ** size for size in MEANS_OF], axis=-1),
+        ),
+    ),
 )
 
 
@@ -170,10 +170,6 @@ def lower(away: Values, share: Values) -> Values:
 
 def higher(away: Values) -> Values:
     return expected_weights(RISING_SIZES, 0.5 + away / 2)
-
-
-def mirrored(away: Values) -> Values:
-    return 1.01 * expected_weights(RISING_SIZES, 0.5 - away / 2)
 
 
 RISES = theorem(
@@ -195,7 +191,12 @@ RISES = theorem(
     note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit mu)/"
     "(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of laws of some beta and base rate, if a"
     " small one (`dph_theory.laws.several_laws_below`).",
-    false=(neighbour("1% more below one half than above", lhs=mirrored),),
+    false=(
+        neighbour(
+            "1% more below one half than above",
+            lhs=lambda away: 1.01 * expected_weights(RISING_SIZES, 0.5 - away / 2),
+        ),
+    ),
 )
 
 

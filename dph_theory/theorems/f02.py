@@ -36,7 +36,7 @@ DEVIATION = refuted(
     equal=(weights, population),
     examples=(example(validity=".01"),),
     digits=6,
-    note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 is 2.44;"
+    note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
     " the weight is bounded by (G-1)/sqrt G (E4.ends).",
     coq="not_the_deviation",
     false=(neighbour("up to a factor for each group size", rhs=population_of_groups),),

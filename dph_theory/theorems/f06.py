@@ -28,14 +28,6 @@ def expected_gradient(validity: Values) -> Values:
     return _expected(validity, lambda n, c, k: rho(n - 1, c, k - 1))
 
 
-def with_rho_of_all(validity: Values) -> Values:
-    return _expected(validity, lambda n, c, k: rho(n, c, k))
-
-
-def with_one_sample_left_out_only(validity: Values) -> Values:
-    return _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1)))
-
-
 def _expected(validity: Values, estimate: Callable[[int, int, int], tuple[int, int]]) -> Values:
     one, means = 1 + 0 * validity, []
     for n, k in CASES:
@@ -68,7 +60,10 @@ PKPO = theorem(
     examples=(example(validity=".25"),),
     digits=6,
     false=(
-        neighbour("rho(n,c,k)", lhs=with_rho_of_all),
-        neighbour("rho(n-1,c,k)", lhs=with_one_sample_left_out_only),
+        neighbour("rho(n,c,k)", lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n, c, k))),
+        neighbour(
+            "rho(n-1,c,k)",
+            lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1))),
+        ),
     ),
 )

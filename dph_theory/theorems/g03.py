@@ -32,10 +32,6 @@ def share(rate: Values, valid: Values, invalid: Values) -> Values:
     return invalid / (invalid + valid) + 0 * rate
 
 
-def share_of_right(rate: Values, valid: Values, invalid: Values) -> Values:
-    return valid / (invalid + valid) + 0 * rate
-
-
 GROWTH = theorem(
     "G3.growth",
     "Without a KL the log ratio of two right answers grows as a power of the odds of being right",
@@ -47,7 +43,12 @@ GROWTH = theorem(
     exact=False,
     tolerance=1e-6,
     ladder=(1e-1, 1e-2, 1e-3),
-    false=(neighbour("the share of right answers", rhs=share_of_right),),
+    false=(
+        neighbour(
+            "the share of right answers",
+            rhs=lambda rate, valid, invalid: valid / (invalid + valid) + 0 * rate,
+        ),
+    ),
 )
 
 

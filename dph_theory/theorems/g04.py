@@ -23,10 +23,6 @@ def slope_of_the_rate(law: Values, valid: Values) -> Values:
     return law * (valid - trailing(valid_mass(law, valid), 1))
 
 
-def slope_less_baseline(law: Values, valid: Values, baseline: Values) -> Values:
-    return law * (valid - trailing(baseline, 1))
-
-
 FREE = theorem(
     "G4.free",
     "Every baseline has the same expected update, that of the pass rate, and so the same speed",
@@ -39,7 +35,12 @@ FREE = theorem(
     floor=1.0,
     note="What is reported of negative-sample reinforcement (arXiv 2506.01347, as summarised: it keeps"
     " Pass@k) can so come from noise, and not from another objective.",
-    false=(neighbour("the baseline in the slope", rhs=slope_less_baseline),),
+    false=(
+        neighbour(
+            "the baseline in the slope",
+            rhs=lambda law, valid, baseline: law * (valid - trailing(baseline, 1)),
+        ),
+    ),
 )
 
 

@@ -33,10 +33,6 @@ def by_the_sum(law: Values, valid: Values, right: Values, wrong: Values) -> Valu
     return trailing(right + wrong, 1) * plain_gradient(np.log(law), valid)
 
 
-def of_right_answers_alone(law: Values, valid: Values, right: Values, wrong: Values) -> Values:
-    return trailing(right, 1) * plain_gradient(np.log(law), valid)
-
-
 CLOCK = theorem(
     "H1.clock",
     "A coefficient of the verdict alone: the plain gradient's path, on another clock",
@@ -56,7 +52,10 @@ CLOCK = theorem(
     " its flow. What they differ in is the clock and the noise (G3, G4).",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
-        neighbour("what wrong answers get plays no part", rhs=of_right_answers_alone),
+        neighbour(
+            "what wrong answers get plays no part",
+            rhs=lambda law, valid, right, wrong: trailing(right, 1) * plain_gradient(np.log(law), valid),
+        ),
     ),
 )
 
@@ -68,10 +67,6 @@ def with_entropy(law: Values, valid: Values, bonus: Values) -> Values:
 
 def at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
     return with_entropy(tilted(normalised(np.ones_like(base)), valid, bonus), valid, bonus)
-
-
-def at_tilted_base(base: Values, valid: Values, bonus: Values) -> Values:
-    return with_entropy(tilted(base, valid, bonus), valid, bonus)
 
 
 def nothing(base: Values) -> Values:
@@ -90,5 +85,11 @@ ENTROPY = theorem(
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become right, as t -> 0: other shares where answers branch unevenly.",
-    false=(neighbour("the base's tilted model", rhs=nothing, lhs=at_tilted_base),),
+    false=(
+        neighbour(
+            "the base's tilted model",
+            rhs=nothing,
+            lhs=lambda base, valid, bonus: with_entropy(tilted(base, valid, bonus), valid, bonus),
+        ),
+    ),
 )
