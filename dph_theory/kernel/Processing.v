@@ -87,6 +87,33 @@ Proof.
   intros A ts n ref pi r P Q C B. rewrite chain_rule by auto.
   apply returns; auto; [apply (prob_law ts n ref P)|apply (prob_law ts n pi Q)|apply (prob_covers ts n ref pi P C)]; lia.
 Qed.
+(* C4.inverted: no g below J(pi_pef) that is as far as the tokens' KL lies above J(pi). *)
+Lemma bernoulli_kl_falls : forall m g x, 0 <= m <= 1 -> 0 < x < g -> g <= m -> bernoulli_kl m g < bernoulli_kl m x.
+Proof.
+  intros m g x Hm Hx Hg. rewrite (kappa_line m g x). destruct (bernoulli_kl_nonneg g x ltac:(lra) ltac:(lra)) as [P Q].
+  assert (0 < bernoulli_kl g x) by (destruct P as [P|P]; [exact P|symmetry in P; specialize (Q P); lra]).
+  destruct (Req_dec g m) as [->|N]; [lra|]. assert (L : logit x < logit g).
+  { unfold logit. assert (A := ln_increasing x g ltac:(lra) ltac:(lra)). assert (B := ln_increasing (1 - g) (1 - x) ltac:(lra) ltac:(lra)). lra. }
+  nra.
+Qed.
+Theorem least_return : forall (A : Type) (ts : list A) n ref pi reward g, policy ts n ref -> policy ts n pi ->
+  reaches ts n pi ref -> (forall y, In y (strings ts n) -> 0 <= reward y <= 1) ->
+  0 < g <= mean (strings ts n) (prob ref) reward ->
+  token_kl ts n ref pi <= bernoulli_kl (mean (strings ts n) (prob ref) reward) g -> g <= mean (strings ts n) (prob pi) reward.
+Proof.
+  intros A ts n ref pi r g P Q C B G H. assert (K := reference_return A ts n ref pi r P Q C B).
+  set (J := mean (strings ts n) (prob pi) r) in *. set (m := mean (strings ts n) (prob ref) r) in *.
+  assert (Lr := prob_law ts n ref P n (le_n n)). assert (Lp := prob_law ts n pi Q n (le_n n)). assert (Cv := prob_covers ts n ref pi P C n (le_n n)).
+  assert (W : weights (strings ts n) (fun y => prob pi y * r y)) by (intros y I; apply Rmult_le_pos; [apply Lp, I|apply (B y I)]).
+  assert (m1 : m <= 1).
+  { unfold m, mean. rewrite <- (proj2 Lr). apply sum_le. intros y I. assert (X := proj1 Lr y I). assert (Y := B y I). nra. }
+  assert (J0 : 0 < J).
+  { destruct (sum_nonneg _ _ W) as [X|X]; [exact X|exfalso]. assert (Z := sum_zero_each _ _ W (eq_sym X)).
+    assert (m = 0); [|lra]. apply sum_zero. intros y I. specialize (Z y I). simpl in Z.
+    destruct (proj1 Lr y I) as [R| <-]; [|ring]. assert (T := Cv y I R). assert (r y = 0) by nra. nra. }
+  destruct (Rle_or_lt g J) as [|L]; [assumption|exfalso].
+  assert (X := bernoulli_kl_falls m g J ltac:(lra) ltac:(lra) ltac:(lra)). lra.
+Qed.
 (* A process of any number of steps: states ss, actions acts, P s a the law of the next state. *)
 Section Processes.
 Context {X A : Type}.
