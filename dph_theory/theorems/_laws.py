@@ -34,6 +34,9 @@ FOUR = example(
 )
 """Two laws over two right answers and two wrong ones, a law over the right ones, and a penalty or a time."""
 
+PI_REF = example(pi=".4 .3 .2 .1", ref=".1 .35 .25 .3")
+"""A policy and a reference, of four outcomes."""
+
 TREES = chart(
     first=simplex(3, spread=2.0), second=simplex(3, 3, spread=2.0), valid=masks(9), beta=log_uniform(0.1, 10)
 )

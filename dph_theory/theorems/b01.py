@@ -26,7 +26,7 @@ from ..numeric.balls import Values, highest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
-from ._laws import EDGED_PAIR, PAIRS
+from ._laws import EDGED_PAIR, PI_REF
 
 EVERY = (*SMOOTH, TOTAL_VARIATION)
 """All named divergences and three alphas."""
@@ -57,7 +57,23 @@ CONVEX = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(at_the_mixture, on_the_chord),
-    examples=(example(v=".4", w="2.5", t=".5"), example(v="1", w="9", t=".01")),
+    examples=(
+        example(
+            v=".4",
+            w="2.5",
+            t=".3",
+            lhs=(
+                "-.0295588022415 .0304455663088 .0002216829465 .0002216869816 .0009 "
+                ".0008737864078 .0004444681094 .0004433739631 .0004422838521"
+            ),
+            rhs=(
+                ".3665162927497 .4306566439809 .1926015117086 .1958789571023 .927 .9 "
+                ".3944831632719 .3917579142047 .3924291251103"
+            ),
+        ),
+        example(v="1", w="9", t=".01"),
+    ),
+    coq="generators_convex",
     false=(
         neighbour(
             "k2 = (log u)^2/2 as a generator",
@@ -87,11 +103,12 @@ VARIATION = theorem(
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(variation_of_mixture, variation_on_chord),
     examples=(
-        example(v=".4", w="2.5", t=".5", lhs="0.225", rhs="0.525"),
+        example(v=".4", w="2.5", t=".3", lhs=".015", rhs=".435"),
         ACROSS_THE_KINK.giving(lhs="0.04", rhs="0.04"),
     ),
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
     exact=False,
+    coq="half_distance_convex",
     false=(
         neighbour(
             "k2 = (log u)^2/2 as a generator",
@@ -130,10 +147,18 @@ NONNEGATIVE = theorem(
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(largest_term, mean_generator),
     examples=(
-        example(pi=".5 .3 .2", ref=".2 .2 .6"),
+        PI_REF.giving(
+            lhs=(".161370563888 .254517744448 .0963723785109 .1 .9 .4 .224838866802 .2 .1790861000677 .15"),
+            rhs=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888 .3"
+            ),
+        ),
         example(pi=".21 .2 .59", ref=".2 .201 .599"),
         example(pi=".4 .3 .3", ref="2e-11 .49999999998 .5"),
     ),
+    coq="nonnegative",
     false=(
         neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
         neighbour(
@@ -194,7 +219,16 @@ TEXTBOOK = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(declared, textbook),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3 .3322062413568 .316604346291 "
+                ".3062620023888"
+            )
+        ),
+    ),
+    coq="textbook",
     false=(
         neighbour("directions exchanged", rhs=lambda pi, ref: textbook(ref, pi)),
         neighbour(
@@ -290,7 +324,21 @@ LIMITS = theorem(
     source=Source("ours", "rate of the known limits"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(distances, rates),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".51 .4 .09", ref=".4994 .5 .0006")),
+    examples=(
+        PI_REF.giving(
+            lhs=(
+                ".2176413159173 .1423907031111 .0709963744649 .0002807553637 "
+                ".3003474802461 .1046279203525 .1954804282246 .2772171007729 "
+                ".3534889433829 .0004424826803"
+            ),
+            rhs=(
+                ".4318404835755 .287893655717 .1439468278585 .0005622922963 .5752250191377 "
+                ".1439468278585 .287893655717 .4318404835755 .5752250191377 .0005622922963"
+            ),
+        ),
+        example(pi=".51 .4 .09", ref=".4994 .5 .0006"),
+    ),
+    coq="alpha_ends",
     false=(neighbour("the two limits exchanged", lhs=exchanged),),
 )
 
@@ -316,7 +364,16 @@ REVERSAL = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(forwards, backwards),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888 .3"
+            )
+        ),
+    ),
+    coq="reversal",
     false=(
         neighbour(
             "arguments exchanged, generator kept",
@@ -355,7 +412,22 @@ PROCESSING = theorem(
     source=Source("ours", "classical, from convexity"),
     on=chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True)),
     at_most=(coarse, fine),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi="1 0 0", ref="0 .7 .3")),
+    examples=(
+        PI_REF.giving(
+            lhs=(
+                ".2486979937912 .3264317994287 .1356113582983 .1395220896956 "
+                "1.0207792207792 .4416666666667 .3001865713978 .2790441793912 "
+                ".2621143774611"
+            ),
+            rhs=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888"
+            ),
+        ),
+        example(pi="1 0 0", ref="0 .7 .3"),
+    ),
+    coq="merging",
     false=(
         neighbour(
             "k2 = (log u)^2/2, not convex, as a generator",
@@ -381,9 +453,10 @@ FORGETTING = theorem(
     source=Source("li2025choice", "generators"),
     on=EDGED_PAIR,
     at_most=(JENSEN_SHANNON, bound),
-    examples=PAIRS,
+    examples=(PI_REF.giving(lhs=".1534056926223", rhs=".415888308336"),),
     note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"
     " of the reference is lost.",
+    coq="forgetting",
     false=(
         neighbour("forward KL as well", at=example(pi="0 .95 .05", ref=".5 0 .5"), lhs=FORWARD_KL),
         neighbour(

@@ -11,6 +11,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, refuted, theorem
+from ._laws import PI_REF
 
 
 def misprinted(pi: Values, ref: Values) -> Values:
@@ -62,7 +63,8 @@ VALUE = theorem(
     source=Source("ours", "what the misprint computes"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(misprinted, difference_of_kls),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(PI_REF.giving(value="-.4395530335638"),),
+    coq="misprint_value",
     false=(
         neighbour(
             "Jensen-Shannon itself less log 2", rhs=lambda pi, ref: JENSEN_SHANNON(pi, ref) / 2 - log_two(pi)

@@ -14,7 +14,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Side, neighbour, scaled, theorem
-from ._laws import EDGED_PAIR, PAIRS
+from ._laws import EDGED_PAIR, PAIRS, PI_REF
 
 
 def squared_variation(pi: Values, ref: Values) -> Values:
@@ -39,9 +39,8 @@ KL = theorem(
     source=Source("gilardoni2010pinsker", "forward and reverse KL"),
     on=EDGED_PAIR,
     at_most=(squared_variation, pinsker_bounds((FORWARD_KL, REVERSE_KL))),
-    examples=PAIRS,
+    examples=(PI_REF.giving(lhs=".09", rhs=".1503464381283 .1768913006851"),),
     coq="pinsker_both_ways",
-    part="for laws without a zero mass",
     # Both sides are second order at pi = ref, where the bound is tight.
     floor=1e-12,
     false=(
@@ -59,8 +58,9 @@ JS = theorem(
     source=Source("gilardoni2010pinsker", "Jensen-Shannon"),
     on=EDGED_PAIR,
     at_most=(squared_variation, pinsker_bounds((JENSEN_SHANNON,))),
-    examples=PAIRS,
+    examples=(PI_REF.giving(lhs=".09", rhs=".1534056926223"),),
     floor=1e-12,
+    coq="pinsker_for_js",
     false=(
         neighbour("the constant of the KLs, f''(1) = 1", rhs=scaled(pinsker_bounds((JENSEN_SHANNON,)), 0.5)),
     ),

@@ -17,6 +17,7 @@ from ..numeric.balls import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.theorem import neighbour, refuted, theorem
+from ._laws import PI_REF
 
 
 def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
@@ -54,9 +55,17 @@ MEAN = theorem(
     source=Source("li2025choice", "generator and definition form"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(both_means, both_divergences),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3006928762565 .3537826013701 .3537826013701 "
+                ".1534056926223 .1534056926223 .316604346291 .316604346291"
+            )
+        ),
+    ),
     note="Cost: the definition form needs the reference model online and fresh policy samples; the generator"
     " form needs only stored reference samples with their log-probabilities. B8.gap compares the variances.",
+    coq="both_unbiased",
     false=(
         neighbour("the definition form on stored reference samples", lhs=definition_on_stored_samples),
         neighbour("the generator form on fresh policy samples", lhs=generator_on_fresh_samples),

@@ -32,9 +32,27 @@ TRPO = theorem(
     at_most=(scaled_loss, scaled_trpo_penalty),
     # TV = .1 in both states, eps = 1, 1/4 = (1-gamma)^2. The new visitation is (.45, .55), gains (.2, -.2):
     # L - J = 2 * .05 * .4 = .04.
-    examples=(STEP.giving(lhs=".01", rhs=".02"),),
+    examples=(
+        example(
+            P=[
+                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+            ],
+            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
+            rho0=".5 .3 .2",
+            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
+            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+            gamma=".5",
+            tv=".5",
+            away="1",
+            lhs="-.0003915515871",
+            rhs=".0104114385252",
+        ),
+    ),
     note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"
     " the constant 4 is the best possible as TV -> 0.",
+    coq="trust_region",
     false=(
         neighbour(
             "one factor of 1/(1-gamma)",
@@ -108,8 +126,26 @@ SHARP = theorem(
     source=Source("ours"),
     on=STEPS,
     at_most=(scaled_loss, sharp_penalty),
-    examples=(STEP.giving(lhs=".01", rhs=".0181818"),),
+    examples=(
+        example(
+            P=[
+                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+            ],
+            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
+            rho0=".5 .3 .2",
+            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
+            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+            gamma=".5",
+            tv=".5",
+            away="1",
+            lhs="-.0003915515871",
+            rhs=".0094649441138",
+        ),
+    ),
     note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
+    coq="sharp_form",
     false=(
         neighbour(
             "no factor of 1/(1-gamma)",
@@ -132,7 +168,8 @@ ATTAINED = theorem(
     source=Source("ours"),
     on=WORST_CHAINS,
     equal=(scaled_loss, chain_penalty),
-    examples=(example(gamma=".9", tv=".5", eps="1"),),
+    examples=(example(gamma=".9", tv=".5", eps="1", value=".1636363636364"),),
+    coq="sharp_form_attained",
     false=(neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),),
 )
 
@@ -168,9 +205,25 @@ SPAN = theorem(
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),
     examples=(
-        UNEVEN_STEP.giving(lhs=".0054878048780 .01125", rhs=".01125 .02"),
+        example(
+            P=[
+                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+            ],
+            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
+            rho0=".5 .3 .2",
+            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
+            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+            gamma=".5",
+            tv=".5",
+            away="1",
+            lhs="-.0003915515871 .0035921171084",
+            rhs=".0035921171084 .0104114385252",
+        ),
         CHAIN.giving(lhs=".0126963562753 .0128", rhs=".0128"),
     ),
+    coq="shortfall_by_span span_below_trpo",
     false=(
         neighbour(
             "one factor of 1/(1-gamma)",

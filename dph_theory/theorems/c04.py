@@ -18,7 +18,7 @@ from ..references import Source
 from ..statement.charts import chart, example, integers, masks, rates, simplex, uniform
 from ..statement.theorem import Relation, neighbour, theorem
 from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
-from ._tokens import REWARDED, REWARDED_PAIR
+from ._tokens import REWARDED
 
 
 def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
@@ -62,10 +62,19 @@ REFERENCE = theorem(
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
     examples=(
-        REWARDED_PAIR.giving(lhs=".0318424897159", rhs=".2292023373811"),
+        example(
+            ref_first=".8 .2",
+            ref_second=[".9 .1", ".5 .5"],
+            pi_first=".6 .4",
+            pi_second=[".7 .3", ".2 .8"],
+            reward="1 .25 0 .75",
+            lhs=".0318424897159",
+            rhs=".2292023373811",
+        ),
         FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
         DECISIVE,
     ),
+    coq="reference_return",
     false=(
         neighbour(
             "tokens on the policy's own prefixes add up to the sequence KL",
@@ -106,7 +115,15 @@ INVERTED = theorem(
     # The inversion is a bisection in floats; C4.reference certifies what it inverts.
     exact=False,
     examples=(
-        REWARDED_PAIR.giving(lhs="0.4883552628", rhs="0.705"),
+        example(
+            ref_first=".8 .2",
+            ref_second=[".9 .1", ".5 .5"],
+            pi_first=".6 .4",
+            pi_second=[".7 .3", ".2 .8"],
+            reward="1 .25 0 .75",
+            lhs=".488355262808",
+            rhs=".705",
+        ),
         example(
             ref_first="1 0",
             ref_second=["1 0", "1 0"],
@@ -117,6 +134,7 @@ INVERTED = theorem(
             rhs="1",
         ),
     ),
+    coq="least_return",
     false=(neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),),
 )
 
@@ -145,7 +163,15 @@ FILTERED = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     at_most=(guaranteed_rate, pass_rate),
-    examples=(FOUR,),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            lhs=".5466810369716",
+            rhs=".55",
+        ),
+    ),
     coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
@@ -185,10 +211,10 @@ EQUALITY = theorem(
         example(
             m=".55",
             base=".15 .1 .45 .3",
-            rest=".1 .2 .3 .4",
+            rest="0 0 .4 .6",
             valid=[True, True, False, False],
             pi=".3 .25 .25 .2",
-            value=".55 .546681036972",
+            value=".55 .5466810369716",
         ),
     ),
     coq="rehearsal_exact",
@@ -299,10 +325,27 @@ HORIZON = theorem(
         horizon=integers(1, LONGEST),
     ).deriving(mixed),
     at_most=(kl_of_final_returns, token_kls),
-    examples=(RUN.giving(lhs="1.0252675101365", rhs="1.2485526007774"),),
+    examples=(
+        example(
+            chance=[
+                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+            ],
+            start=".5 .3 .2",
+            worth=".1 .4 .9",
+            random="1",
+            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+            pi_pef=[".8 .2 0", ".6 .4 0", ".2 .8 0"],
+            horizon=2,
+            lhs=".0033407446886",
+            rhs=".259856398176",
+        ),
+    ),
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
+    coq="horizon_return",
     false=(
-        neighbour("without the last step", rhs=without_the_last),
+        neighbour("without the last step", at=RUN, rhs=without_the_last),
         neighbour(
             "on the policy's own states",
             at=SELDOM_THERE,
@@ -310,10 +353,12 @@ HORIZON = theorem(
         ),
         neighbour(
             "the policy's reverse KL on its own states",
+            at=RUN,
             rhs=lambda P, rho0, pi, pi_pef, horizon: summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon),
         ),
         neighbour(
             "the mean over the steps instead of the sum",
+            at=RUN,
             rhs=lambda P, rho0, pi, pi_pef, horizon: token_kls(P, rho0, pi, pi_pef, horizon) / horizon,
         ),
     ),
