@@ -1,5 +1,7 @@
 """Which method keeps Pass@k where prompts share strategies: a small Llama, paired by seed (B9, D3)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,7 +46,7 @@ def numbers(records: Records) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _method(run: tuple) -> tuple[str, float]:
+def _method(run: Any) -> tuple[str, float]:
     if isinstance(run.rehearsed, str):
         name, curvature = REHEARSED[run.rehearsed]
         return name, round(run.beta * curvature, 6)
