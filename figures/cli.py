@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .files import Wanted
 
 _FOLDER = terminal.OutputFolder()
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 
 
@@ -32,9 +31,6 @@ def _bars() -> terminal.Bars:
 
 @click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
-@click.option("--runs", is_flag=True, help="Draw your own: the NAMEs are a base and runs (see the tour).")
-@click.option("--labels", type=_FILE, help="With --runs: YAML of labels by name of file or folder.")
-@click.option("--set", "prompts", help="With --runs: which prompts of folders of dph evaluate.")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
 @click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
 @click.option(
@@ -56,9 +52,6 @@ def _bars() -> terminal.Bars:
 @terminal.seed
 def figures_command(
     names: tuple[str, ...],
-    runs: bool,
-    labels: Path | None,
-    prompts: str | None,
     listing: bool,
     recompute: bool,
     form: str,
@@ -79,9 +72,6 @@ def figures_command(
     try:
         place, where = VENUES[venue] if venue else None, folder or _writable(files.OUT)
         wanted = files.Wanted(files.formats(form), where, place, tables)
-        if runs:
-            _draw_runs(tuple(map(Path, names)), labels, prompts, wanted, macros)
-            return
         asked = {name: figure(name) for name in names or NAMES}
     except ValueError as error:
         raise click.UsageError(str(error)) from error
@@ -98,22 +88,6 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
-
-
-def _draw_runs(
-    paths: tuple[Path, ...], labels: Path | None, prompts: str | None, wanted: "Wanted", macros: Path | None
-) -> None:
-    from .runs.command import write_runs
-
-    made = write_runs(paths, labels, prompts, wanted)
-    for path in made.paths:
-        click.echo(path)
-    for name in made.empty:
-        click.echo(f"{name}: the runs hold nothing of it")
-    if macros is not None:
-        write_text(macros, made.macros)
-    console = terminal.console(highlight=False)
-    console.print(made.table.rich())
 
 
 def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:

@@ -10,14 +10,14 @@ from rich.console import Console
 
 from ..support import terminal
 from ..support.files import FORMATS, STANDARD_OUTPUT, write_json
-from ..support.notebook import Shown
 from ..support.record import record
-from ..support.table import printable
-from .confrontation import Confrontation, confront, five_lines
+from ..support.table import Table, printable
+from .confrontation import Confrontation, confront
 from .logs import LOGS, UNSCORED
 from .pairs import Counts, UnmatchedPromptsError, matched
 from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
+from .words import curve_table, five_lines, notes, requested, tables
 
 KIND = "confront"
 Drawer: TypeAlias = Callable[
@@ -25,6 +25,8 @@ Drawer: TypeAlias = Callable[
 ]
 """(folder, confrontations, all together, record, formats) -> the paths of the page and figures written."""
 _PATH = click.Path(exists=True, path_type=Path)
+_WIDTH = 80
+"""Columns of what is printed unasked."""
 MOST_IN_GROUP = 4096
 """The largest group whose laws are computed: a sum over all counts of successes at each rate."""
 
@@ -101,6 +103,7 @@ def difference(text: str) -> tuple[float, int]:
     help="Of the bootstrap of the band.",
 )
 @terminal.seed
+@click.option("--all", "everything", is_flag=True, help="Print every table.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
 @click.option("--folder", type=terminal.OutputFolder(), help="For a page and figures (needs matplotlib).")
 @click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
@@ -122,15 +125,15 @@ def confront_command(
     by: str | None,
     steps: bool,
     seeds: bool,
+    everything: bool,
     **asked: Any,
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
-    JSON lines, .csv, .parquet, a log of answers (--from), or a run's folder of dph evaluate. Of several RUNs,
-    or --steps, a band over all of them tells which differ from the base.
+    JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
+    seen from the columns. Of several RUNs, or --steps, a band over all of them tells which differ.
 
-    Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
-    solved, how far the log odds moved and the law of training that fits, and what a loss is made of. Exits 2
+    Prints what changed in five sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     if folder is not None and drawer is None:
@@ -141,6 +144,7 @@ def confront_command(
     draw = drawer() if folder is not None and drawer is not None else None
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
+    console.width = console.width if everything else min(console.width, _WIDTH)
     how: dict[str, Any] = {"trainer": trainer, "reward": reward, "correct_from": correct_from}
     how |= {"unscored": unscored, "prompts": prompts, "allow_cut_off": allow_missing}
     paired: dict[str, Any] = {"allow_missing": allow_missing, "min_n": min_n}
@@ -153,14 +157,14 @@ def confront_command(
             among += _checkpoints(path, name, steps, how)
             run = among[-1][2]
             found.append(confront(first, run, matched(first, run, **paired), **asked))
-            show(console, found[-1])
+            show(console, found[-1], everything)
         options: dict[str, Any] = {name: asked[name] for name in ("ks", "draws", "seed")} | paired
         several = together(first, among, seeds=seeds, **options) if len(among) > 1 or seeds else None
     except ValueError as error:
         hint = "; --allow-missing leaves them out" * isinstance(error, UnmatchedPromptsError)
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
-        show(console, several)
+        _print(console, several.summary(), several.tables())
     stored = record_of(found, several, asked)
     if json_path is not None:
         write_json(json_path, stored)
@@ -195,8 +199,14 @@ def record_of(
     )
 
 
-def show(console: Console, found: Shown) -> None:
-    """Print the lines and the tables."""
-    console.print(printable(found.summary()), markup=False)
-    for table in found.tables():
+def show(console: Console, found: Confrontation, everything: bool) -> None:
+    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
+    words = "\n".join([found.summary(), *(f"Note: {note}." for note in notes(found))])
+    asked = [curve_table(found.curves), *requested(found)]
+    _print(console, words, tables(found) if everything else asked)
+
+
+def _print(console: Console, words: str, shown: Sequence[Table]) -> None:
+    console.print(printable(words), markup=False, soft_wrap=True)
+    for table in shown:
         console.print(table.rich())

@@ -99,8 +99,8 @@ def _laws(axes: "Axes", found: Confrontation) -> None:
     axes.tick_params(axis="y", labelsize=6)
     if min(line.held_out.low for line in lines) < -5:
         axes.set_xscale("symlog", linthresh=1)
-    rejected = next(line.rejected for line in found.laws if line.law == found.best_law)
-    words = f"held-out answers: best law {'' if rejected else 'not '}rejected"
+    best = found.best
+    words = f"held-out answers: best law {'' if best is not None and best.rejected else 'not '}rejected"
     axes.set(xlabel="nats a prompt below the best", title=words)
 
 

@@ -4,7 +4,7 @@ from html import unescape
 from support.browser import chromium
 from support.small_confrontation import small_confrontation
 
-from dph_theory.counts.confrontation import tables
+from dph_theory.counts import tables
 from figures.confront.page import page
 from figures.report.words import is_numeric
 
@@ -18,7 +18,7 @@ def test_the_page_tells_all_and_asks_nobody():
     assert all(link.removeprefix("#") in ids for link in links if not link.startswith("data:"))
     assert not re.search(r'(src|href)="https?:', text)
     words = unescape(text)
-    assert f"run.jsonl against base.jsonl on {found.prompts} prompts" in words
+    assert f"run.jsonl against base.jsonl: {found.prompts} prompts" in words
     assert found.base.sha256 in words
     assert all(line.law in words for line in found.laws)
     assert text.count('role="img"') == 2
