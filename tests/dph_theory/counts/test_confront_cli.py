@@ -8,13 +8,13 @@ from support.small_confrontation import written
 from dph_theory.counts import Confrontation, Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
-from figures.confront.page import write_folder
+from figures.confront import FolderWriter
 
 QUICK = ("--draws", "20")
 
 
 def run(*words):
-    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: write_folder)
+    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: FolderWriter)
 
 
 def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
@@ -44,7 +44,16 @@ def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
     everything = run(base, after, *QUICK, "--all").output
     assert "What the change of Pass@k is made of" in everything
     assert "Laws of training" in everything
-    assert sorted(p.name for p in out.iterdir()) == ["confront-1.svg", "confront.json", "index.html"]
+    assert sorted(p.name for p in out.iterdir()) == sorted(
+        [
+            *(
+                f"{name}.{form}"
+                for name in ("change_parts", "keep_and_explore", "laws", "pass_at_k")
+                for form in ("caption.tex", "svg")
+            ),
+            *("confront.json", "index.html"),
+        ]
+    )
     stored = json.loads((out / "confront.json").read_text())
     assert stored["kind"] == "confront"
     assert len(stored["findings"]) == 5
@@ -98,7 +107,7 @@ def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path)
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 2 of 2 steps, first at 10" in result.output.replace("\n", " ")
     assert "Pass@64 by a" in result.output
-    assert (out / "confront-together.svg").is_file()
+    assert (out / "along_steps.svg").is_file()
     assert "All together" in (out / "index.html").read_text()
     found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
