@@ -86,6 +86,8 @@ class Measure:
     base: Estimate
     run: Estimate
     change: Estimate | float
+    asked: bool = False
+    """Whether it is told because its k was asked for."""
 
 
 def measures(
@@ -111,7 +113,8 @@ def measures(
         found.append(_measure(f"maj@{drawn}: the commonest of {drawn} correct", of_sides, rng))
     for further in beyond:
         base, run = (solved_beyond(n, c, further) for n, c in sides)
-        found.append(Measure(f"Pass@{further} by a fitted law of rates", base, run, run.value - base.value))
+        name = f"Pass@{further} by a fitted law of rates"
+        found.append(Measure(name, base, run, run.value - base.value, asked=True))
     return tuple(found)
 
 

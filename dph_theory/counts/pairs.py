@@ -267,12 +267,18 @@ class Pairs:
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
-        n = self.reach
+        return self._drawn(self.reach, self.reach, rng)
+
+    def thinned_to(self, most: int, rng: np.random.Generator) -> "Pairs":
+        """At most so many answers to a prompt on either side, drawn without replacement."""
+        return self._drawn(np.minimum(self.base_n, most), np.minimum(self.run_n, most), rng)
+
+    def _drawn(self, base_n: np.ndarray, run_n: np.ndarray, rng: np.random.Generator) -> "Pairs":
         base_c, run_c = (
             np.where(n < had, rng.hypergeometric(c, had - c, n), c)
-            for had, c in ((self.base_n, self.base_c), (self.run_n, self.run_c))
+            for n, had, c in ((base_n, self.base_n, self.base_c), (run_n, self.run_n, self.run_c))
         )
-        return Pairs(n, base_c, n, run_c)
+        return Pairs(base_n, base_c, run_n, run_c)
 
 
 class UnmatchedPromptsError(ValueError):

@@ -416,15 +416,15 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
     >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
     ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
     """
-    parts, names = [Path(path).parts for path in paths], [Path(path).name for path in paths]
+    each = [*dict.fromkeys(map(Path, paths))]
+    parts, names = [path.parts for path in each], [path.name for path in each]
     for size in range(2, max(map(len, parts), default=0) + 1):
         often = Counter(names)
-        for place, name in enumerate(names):
-            if often[name] > 1:
-                names[place] = "/".join(parts[place][-size:])
-    often, nth = Counter(names), Counter[str]()
-    for place, name in enumerate(names):
-        nth[name] += 1
-        if often[name] > 1:
-            names[place] = f"{name}, {nth[name]}"
-    return names
+        names = [
+            "/".join(of[-size:]) if often[name] > 1 else name for of, name in zip(parts, names, strict=True)
+        ]
+    named, nth, found = dict(zip(each, names, strict=True)), Counter[Path](), []
+    for path in map(Path, paths):
+        nth[path] += 1
+        found.append(named[path] if nth[path] == 1 else f"{named[path]}, {nth[path]}")
+    return found

@@ -8,13 +8,13 @@ from support.small_confrontation import written
 from dph_theory.counts import Confrontation, Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
-from figures.confront.page import write_folder
+from figures.confront import FolderWriter
 
 QUICK = ("--draws", "20")
 
 
 def run(*words):
-    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: write_folder)
+    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: FolderWriter)
 
 
 def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
@@ -37,8 +37,23 @@ def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
     )
     result = run(*words)
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("run.jsonl against base.jsonl on 50 prompts, 16 answers to each.")
-    assert sorted(p.name for p in out.iterdir()) == ["confront-1.svg", "confront.json", "index.html"]
+    assert result.output.startswith("run.jsonl against base.jsonl: 50 prompts, 16 answers to each.\n")
+    assert all(len(line) <= 80 for line in result.output.splitlines() if out.as_posix() not in line)
+    assert "What the change" not in result.output
+    assert "To tell a difference of 0.1 in Pass@4" in result.output
+    everything = run(base, after, *QUICK, "--all").output
+    assert "What the change of Pass@k is made of" in everything
+    assert "Laws of training" in everything
+    assert sorted(p.name for p in out.iterdir()) == sorted(
+        [
+            *(
+                f"{name}.{form}"
+                for name in ("change_parts", "keep_and_explore", "laws", "pass_at_k")
+                for form in ("caption.tex", "svg")
+            ),
+            *("confront.json", "index.html"),
+        ]
+    )
     stored = json.loads((out / "confront.json").read_text())
     assert stored["kind"] == "confront"
     assert len(stored["findings"]) == 5
@@ -76,7 +91,8 @@ def test_a_log_of_verl_is_confronted(tmp_path):
     result = run(before, after, "--from", "verl", *QUICK)
     assert result.exit_code == 0, result.output
     assert "Pass@1 goes from" in result.output
-    assert "on 6 prompts, 8 answers to each" in result.output
+    assert ": 6 prompts, 8 answers to each" in result.output
+    assert run(before, after, *QUICK).output == result.output
 
 
 def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path):
@@ -88,15 +104,15 @@ def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path)
         base, steps, "--steps", "--draws", "400", "--beyond", "64", "--folder", out, "--format", "svg"
     )
     assert result.exit_code == 0, result.output
-    assert "steps.jsonl, step 20 against base.jsonl on 50 prompts" in result.output
+    assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 2 of 2 steps, first at 10" in result.output.replace("\n", " ")
-    assert "Pass@64 by a fitted law of rates" in result.output
-    assert (out / "confront-together.svg").is_file()
+    assert "Pass@64 by a" in result.output
+    assert (out / "along_steps.svg").is_file()
     assert "All together" in (out / "index.html").read_text()
     found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
     seeds = run(base, after, after, "--seeds", *QUICK)
-    assert "mean of the 2 seeds (each k alone)" in seeds.output
+    assert "mean of 2 seeds" in seeds.output
     assert "run.jsonl, 2 against base.jsonl" in seeds.output
     assert run(base, after, "--seeds", *QUICK).exit_code == 2
     assert run(base, after, "--steps", *QUICK).exit_code == 2
@@ -141,7 +157,7 @@ def test_no_control_character_reaches_the_terminal(tmp_path):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         write_rows(path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows])
     bad = after.rename(tmp_path / "r\x1b[31m.jsonl")
-    out = run(base, bad, *QUICK).output
+    out = run(base, bad, *QUICK, "--all").output
     assert not set(out) & set("\x1b\x07\u202e")
     assert r"\x1b]0;title" in out
 

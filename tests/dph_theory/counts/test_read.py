@@ -266,7 +266,7 @@ def test_names_tell_paths_apart():
         "base.jsonl",
     ]
     assert distinct_names(["a/s/run", "b/s/run", "c"]) == ["a/s/run", "b/s/run", "c"]
-    assert distinct_names(["a/run", "a/run"]) == ["a/run, 1", "a/run, 2"]
+    assert distinct_names(["a/run", "a/run"]) == ["run", "run, 2"]
 
 
 def test_prompts_are_paired_by_id(tmp_path):
