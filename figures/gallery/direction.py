@@ -63,8 +63,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         for row in shown.to_dict("records"):
             weak = row["strength"] == strengths[0]
             shift = 0.0 if np.isnan(row["strength"]) else 0.15 * (-1 if weak else 1)
-            found = (row[f"{words} {part}"] for part in ("change", "low", "high"))
-            dot(axes, *found, names.index(row["method"]) + shift, look(row["method"]), filled=not weak)
+            found = [row[f"{words} {part}"] for part in ("change", "low", "high")]
+            dot(axes, found, names.index(row["method"]) + shift, look(row["method"]), filled=not weak)
         rows(axes, names)
         axes.set(
             title=f"{'Cost' if words == 'Pass@1' else 'Gain'} in {words}", xlabel=f"{words} less {BASELINE}'s"

@@ -187,7 +187,8 @@ def test_answers_generated_for_several_updates_are_audited_off_policy(tmp_path, 
 
 def test_a_generated_batch_that_the_trainer_cannot_cut_is_refused(tmp_path):
     with pytest.raises(
-        ValueError, match=r"generation_batch_size=20 is not allowed.*multiple of per_device_train_batch_size = 8"
+        ValueError,
+        match=r"generation_batch_size=20 is not allowed.*multiple of per_device_train_batch_size = 8",
     ):
         found_of(tmp_path, beta=0.0, generation_batch_size=20)
 
