@@ -24,7 +24,7 @@ from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import Chart, chart, example, rates, uniform
 from ..statement.theorem import neighbour, theorem
-from ._mdps import SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
+from ._mdps import EVEN, SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
 
 
 def gain_promised(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
@@ -65,7 +65,7 @@ ANCHOR = theorem(
     # Near gamma = 1 returns of 1e3 are subtracted.
     floor=0.01,
     coq="anchored",
-    false=(neighbour("second order in the distance, as TRPO's penalty is", lhs=squared_distance),),
+    false=(neighbour("second order in the distance, as TRPO's penalty is", at=EVEN, lhs=squared_distance),),
 )
 
 
@@ -102,8 +102,8 @@ DIVERGENCE = theorem(
         ),
     ),
     false=(
-        neighbour("linear in the divergence, as in C2", rhs=second_order),
-        neighbour("f''(1) = 1 for Jensen-Shannon as well", rhs=without_curvature),
+        neighbour("linear in the divergence, as in C2", at=EVEN, rhs=second_order),
+        neighbour("f''(1) = 1 for Jensen-Shannon as well", at=EVEN, rhs=without_curvature),
     ),
 )
 

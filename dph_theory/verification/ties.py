@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernel import coq, files
 from ..kernel.files import KernelExample
-from ..statement.theorem import Relation, Theorem
+from ..statement.theorem import Relation, Theorem, Verdict
 
 
 def examples_of(theorem: Theorem) -> list[KernelExample]:
@@ -31,6 +31,8 @@ def untied(theorem: Theorem) -> list[str]:
         return [f"the kernel has no theorem {' and no '.join(sorted(missing))}"]
     found = list(coq.unaccepted())
     kept = examples_of(theorem)
+    if theorem.expected is Verdict.PROVED and not kept:
+        found.append(f"the kernel has no example of {theorem.coq} for it")
     found += [f"{each.name} is not of {theorem.coq}" for each in kept if not names & each.proof]
     return found + (_other_digits(theorem, kept) if kept else [])
 
