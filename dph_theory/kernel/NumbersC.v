@@ -1,6 +1,6 @@
 (* The theorems on improvement bounds (family C) at the examples that their entries keep. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot. From Interval Require Import Tactic.
-From Kernel Require Import Laws Extremes KLControl Divergences Limits Trees Processing Returns Sharp Numbers.
+From Kernel Require Import Laws Extremes KLControl Divergences Limits Trees Processing Generators Returns Sharp Stated Numbers.
 Import ListNotations. Open Scope R_scope.
 
 (* Three states, two actions, gamma = 1/2 (or 0, for the values called `now`). *)
@@ -93,4 +93,28 @@ Lemma reached : forall t, (t < 2)%nat -> forall s, In s states -> 0 < visits sta
 Proof. intros t _ s I _. each I holds. Qed.
 Example C4_horizon : bounds (horizon_return states actions moves begin pef new 2 (vector [0.1; 0.4; 0.9]) ltac:(holds) (proj1 anchor)
   (proj1 (proj2 all)) (proj1 (proj2 (proj2 (proj1 all)))) reached ltac:(holds)) 0.0033407446886 0.259856398176.
+Proof. both. Qed.
+
+(* One state and three actions; the reference a share t towards the policy that weighs every action by its reward. *)
+Definition prize := vector [1; 0.3; 0].
+Definition tried := vector [0.4; 0.35; 0.25].
+Definition better := vector [80 / 101; 21 / 101; 0].
+Lemma bent_near_1 : forall f f1 f2, In (f, f1, f2) (named 0.5) -> curved f f1 f2 /\ f 1 = 0.
+Proof. intros f f1 f2 I. destruct (named_bent 0.5 f f1 f2 ltac:(lra) ltac:(lra) I) as [B Z]. split; [apply (bent_curved f f1 f2 B)|exact Z]. Qed.
+Definition generic f f1 f2 (I : In (f, f1, f2) (named 0.5)) B := no_constant_helps states prize tried better f f1 f2 4 0.9 2 (101 / 115200)
+  (proj1 (bent_near_1 f f1 f2 I)) (proj2 (bent_near_1 f f1 f2 I)) B ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds)
+  ltac:(holds) ltac:(holds) ltac:(holds).
+Lemma bend_forward : forall x, / 2 <= x <= 2 -> / x ^ 2 <= 4.
+Proof. intros x H. rewrite <- (Rinv_inv 4). apply Rinv_le_contravar; nra. Qed.
+Lemma bend_alpha : forall x, / 2 <= x <= 2 -> Rpower x (- (0.5) - 1) <= 4.
+Proof. intros x H. unfold Rpower. interval with (i_bisect x). Qed.
+Lemma bend_js : forall x, / 2 <= x <= 2 -> / (x * (x + 1)) <= 4.
+Proof. intros x H. interval with (i_bisect x). Qed.
+Example C2_generic_1 : bounds (generic _ _ _ ltac:(left; reflexivity) bend_forward) 0.1747277227723 0.3466964707982.
+Proof. both. Qed.
+Example C2_generic_2 : bounds (generic _ _ _ ltac:(do 6 right; left; reflexivity) bend_alpha) 0.1747277227723 0.3466965306971.
+Proof. both. Qed.
+Example C2_generic_3 : bounds (generic _ _ _ ltac:(do 2 right; left; reflexivity) bend_js) 0.1747277227723 0.3480759881409.
+Proof. both. Qed.
+Example undiscounted : bounds (Rlt_le _ _ (stated_without_future states actions moves pays begin new old pef _ _ _ _ 3 5 all_now ltac:(holds))) 0.4715 0.5615.
 Proof. both. Qed.
