@@ -172,11 +172,12 @@ LEAST = theorem(
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
     examples=(
-        example(base_rate=".1", beta=".75", current=".8", lhs="-.2501856051228", rhs="-.2501856051228"),
+        example(base_rate=".1", beta=".75", current=".7", lhs="-.2501856051228", rhs="-.1349505679102"),
         AT_THE_LEAST.giving(lhs=".5607446110936", rhs=".5607446110936"),
     ),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="rises_and_fixed_points",
     false=(neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),),
 )
 
@@ -291,6 +292,7 @@ MONOTONE = theorem(
     ),
     # fewer would round rates near 1 to 1
     digits=8,
+    coq="rounds_rise",
     false=(
         neighbour(
             "from base rates below 1/2 as well",

@@ -152,5 +152,6 @@ UNDISCOUNTED = refuted(
     examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
     note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
     " whatever the divergence, eps_pef, eps_pi and C_f are; and delta is .2 in the example.",
+    coq="stated_without_future",
     false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )
