@@ -33,6 +33,10 @@ def with_more_gain(base_rates: Values, beta: Values, rise: Values) -> Values:
     return mean_after_rise(base_rates, beta / (1 + rise))
 
 
+KEPT = example(
+    base_rates=".1 .3 .6 .2", beta=".5", rise=".5", solvable=[True, True, True, False], targets=".8 .7 .9 .6"
+)
+
 INCREASING = theorem(
     "A9.increasing",
     "The mean validity under one beta is strictly increasing in 1/beta",
@@ -43,7 +47,7 @@ INCREASING = theorem(
     on=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
     at_most=(mean_after_rise, with_more_gain),
     examples=(
-        example(base_rates=".1 .3 .6 .2", beta=".5", rise=".5", lhs=".694221482349", rhs=".8470722493052"),
+        KEPT.giving(lhs=".694221482349", rhs=".8470722493052"),
         example(base_rates=".5 .02 .5", beta=".008", rise="1", lhs="1", rhs="1"),
     ),
     coq="mean_rises",
@@ -75,13 +79,7 @@ RANGE = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(rates_of_base),
     at_most=(lower_ends, upper_ends),
     examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            solvable=[True, True, True, False],
-            beta=".5",
-            lhs=".25 .532025071278",
-            rhs=".532025071278 .75",
-        ),
+        KEPT.giving(lhs=".25 .532025071278", rhs=".532025071278 .75"),
         RANGE_ATTAINED.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
     ),
     # fewer would round rates near 1 to 1
@@ -124,13 +122,7 @@ ENDS = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(rates_of_base),
     at_most=(distances, vanishing),
     examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            solvable=[True, True, True, False],
-            beta=".5",
-            lhs=".282025071278 .217974928722",
-            rhs=".8625225733556 .4060058497098",
-        ),
+        KEPT.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),
         example(
             base_rates=".1 .3 .6",
             solvable=[True, True, False],
@@ -215,13 +207,7 @@ DUAL = theorem(
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(priced_cost, cost),
     examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            targets=".8 .7 .9 .6",
-            beta=".5",
-            lhs=".5091851433615",
-            rhs=".5774636400764",
-        ),
+        KEPT.giving(lhs=".5091851433615", rhs=".5774636400764"),
         example(
             base_rates=".2 .5 .6",
             targets=".9999999 .9999999 .9999999",

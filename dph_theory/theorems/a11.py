@@ -31,6 +31,16 @@ def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Value
     return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
 
 
+KEPT = example(
+    policy=".3 .25 .25 .2",
+    base=".15 .1 .45 .3",
+    valid=[True, True, False, False],
+    beta=".75",
+    base_rate=".1",
+    current=".7",
+    rise="2.78",
+)
+
 RECURSION = theorem(
     "A11.recursion",
     "Tabular GRPO: logit p' = logit p_ref + 1/(beta sqrt(p(1-p))), un-normalised + 1/beta",
@@ -39,15 +49,7 @@ RECURSION = theorem(
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(next_validities, scalar_recursion),
-    examples=(
-        example(
-            policy=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".75",
-            value=".8294152299472 .5584123265213",
-        ),
-    ),
+    examples=(KEPT.giving(value=".8294152299472 .5584123265213"),),
     coq="round_is",
     false=(
         neighbour(
@@ -95,7 +97,7 @@ INTERIOR = theorem(
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
     equal=(after_a_round, fixed_validity),
-    examples=(example(base_rate=".1", rise="2.78", value=".6417057807061"),),
+    examples=(KEPT.giving(value=".6417057807061"),),
     # fewer would round rates near 1 to 1
     digits=8,
     coq="interior_points",
@@ -172,7 +174,7 @@ LEAST = theorem(
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
     examples=(
-        example(base_rate=".1", beta=".75", current=".7", lhs="-.2501856051228", rhs="-.1349505679102"),
+        KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),
         AT_THE_LEAST.giving(lhs=".5607446110936", rhs=".5607446110936"),
     ),
     # fewer would round rates near 1 to 1
@@ -226,7 +228,7 @@ CONVERGENCE = refuted(
     source=Source("ours", "fixed-reference dynamics"),
     on=chart(base_rate=rates(low=1e-4, high=0.1), beta=log_uniform(0.3, 30)),
     equal=(after_rounds, first_fixed_point),
-    examples=(example(base_rate=".1", beta=".75"), example(base_rate=".005", beta="1.8")),
+    examples=(KEPT, example(base_rate=".005", beta="1.8")),
     # Generous, so that slow convergence is not taken for none.
     tolerance=0.05,
     floor=0.05,

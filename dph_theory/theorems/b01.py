@@ -48,6 +48,8 @@ def on_the_chord(v: Values, w: Values, t: Values) -> Values:
     return each(lambda divergence: mixture(divergence.generator(v), divergence.generator(w), t), SMOOTH)
 
 
+KEPT = example(v=".4", w="2.5", t=".3")
+
 CONVEX = theorem(
     "B1.convex",
     "Every smooth generator is convex with f(1) = 0",
@@ -58,18 +60,11 @@ CONVEX = theorem(
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(at_the_mixture, on_the_chord),
     examples=(
-        example(
-            v=".4",
-            w="2.5",
-            t=".3",
-            lhs=(
-                "-.0295588022415 .0304455663088 .0002216829465 .0002216869816 .0009 "
-                ".0008737864078 .0004444681094 .0004433739631 .0004422838521"
-            ),
-            rhs=(
-                ".3665162927497 .4306566439809 .1926015117086 .1958789571023 .927 .9 "
-                ".3944831632719 .3917579142047 .3924291251103"
-            ),
+        KEPT.giving(
+            lhs="-.0295588022415 .0304455663088 .0002216829465 .0002216869816 .0009 "
+            ".0008737864078 .0004444681094 .0004433739631 .0004422838521",
+            rhs=".3665162927497 .4306566439809 .1926015117086 .1958789571023 .927 .9 "
+            ".3944831632719 .3917579142047 .3924291251103",
         ),
         example(v="1", w="9", t=".01"),
     ),
@@ -102,10 +97,7 @@ VARIATION = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(variation_of_mixture, variation_on_chord),
-    examples=(
-        example(v=".4", w="2.5", t=".3", lhs=".015", rhs=".435"),
-        ACROSS_THE_KINK.giving(lhs="0.04", rhs="0.04"),
-    ),
+    examples=(KEPT.giving(lhs=".015", rhs=".435"), ACROSS_THE_KINK.giving(lhs="0.04", rhs="0.04")),
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
     exact=False,
     coq="half_distance_convex",

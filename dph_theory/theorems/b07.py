@@ -29,6 +29,8 @@ def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
 
 
+KEPT = example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5")
+
 GRADIENT = theorem(
     "B7.gradient",
     "The alpha-DPG reward's policy gradient is -grad D_alpha(pi || p_*)",
@@ -37,7 +39,7 @@ GRADIENT = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(policy_gradient, downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(KEPT,),
     false=(
         neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
         neighbour(
@@ -65,7 +67,7 @@ INVALID = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
     equal=(on_invalid, least),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5"),),
+    examples=(KEPT,),
     false=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
@@ -88,7 +90,7 @@ KLDPG = theorem(
     source=Source("go2023fdpg"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(KEPT,),
     false=(
         neighbour(
             "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
@@ -188,7 +190,7 @@ ZERO = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(to_filtered, both_parts),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(KEPT,),
     false=(
         neighbour(
             "the invalid outcomes cost nothing more",

@@ -89,6 +89,8 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
     return (ref * weight * np.square(normalised)).sum(axis=-1)
 
 
+KEPT = example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20")
+
 GAP = theorem(
     "B8.gap",
     "Outcomes that gained mass give the generator form more variance, those that lost mass less",
@@ -97,7 +99,7 @@ GAP = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(KEPT,),
     false=(
         neighbour(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
@@ -152,7 +154,7 @@ COST = theorem(
     source=Source("ours", "passes counted at N = Var/error^2 answers"),
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20"),),
+    examples=(KEPT,),
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
@@ -226,6 +228,6 @@ AUTOGRAD = theorem(
     equal=(generator_loss_by_autograd, gradients),
     exact=False,
     needs="torch",
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(KEPT,),
     false=(neighbour("on policy samples too", lhs=lambda pi, ref: _by_autograd(pi, ref, law=pi)),),
 )

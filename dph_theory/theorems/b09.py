@@ -45,6 +45,8 @@ def third_order(ref: Values, q: Values, step: Values) -> Values:
     return each(lambda d: d.curvature / 3 * step / (1 - step) ** 3 * cube, COMPARED)
 
 
+KEPT = example(ref=".2 .2 .6", q=".5 .3 .2", step=".01")
+
 CURVATURE = theorem(
     "B9.curvature",
     "Near pi = ref every f-divergence is f''(1)/2 chi-squared",
@@ -57,10 +59,7 @@ CURVATURE = theorem(
     # With the unequal spreads: q = ref, where both sides vanish and balls cannot decide, is rare.
     digits=6,
     examples=(
-        example(
-            ref=".2 .2 .6",
-            q=".5 .3 .2",
-            step=".01",
+        KEPT.giving(
             lhs=".0017124381331 .0008609125788 .0006445066568 .0012878443406",
             rhs=".0030154889636 .0030154889636 .0015077444818 .0030154889636",
         ),
@@ -110,13 +109,7 @@ COEFFICIENTS = theorem(
     # As in B9.curvature.
     digits=6,
     examples=(
-        example(
-            ref=".2 .2 .6",
-            q=".5 .3 .2",
-            step=".01",
-            lhs=".0008515255544 .0004234248196 .0004245937925",
-            rhs=".0015229742241",
-        ),
+        KEPT.giving(lhs=".0008515255544 .0004234248196 .0004245937925", rhs=".0015229742241"),
         example(
             ref=".02 .58 .4",
             q=".4 .3 .3",

@@ -53,6 +53,14 @@ DECISIVE = example(
 )
 """The first token decides the reward: the returns tell all that differs."""
 
+KEPT = example(
+    ref_first=".8 .2",
+    ref_second=[".9 .1", ".5 .5"],
+    pi_first=".6 .4",
+    pi_second=[".7 .3", ".2 .8"],
+    reward="1 .25 0 .75",
+)
+
 REFERENCE = theorem(
     "C4.reference",
     "kl(J(pi_pef) || J(pi)) <= KL_seq(pi_pef || pi), for rewards in [0, 1]",
@@ -62,15 +70,7 @@ REFERENCE = theorem(
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
     examples=(
-        example(
-            ref_first=".8 .2",
-            ref_second=[".9 .1", ".5 .5"],
-            pi_first=".6 .4",
-            pi_second=[".7 .3", ".2 .8"],
-            reward="1 .25 0 .75",
-            lhs=".0318424897159",
-            rhs=".2292023373811",
-        ),
+        KEPT.giving(lhs=".0318424897159", rhs=".2292023373811"),
         FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
         DECISIVE,
     ),
@@ -115,15 +115,7 @@ INVERTED = theorem(
     # The inversion is a bisection in floats; C4.reference certifies what it inverts.
     exact=False,
     examples=(
-        example(
-            ref_first=".8 .2",
-            ref_second=[".9 .1", ".5 .5"],
-            pi_first=".6 .4",
-            pi_second=[".7 .3", ".2 .8"],
-            reward="1 .25 0 .75",
-            lhs=".488355262808",
-            rhs=".705",
-        ),
+        KEPT.giving(lhs=".488355262808", rhs=".705"),
         example(
             ref_first="1 0",
             ref_second=["1 0", "1 0"],
@@ -156,6 +148,10 @@ FOUR = example(
     pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], lhs=".546681036972", rhs=".55"
 )
 
+KEPT_2 = example(
+    m=".55", base=".15 .1 .45 .3", rest="0 0 .4 .6", valid=[True, True, False, False], pi=".3 .25 .25 .2"
+)
+
 FILTERED = theorem(
     "C4.filtered",
     "J(pi) >= exp(-KL(p_* || pi)): rehearsing correct samples bounds the pass rate",
@@ -163,15 +159,7 @@ FILTERED = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     at_most=(guaranteed_rate, pass_rate),
-    examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            lhs=".5466810369716",
-            rhs=".55",
-        ),
-    ),
+    examples=(KEPT_2.giving(lhs=".5466810369716", rhs=".55"),),
     coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
@@ -207,16 +195,7 @@ EQUALITY = theorem(
     source=Source("ours"),
     on=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     equal=(guarantees, rate_times_shape),
-    examples=(
-        example(
-            m=".55",
-            base=".15 .1 .45 .3",
-            rest="0 0 .4 .6",
-            valid=[True, True, False, False],
-            pi=".3 .25 .25 .2",
-            value=".55 .5466810369716",
-        ),
-    ),
+    examples=(KEPT_2.giving(value=".55 .5466810369716"),),
     coq="rehearsal_exact",
     false=(
         neighbour(

@@ -287,6 +287,8 @@ def without_draws(q: Values, rho: Values, success: Values, k: Values, gain: Valu
     return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * d], axis=-1)
 
 
+KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10)
+
 LIMIT = theorem(
     "D3.limit",
     "Training shared strategies: pass@k tends to max_s w_s for every k, with rates",
@@ -301,17 +303,7 @@ LIMIT = theorem(
         gain=log_uniform(1e-2, 1e3),
     ),
     at_most=(lower_ends, upper_ends),
-    examples=(
-        example(
-            q=".4 .3 .2 .1",
-            rho=".5 .3 .2",
-            success=["1 0 0 1", "0 1 0 1", "0 0 1 0"],
-            k=2,
-            gain=10,
-            lhs=".639376858952 .7930674290794",
-            rhs=".7930674290794 .9390776608623",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
     coq="training_ends",
     false=(
         neighbour(
@@ -351,16 +343,7 @@ COVERAGE = theorem(
     source=Source("ours", "shared strategies"),
     on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),
     at_most=(trained_and_bound, full_and_base),
-    examples=(
-        example(
-            q=".4 .3 .2 .1",
-            rho=".5 .3 .2",
-            success=["1 0 0 1", "0 1 0 1", "0 0 1 0"],
-            k=2,
-            lhs=".8 .36",
-            rhs="1 .639",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".8 .36", rhs="1 .639"),),
     coq="base_covers",
     false=(
         neighbour(

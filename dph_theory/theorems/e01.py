@@ -131,6 +131,8 @@ def at_first_order(base_rate: Values, progress: Values) -> Values:
     return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
 
 
+KEPT = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
+
 DIAL = theorem(
     "E1.dial",
     "The validity at beta: f'(mu/A1) - f'((1-mu)/A0) = 1/beta, for every f",
@@ -142,7 +144,7 @@ DIAL = theorem(
         other=rates(low=1e-3, high=1e-3),
     ),
     at_most=(elsewhere, at_the_law),
-    examples=(example(base_rate=".25", progress=".25", other=".6"),),
+    examples=(KEPT,),
     digits=9,
     floor=1.0,
     false=(
@@ -206,7 +208,7 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        example(base_rate=".25", beta=".5", mu=".3", lhs=".2933333333333", rhs=".34375"),
+        KEPT.giving(lhs=".2933333333333", rhs=".34375"),
         # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
         example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
@@ -240,7 +242,7 @@ FAILURES = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
-    examples=(example(base_rate=".25"),),
+    examples=(KEPT,),
     exact=False,
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),

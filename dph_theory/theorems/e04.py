@@ -50,6 +50,8 @@ def from_the_whole_group(validity: Values) -> Values:
     )
 
 
+KEPT = example(validity=".25")
+
 WEIGHT = theorem(
     "E4.weight",
     "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
@@ -58,7 +60,7 @@ WEIGHT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(over_all_groups, weighed),
-    examples=(example(validity=".25"),),
+    examples=(KEPT,),
     floor=1e-6,
     digits=6,
     false=(
@@ -83,7 +85,7 @@ CONSTANT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(example(validity=".25"),),
+    examples=(KEPT,),
     coq="constant",
     digits=6,
     false=(
@@ -149,7 +151,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(weights, geometric),
-    examples=(example(validity=".25"),),
+    examples=(KEPT,),
     coq="slope_of_passes",
     digits=6,
     false=(
