@@ -207,14 +207,6 @@ def drive(validity: Values, beta: Values) -> Values:
     return expected_weight(32, validity) / beta - logit(validity)
 
 
-def upper_drive(low: Values, share: Values, beta: Values) -> Values:
-    return drive(low + (1 - low) * share, beta)
-
-
-def lower_drive(low: Values, beta: Values) -> Values:
-    return drive(low, beta)
-
-
 def small_group(validity: Values, beta: Values) -> Values:
     return 3 * expected_weight(4, validity) / beta - logit(validity)
 
@@ -226,7 +218,10 @@ UNIQUE = refuted(
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
     source=Source("ours", "group normalisation"),
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
-    at_most=(upper_drive, lower_drive),
+    at_most=(
+        lambda low, share, beta: drive(low + (1 - low) * share, beta),
+        lambda low, beta: drive(low, beta),
+    ),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"

@@ -21,14 +21,6 @@ def height(x: Values, a: Values, b: Values) -> Values:
     return a**2 * x + a * b * x**2 + b**2 * x**3 / 3
 
 
-def at_start(start: Values, a: Values, b: Values) -> Values:
-    return height(start, a, b)
-
-
-def at_end(start: Values, step: Values, a: Values, b: Values) -> Values:
-    return height(start + step, a, b)
-
-
 RISING = theorem(
     "L1.rising",
     "A function whose slope is not negative does not fall",
@@ -36,7 +28,7 @@ RISING = theorem(
     r" f' = 0 \Rightarrow f(v) = f(w) \quad (\text{here } f'(x) = (a + bx)^2)",
     source=Source("rudin1976principles", "theorem 5.11"),
     on=chart(start=uniform(-3, 3), step=log_uniform(1e-3, 3), a=uniform(-3, 3), b=uniform(-3, 3)),
-    at_most=(at_start, at_end),
+    at_most=(lambda start, a, b: height(start, a, b), lambda start, step, a, b: height(start + step, a, b)),
     examples=(example(start="-1", step="2", a=".5", b="1", lhs="-.0833333333333", rhs="1.0833333333333"),),
     coq="rising",
     false=(
@@ -134,17 +126,13 @@ def likelihood_of_other(q: Values, p: Values) -> Values:
     return xlogy(q, p).sum(axis=-1)
 
 
-def own_likelihood(q: Values) -> Values:
-    return xlogy(q, q).sum(axis=-1)
-
-
 GIBBS = theorem(
     "L1.gibbs",
     "Gibbs: KL(q||p) >= 0, with equality only at p = q",
     statement=r"\sum_y q \log p \le \sum_y q \log q, \quad \text{with equality} \iff p = q",
     source=Source("cover2006elements", "theorem 2.6.3"),
     on=chart(q=simplex(3, zeros=True), p=simplex(3)),
-    at_most=(likelihood_of_other, own_likelihood),
+    at_most=(likelihood_of_other, lambda q: xlogy(q, q).sum(axis=-1)),
     examples=(example(q=".5 .3 .2", p=".2 .2 .6", lhs="-1.3897154547005", rhs="-1.0296530140646"),),
     coq="gibbs",
     false=(neighbour("weights that do not sum to one", lhs=lambda q, p: likelihood_of_other(q, 2 * p)),),
@@ -203,10 +191,6 @@ BINOMIAL = theorem(
 )
 
 
-def parabola(x: Values, centre: Values) -> Values:
-    return (x - centre) ** 2
-
-
 def least(centre: Values) -> Values:
     """The least value on [0, 1], at the centre cut to the interval."""
     below, above = -centre, centre - 1
@@ -221,7 +205,7 @@ LEAST = theorem(
     r" \text{ for every } x \quad (\text{here } f(x) = (x - c)^2)",
     source=Source("rudin1976principles", "theorem 4.16"),
     on=chart(x=uniform(0, 1), centre=uniform(-2, 3)),
-    at_most=(least, parabola),
+    at_most=(least, lambda x, centre: (x - centre) ** 2),
     # Where x is the centre both sides are zero, a tie that balls do not decide.
     exact=False,
     examples=(
