@@ -124,11 +124,7 @@ LOGARITHM = theorem(
     source=Source("cover2006elements", "equation 2.85"),
     on=chart(s=log_uniform(1e-6, 1e6)),
     at_most=(bound, lambda s: np.log(s)),
-    examples=(
-        example(s=".5", lhs="-1", rhs="-.6931471805599"),
-        example(s="1.25", lhs=".2", rhs=".2231435513142"),
-        example(s="1.01"),
-    ),
+    examples=(example(s=".5", lhs="-1", rhs="-.6931471805599"),),
     coq="logarithm",
     false=(neighbour("s - 1, the tangent from above", lhs=lambda s: s - 1),),
 )
@@ -170,10 +166,7 @@ CAUCHY = theorem(
     source=Source("rudin1976principles", "theorem 1.35"),
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
-    examples=(
-        example(law=".2 .3 .5", a="1 2 -1", b="2 1 1", lhs=".25", rhs="3.04"),
-        example(law=".4 .3 .3", a="2 2 2", b="2 2 2", lhs="16", rhs="16"),
-    ),
+    examples=(example(law=".2 .3 .5", a="1 2 -1", b="2 1 1", lhs=".25", rhs="3.04"),),
     coq="cauchy",
     false=(neighbour("the means of a and b", rhs=lambda law, a, b: squared_product(law, a, 1 + 0 * b)),),
 )
