@@ -256,6 +256,8 @@ CURVATURE = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(h=uniform(0.1, 0.9)),
     tends=(second_difference, stated),
+    coq="curvatures",
+    examples=(example(h=".8", lhs="1 1 .5 .5 2 2 1 1 1", rhs="1 1 .5 .5 2 2 1 1 1"),),
     false=(
         neighbour(
             "f''(1) = 1 for the Jensen-Shannon generator too",

@@ -99,7 +99,8 @@ GAP = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    examples=(KEPT,),
+    examples=(PI_REF.giving(value=".4593799640583 .7932591396077 .1291599555457 .5532994828199"),),
+    coq="variance_gap",
     false=(
         neighbour(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
@@ -154,12 +155,17 @@ COST = theorem(
     source=Source("ours", "passes counted at N = Var/error^2 answers"),
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
-    examples=(KEPT,),
+    examples=(
+        PI_REF.but(updates="8", drawing="20").giving(
+            value=".9366466899641 1.885278799917 .0617375539039 1.1264063981858"
+        ),
+    ),
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
     " is less than twice the other's: B8.gap says which outcomes decide that, B8.variance that neither form"
     " always wins.",
+    coq="relative_cost",
     false=(
         neighbour("as at equal numbers of answers", rhs=at_equal_samples),
         neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),

@@ -85,7 +85,7 @@ CONSTANT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(KEPT,),
+    examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
     coq="constant",
     digits=6,
     false=(
@@ -122,9 +122,20 @@ ENDS = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(pace=uniform(0.5, 2)),
     tends=(near_the_ends, bounded),
-    examples=(example(pace="1"),),
+    examples=(
+        example(
+            pace="1",
+            lhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+            rhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+        ),
+    ),
     exact=False,
     tolerance=1e-5,
+    coq="ends",
     false=(
         neighbour("1/sqrt(V(1-V))", rhs=population),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),
@@ -151,7 +162,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(weights, geometric),
-    examples=(KEPT,),
+    examples=(example(validity=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
     digits=6,
     false=(

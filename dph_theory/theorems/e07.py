@@ -11,6 +11,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, theorem
+from ._laws import PI_REF
 
 
 def gradient(pi: Values, ref: Values) -> Values:
@@ -38,7 +39,8 @@ ONPOLICY = theorem(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(gradient, own_mass_times_gap),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".197750212 -.197750212"),),
+    examples=(PI_REF.giving(value="-.4130047038999 .1523799843592 .1153852305369 .1452394890038"),),
+    coq="on_policy_pull",
     false=(
         neighbour("ref - pi, the pull of rehearsal", rhs=what_it_lacks),
         neighbour("without the mean log ratio", rhs=without_the_mean),
@@ -58,7 +60,8 @@ REHEARSED = theorem(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(lambda pi, ref: -FORWARD_KL.gradient(pi, ref), what_it_lacks),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".4 -.4"),),
+    examples=(PI_REF.giving(value="-.3 .05 .05 .2"),),
+    coq="rehearsed_pull",
     false=(neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),),
 )
 

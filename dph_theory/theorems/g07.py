@@ -54,11 +54,18 @@ FIXED = theorem(
     equal=(at_the_law, lambda base, valid, beta: tilted(base, valid, beta)),
     examples=(
         example(
-            base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", step="2", low=".2", high=".2"
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            step="2",
+            low=".2",
+            high=".2",
+            value=".4267407565366 .284493837691 .1732592434634 .115506162309",
         ),
     ),
     exact=False,
     note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 ends at the law"
     " and eta = 8 does not.",
+    coq="clipping_leaves_the_law",
     false=(neighbour("from the base", lhs=at_the_base),),
 )

@@ -65,6 +65,7 @@ ADVANTAGE = theorem(
     floor=1.0,
     note="Two readings of one summary, with other ends. Groups of three, no deviation; answers told apart"
     " exactly. In groups of four with GRPO's deviation the atlas finds the same two ends.",
+    coq="uniqueness_weights",
     false=(neighbour("it pulls them together", rhs=together),),
 )
 
@@ -81,5 +82,6 @@ REWARD = theorem(
     floor=1.0,
     note="An answer of mass below about w/2 still loses: on the way up, while many answers are wrong, rare"
     " right answers are lost first, and their way back is slow, in proportion to their mass (E7).",
+    coq="uniqueness_weights",
     false=(neighbour("it pulls them together everywhere", rhs=always_together),),
 )
