@@ -7,13 +7,14 @@ published code leaves the group out: its advantages are zero here.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 Advantage = Callable[[Any], Any]
 """rewards (groups, G) -> advantages (groups, G)."""
+_Form = TypeVar("_Form", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ FORMS: list["PublishedAdvantage"] = []
 """Every form that `dph audit catalogue --advantages` audits, in the order of this file."""
 
 
-def published(name: str, source: str, formula: str, **others: Any) -> Callable[[Advantage], Advantage]:
+def published(name: str, source: str, formula: str, **others: Any) -> Callable[[_Form], _Form]:
     """Add the function that follows to FORMS."""
 
-    def add(advantage: Advantage) -> Advantage:
+    def add(advantage: _Form) -> _Form:
         FORMS.append(PublishedAdvantage(name, source, formula, advantage, **others))
         return advantage
 
