@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
-from scipy.special import softmax
 
 from .problems import Problem
 
@@ -111,41 +110,26 @@ def _weight(method: "Method", samples: Samples) -> np.ndarray:
     )
 
 
-def pulls(
-    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
-) -> np.ndarray:
-    """What multiplies the gradient of each entry of the tables of log-probabilities, shaped like theta.
-
-    log_old: of the batch's tokens, where theta is no longer the sampler.
-    """
-    c = coefficients(method, samples, knob)
-    if log_old is not None and method.surrogate is not None:
-        c = c * _slope(method, problem, theta, samples, log_old, c)
-    c = c * (samples.weights / GROUP)[..., None, None]
-    found = _gathered(theta, problem.tokens.entries[samples.answers], c)
-    if method.stored is not None:
-        pull = np.where(problem.tokens.counted, method.stored(problem, problem.log_policy(theta), knob), 0.0)
-        found = found + _gathered(theta, np.broadcast_to(problem.tokens.entries, pull.shape), pull)
-    return found
-
-
-def _gathered(theta: np.ndarray, entries: np.ndarray, pull: np.ndarray) -> np.ndarray:
-    """Pulls of tokens, (..., n), added up by the entries that they are."""
-    batches = theta.size // theta.shape[-1]
-    offset = np.arange(batches)[:, None] * theta.shape[-1]
-    places = (entries.reshape(batches, -1) + offset).ravel()
-    return np.bincount(places, pull.ravel(), minlength=theta.size).reshape(theta.shape)
-
-
 def gradient(
     method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> np.ndarray:
-    """The update of the logits on a batch: at each prefix the pulls, less pi times their sum."""
-    tables = (*theta.shape[:-1], -1, problem.base[0].shape[-1])
-    pull = pulls(method, problem, theta, samples, knob, log_old).reshape(tables)
-    pi = softmax(theta.reshape(tables), axis=-1)
-    found: np.ndarray = pull - pi * pull.sum(axis=-1, keepdims=True)
-    return found.reshape(theta.shape)
+    """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
+    return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
+
+
+def pulls(
+    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
+    c = coefficients(method, samples, knob)
+    if log_old is not None and method.surrogate is not None:
+        c = c * _slope(method, problem, theta, samples, log_old, c)
+    entries = problem.tokens.entries
+    found = [(entries[samples.answers], c * (samples.weights / GROUP)[..., None, None])]
+    if method.stored is not None:
+        pull = np.where(problem.tokens.counted, method.stored(problem, problem.log_policy(theta), knob), 0.0)
+        found.append((np.broadcast_to(entries, pull.shape), pull))
+    return found
 
 
 def _slope(
