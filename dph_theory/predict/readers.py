@@ -7,15 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ..methods.kl_terms import KLTerm
-from ..support.errors import argument_error
-from .reading import (
+from ..methods.parts import (
     ALONE,
     ANSWERS,
     BEST,
     BY_MEAN,
     CENTRED,
     DIVIDED,
-    FOLLOWS,
     LEARNED,
     LEFT_OUT,
     MIXED,
@@ -23,11 +21,11 @@ from .reading import (
     RAW,
     SUMS,
     TOKENS,
-    Configuration,
     Weight,
     term,
-    told,
 )
+from ..support.errors import argument_error
+from .reading import FOLLOWS, Configuration, told
 from .settings import Asked
 
 CLAMPS = (20.0, 10.0)

@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
 
-from dph_theory.atlas.methods import METHODS
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
 from dph_theory.atlas.training import (
-    GROUP,
     GROUPS,
     REACHED,
-    Samples,
     drawn,
     every_group,
     expected,
@@ -22,6 +19,8 @@ from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
+from dph_theory.methods.batches import GROUP, Samples
+from dph_theory.methods.repairs import METHODS
 
 BY_NAME = {method.name: method for method in METHODS}
 
