@@ -1,6 +1,6 @@
 """Nine trainers' readers: from settings by a trainer's own names to what they amount to.
 
-A reader has its trainer's defaults and arithmetic at the version or commit of its row in `readings.py`.
+A reader has its trainer's defaults and arithmetic at the version or commit of its row in `trainers.toml`.
 """
 
 from collections.abc import Collection, Mapping
