@@ -195,7 +195,7 @@ def main(context: click.Context) -> None:
 
 def _confronted_folder() -> Any:
     """What `dph confront --folder` writes with, which the theory does not import."""
-    return importlib.import_module("figures.confront.page").write_folder
+    return importlib.import_module("figures.confront").FolderWriter
 
 
 if __name__ == "__main__":

@@ -90,6 +90,7 @@ def audit_trainer(
     if not hasattr(trainer, "_get_per_token_logps_and_entropies") or not hasattr(trainer, "compute_loss"):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
+    settings["generation_batch_size"] = None  # A configuration has told its steps_per_generation by then.
     with TemporaryDirectory() as folder:
         return audit_settings(settings, Path(folder), trainer, type(config), samples=samples, seed=seed)
 
@@ -177,7 +178,8 @@ def _notes(built: GRPOTrainer, vllm: bool, updates: float, not_read: Sequence[st
         notes.append(f"not run here: may change what the run selects: {', '.join(besides)}")
     if updates > 1:
         notes.append(
-            f"a batch is used for {updates:g} updates: old policy samples are those of the later ones"
+            f"a batch is used for {updates:g} updates (on one process): old policy samples are those of "
+            "the later ones"
         )
     if vllm:
         how = f"corrected by {built.vllm_importance_sampling_mode}"
@@ -288,7 +290,7 @@ class _Script:
 
 
 def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
-    """The loss of the installed TRL's own step with the settings of a YAML file, to be marked or audited.
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
 
     Raises ValueError as `audit_file` does.
     """
