@@ -16,13 +16,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from ..methods.estimators import CATALOGUE
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.table import Table
 from ..support.user_code import TooLong, blamed, quietly
 from . import pages
 from .advantage import AdvantageError, AdvantageReport, audit_advantage
-from .catalogue import CATALOGUE, audit_catalogue, audit_kl_terms, form_of
+from .catalogue import audit_catalogue, audit_kl_terms, form_of
 from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric

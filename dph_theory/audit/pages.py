@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
+from ..methods.advantages import FORMS
+from ..methods.estimators import PublishedLoss
+from ..methods.kl_terms import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
 from ..references import REFERENCES
 from ..support.table import Table, escaped
-from ..trainers import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
 from .advantage import AdvantageReport, audit_advantage, objective_words
-from .catalogue import PublishedLoss, form_of
+from .catalogue import form_of
 from .policy_loss import POLICY_LOSSES, PolicyReport, off_words, zone_words
-from .published_advantages import FORMS
 from .report import AuditReport, both_words, dead_zone_words, match_words, minimiser_words, variance_words
 
 _FIND = """\

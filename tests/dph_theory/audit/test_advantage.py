@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from dph_theory.audit import audit_advantage
-from dph_theory.audit import published_advantages as forms
 from dph_theory.audit.advantage import (
     AdvantageError,
     called,
@@ -14,7 +13,9 @@ from dph_theory.audit.advantage import (
     tabulate,
     tabulate_pairs,
 )
-from dph_theory.audit.published_advantages import (
+from dph_theory.laws import group_objective, group_weight
+from dph_theory.methods import advantages as forms
+from dph_theory.methods.advantages import (
     FORMS,
     batch_normalised,
     best_minus_second,
@@ -23,7 +24,6 @@ from dph_theory.audit.published_advantages import (
     pass_at_k_training,
     pkpo,
 )
-from dph_theory.laws import group_objective, group_weight
 
 
 def test_the_headlines():
