@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
-from dph_theory.predict.configuration import READ_AT, READERS, configuration_of
+from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages, run
@@ -29,7 +29,7 @@ FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
 KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
 TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
-DEFAULTS = re.compile(r"(?<=from dph_theory/predict/configuration.py -->\n).*?(?=<!-- end -->)", re.S)
+DEFAULTS = re.compile(r"(?<=from dph_theory/predict/readers.py -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of pages that are made."""
 
 
@@ -66,12 +66,12 @@ def defaults() -> str:
     """The table of what each trainer does where its settings are silent."""
     clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
     rows = []
-    for reader in READERS:
-        found = configuration_of({}, reader)
+    for name, reader in READERS.items():
+        found = configuration_of({}, name)
         updates = "not told" if found.updates is None else f"{found.updates:g}"
         told = (found.penalty, found.selects, found.advantage, clips[found.trainer], found.reduction, updates)
         warned = "; ".join(found.warnings) or "-"
-        rows.append((found.trainer, found.version, *told, found.sampler, warned, READ_AT[found.trainer][1]))
+        rows.append((found.trainer, found.version, *told, found.sampler, warned, reader.files))
     head = (
         "trainer",
         "version",

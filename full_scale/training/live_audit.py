@@ -23,6 +23,7 @@ from trl.scripts.grpo import GRPOScriptArguments
 from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
+from dph_theory.predict.configuration import configuration_of
 from dph_theory.support.errors import argument_error
 
 from ..tasks.llama import random_llama, word_level
@@ -45,6 +46,7 @@ HERE: Mapping[str, Any] = {
     "dataloader_pin_memory": False,
     "per_device_eval_batch_size": 4096,
     "temperature": 1.0,
+    "reward_weights": None,
 }
 """What is set for this machine whatever the configuration says: none of it enters the loss of a batch."""
 _WORDS = ("<pad>", "<eos>", "a", "b")
@@ -146,7 +148,8 @@ def audit_settings(
     vllm = bool(settings.get("use_vllm"))
     loss = trainer_loss(built, vllm=vllm)
     name = f"{trainer.__name__} ({built.loss_type})"
-    updates = _updates(settings, built)
+    told = configuration_of(settings, "trl")
+    updates = told.updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
         advantage=audit_advantage(
@@ -154,28 +157,25 @@ def audit_settings(
         ),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(built, vllm, updates),
+        notes=_notes(built, vllm, updates, told.not_read),
     )
 
 
-def _updates(settings: Mapping[str, Any], built: GRPOTrainer) -> float:
-    """Optimiser steps that a batch of answers is used for, on one process."""
-    accumulated = settings.get("gradient_accumulation_steps") or 1
-    parts, whole = settings.get("steps_per_generation"), settings.get("generation_batch_size")
-    if parts is None and whole is not None:
-        each = settings.get("per_device_train_batch_size") or _default("per_device_train_batch_size")
-        if int(whole) % int(each):
-            raise argument_error("generation_batch_size", whole, f"a multiple of the batch of {each}")
-        parts = int(whole) // int(each)
-    return float(built.num_iterations) * max(1.0, float(parts or accumulated) / float(accumulated))
+IN_THE_LOSS = (
+    "delta",
+    "epsilon",
+    "epsilon_high",
+    "off_policy_mask_threshold",
+    "loss_type",
+    "vllm_importance_sampling",
+)
+"""What `dph predict` does not read and the loss that runs here holds."""
 
 
-def _default(name: str) -> Any:
-    return next(f.default for f in fields(GRPOConfig) if f.name == name)
-
-
-def _notes(built: GRPOTrainer, vllm: bool, updates: float) -> tuple[str, ...]:
+def _notes(built: GRPOTrainer, vllm: bool, updates: float, not_read: Sequence[str]) -> tuple[str, ...]:
     notes = []
+    if besides := [each for each in not_read if not each.startswith(IN_THE_LOSS)]:
+        notes.append(f"not run here: may change what the run selects: {', '.join(besides)}")
     if updates > 1:
         notes.append(
             f"a batch is used for {updates:g} updates (on one process): old policy samples are those of "
