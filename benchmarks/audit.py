@@ -17,8 +17,7 @@ import torch
 from rich.console import Console
 
 from dph_theory.audit import audit, audit_metric
-from dph_theory.audit.catalogue import CATALOGUE, audit_kl_term
-from dph_theory.audit.pages import audit_advantages
+from dph_theory.audit.catalogue import CATALOGUE, audit_advantages, audit_kl_term
 from dph_theory.audit.policy_loss import POLICY_LOSSES, audit_trainer_policy_loss
 from dph_theory.support.files import write_json
 from dph_theory.trainers import KL_TERMS

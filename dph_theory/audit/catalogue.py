@@ -1,7 +1,7 @@
 """The KL terms in circulation, with their sources, and the audit of them and of the trainers' own."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,9 @@ from ..losses.released import Loss
 from ..references import Source
 from ..support.processes import in_order
 from ..trainers import KL_TERMS
+from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
+from .published_advantages import FORMS
 from .report import AuditReport
 
 
@@ -222,3 +224,17 @@ def audit_kl_term(index: int, seed: int) -> AuditReport:
 def audit_kl_terms(*, seed: int = 0) -> list[AuditReport]:
     """Audit every trainer's KL term in two processes, in the table's order."""
     return in_order(partial(audit_kl_term, seed=seed), range(len(KL_TERMS)))
+
+
+SIZES = (4, 8, 16)
+"""Group sizes at which advantages are audited."""
+
+
+def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
+    """The audits of every form at every group size, forms first."""
+    return [
+        audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
+        for form in FORMS
+        for size in sizes
+        if size <= form.largest_group
+    ]

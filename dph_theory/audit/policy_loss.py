@@ -64,7 +64,8 @@ class PolicyReport(LossReport):
     @property
     def verdict(self) -> str:  # type: ignore[override]
         """That of its audit on the policy's samples, and how far it turns from the reward later."""
-        return f"{self.on_policy.verdict}; later it is off the reward's gradient by {off_words(self.later)}"
+        said = "the reward's" if self.later.exact else f"{off_words(self.later)} off the reward's"
+        return f"{self.on_policy.verdict} Later, off the old policy, its direction is {said}."
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings, (name, words) each."""

@@ -133,7 +133,7 @@ def test_what_does_not_run_here_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scale", "weight"), [("none", "maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
+    ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
 )
 def test_the_advantage_is_the_trainer_s_own(tmp_path, scale, weight):
     found = found_of(tmp_path, scale_rewards=scale, num_generations=4, beta=0.0)
@@ -149,7 +149,7 @@ def test_a_batch_s_deviation_couples_its_groups(tmp_path):
 def test_several_updates_are_audited_off_policy(tmp_path):
     found = found_of(tmp_path, num_iterations=2, beta=0.0)
     assert [limit.words for limit in found.later.limits] == ["0.8 <= pi/old <= 1.2"]
-    assert "a batch is used for 2 updates" in found.verdict
+    assert "A batch is used for 2 updates" in found.verdict
     masked = found_of(tmp_path / "opsm", num_iterations=2, beta=0.0, off_policy_mask_threshold=0.1)
     assert [limit.words for limit in masked.later.limits] == ["0.905 <= pi/old <= 1.2"]
 
@@ -162,7 +162,7 @@ def test_a_generated_batch_of_many_steps_is_audited_off_policy_and_what_does_not
     assert report.later is not None
     assert any("used for 64 updates" in note for note in report.notes)
     assert (
-        "not run here: may change what the run selects: top_p=0.5, reward_weights=[1.0, 0.5]" in report.notes
+        "Not run here, may change what the run selects: top_p=0.5, reward_weights=[1.0, 0.5]." in report.notes
     )
 
 
@@ -181,7 +181,7 @@ def test_vllm_s_default_drops_whole_answers(tmp_path):
 
 def test_a_reference_that_follows_is_told(tmp_path):
     found = found_of(tmp_path, sync_ref_model=True, ref_model_sync_steps=64)
-    assert "the reference follows the policy every 64 steps" in found.verdict
+    assert "The reference follows the policy every 64 steps" in found.verdict
 
 
 def drawn(*names):
