@@ -7,14 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dph_theory.audit.advantage import AdvantageReport, objective_words
-from dph_theory.audit.catalogue import (
-    SIZES,
-    PublishedLoss,
-    audit_advantages,
-    audit_catalogue,
-    audit_kl_terms,
-    form_of,
-)
+from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, audit_kl_terms, form_of
 from dph_theory.audit.policy_loss import (
     POLICY_LOSSES,
     PolicyReport,
@@ -22,7 +15,6 @@ from dph_theory.audit.policy_loss import (
     off_words,
     zone_words,
 )
-from dph_theory.audit.published_advantages import FORMS
 from dph_theory.audit.report import (
     AuditReport,
     both_words,
@@ -31,9 +23,11 @@ from dph_theory.audit.report import (
     minimiser_words,
     variance_words,
 )
+from dph_theory.methods.advantages import FORMS
+from dph_theory.methods.estimators import PublishedLoss
+from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
 from dph_theory.references import REFERENCES
 from dph_theory.support.table import Table, escaped
-from dph_theory.trainers import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
 
 _FIND = """\
 # What does your KL do?

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
+from dph_theory.methods.kl_terms import SHOWN
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
-from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages, run
 from figures.catalogue import figure
 from figures.files import rendered
@@ -28,7 +28,7 @@ PICTURES = (
 FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
 DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
 KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
-TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
+TRAINERS = re.compile(r"(?<=from dph_theory/methods/kl_terms.py -->\n).*?(?=<!-- end -->)", re.S)
 DEFAULTS = re.compile(r"(?<=from dph_theory/predict/readers.py -->\n).*?(?=<!-- end -->)", re.S)
 """The parts of pages that are made."""
 
@@ -57,7 +57,7 @@ def generated() -> dict[Path, str]:
 
 def trainers() -> str:
     """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in PREDICTED]
+    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in SHOWN]
     head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
     return f"\n{Table.of(head, rows).markdown()}\n\n"
 

@@ -21,6 +21,8 @@ NEEDS_TORCH = (
     "dph_theory/audit/",
     "dph_theory/atlas/",
     "dph_theory/dynamics/training.py",
+    "dph_theory/methods/advantages.py",
+    "dph_theory/methods/estimators.py",
 )
 """The parts of dph_theory that may import torch."""
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..audit import published_advantages as published
 from ..audit.advantage import AdvantageError, ByCount, tabulate
 from ..fdivergence import FDivergence
+from ..methods import advantages as published
 from .problems import Problem
 from .training import GROUP, Samples
 

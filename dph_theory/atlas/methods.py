@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..audit import published_advantages as published
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..losses import policy_losses as losses
+from ..methods import advantages as published
 from . import formulas
 from .formulas import Advantage, Stored, of_rewards
 

@@ -1,8 +1,7 @@
 """What an advantage weighs: its exact weight on the gradient of a pass rate, and what it maximises."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,14 +9,13 @@ from scipy.optimize import brentq
 
 from ..laws import group_weight
 from ..laws.groups import success_weights
+from ..methods.advantages import Advantage
 from ..numeric.arrays import Scalars, probability, rate
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from .quantities import FLOAT32, find_sum
 from .report import LossReport
 
-Advantage = Callable[[Any], Any]
-"""rewards (groups, G) -> advantages (groups, G)."""
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
 

@@ -17,12 +17,13 @@ from typing import Any
 import click
 from rich.console import Console
 
+from ..methods.estimators import CATALOGUE
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.table import Table
 from ..support.user_code import TooLong, blamed, quietly
 from .advantage import AdvantageError, AdvantageReport, audit_advantage
-from .catalogue import CATALOGUE, audit_advantages, audit_catalogue, form_of
+from .catalogue import audit_advantages, audit_catalogue, form_of
 from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
+from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
 from .exact import Loss, LossError, Problem, batch, expected_loss
 from .quantities import PER_TOKEN, TO_FILTERED, token_sum
 from .report import REWARD, Match, Minimiser

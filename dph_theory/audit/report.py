@@ -256,7 +256,7 @@ class AuditReport(LossReport):
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
     gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
-    `law` and `selects` are those of `law.law_of`: `selects` is a key of `trainers.ENDS`, or "none".
+    `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
     that at -5; all of them at an advantage of zero, the penalty's. `stopped` are the ratios without a slope

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
+from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import PER_TOKEN, REWARD, SEVERAL, AuditReport, Limit, Match, angle_words, end_words
 
 MOST = 3

@@ -1,7 +1,7 @@
 """What a run's settings will do: the pass rates that they lead to, when, and what other settings do the same.
 
 `configuration_of` reads the settings of nine trainers; the KL terms and their laws stand in
-`dph_theory.trainers`.
+`dph_theory.methods.kl_terms`.
 """
 
 from dataclasses import dataclass

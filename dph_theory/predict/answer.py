@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
-from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from . import NEAR, Prediction
 from .configuration import configuration_of
 from .reading import NOWHERE, TRAP, Configuration

@@ -6,8 +6,8 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from ..methods.kl_terms import KLTerm
 from ..support.errors import argument_error
-from ..trainers import KLTerm, kl_form
 from .reading import (
     ALONE,
     ANSWERS,
@@ -47,7 +47,7 @@ def _group(asked: Asked, name: str, default: int, *, needed: bool = False) -> in
 def trl(asked: Asked) -> Configuration:
     """TRL's GRPOTrainer."""
     beta, version = asked.number("beta", 0), asked.version
-    bias = asked.on("use_bias_correction_kl", kl_form("trl", version=version).name == "corrected-k3")
+    bias = asked.on("use_bias_correction_kl", version is None or _numbers(version) >= (1, 10))
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scale = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
@@ -80,6 +80,13 @@ def trl(asked: Asked) -> Configuration:
         not_read=("loss_type=vespo",) * (loss_type == "vespo"),
         warnings=[FOLLOWS] * follows + [weighs] * (vllm and beta > 0) + logs,
     )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.split(".")[:2]
+    if not all(part.isdigit() for part in parts):
+        raise argument_error("version", version, "a dotted number, such as 1.16")
+    return tuple(int(part) for part in parts)
 
 
 def trl_parts(asked: Asked) -> float:

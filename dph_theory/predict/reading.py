@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ..methods.kl_terms import ENDS, KLTerm
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers import ENDS, KLTerm
 
 
 class Weight(NamedTuple):
@@ -26,7 +26,7 @@ class Configuration(Shown):
 
     version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
     coefficient; law: what it obeys where it ends; selects: where that is with a small coefficient, a key of
-    `trainers.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
+    `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
     law is known), its baseline and group_size (None where the settings do not tell); reduction, updates
     (optimiser steps a batch; None where not told), sampler. inert: settings without effect here; harmless:
     those not read that change no law; not_read: the others, which may; warnings: what a reader should know.

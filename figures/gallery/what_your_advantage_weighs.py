@@ -56,7 +56,7 @@ class WhatYourAdvantageWeighsNumbers:
 def compute(config: WhatYourAdvantageWeighsConfig, records: Records) -> WhatYourAdvantageWeighsNumbers:
     """The weights of the catalogue's advantages, by every outcome of a group."""
     from dph_theory.audit.advantage import tabulate, weight_of
-    from dph_theory.audit.published_advantages import FORMS
+    from dph_theory.methods.advantages import FORMS
 
     end = logit(config.smallest)
     v = expit(np.linspace(end, -end, config.points))

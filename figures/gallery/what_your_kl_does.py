@@ -134,7 +134,8 @@ class WhatYourKlDoesNumbers:
 def compute(config: WhatYourKlDoesConfig, records: Records) -> WhatYourKlDoesNumbers:
     """The audit of the catalogue, or of the forms that the configuration names."""
     # Here, so that drawing stored numbers needs no torch.
-    from dph_theory.audit.catalogue import CATALOGUE, audit_form, form_of
+    from dph_theory.audit.catalogue import audit_form, form_of
+    from dph_theory.methods.estimators import CATALOGUE
 
     wanted = config.forms
     places = [i for i, f in enumerate(CATALOGUE) if wanted is None or (f.name, f.samples) in wanted]

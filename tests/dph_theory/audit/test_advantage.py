@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from dph_theory.audit import audit_advantage
-from dph_theory.audit import published_advantages as forms
 from dph_theory.audit.advantage import AdvantageError, called, objective_of, objective_words, tabulate
-from dph_theory.audit.published_advantages import (
+from dph_theory.laws import group_objective, group_weight
+from dph_theory.methods import advantages as forms
+from dph_theory.methods.advantages import (
     FORMS,
     batch_normalised,
     best_minus_second,
@@ -15,7 +16,6 @@ from dph_theory.audit.published_advantages import (
     pass_at_k_training,
     pkpo,
 )
-from dph_theory.laws import group_objective, group_weight
 
 
 def test_the_headlines():

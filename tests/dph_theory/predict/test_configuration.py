@@ -5,9 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
+from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.predict.settings import read
-from dph_theory.trainers import FILTERED, FORWARD_LIMIT, LOCAL
 
 ACTOR, ALGORITHM, N = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout.n"
 
@@ -164,6 +164,8 @@ def test_the_advantage_is_the_estimator_s(settings, advantage):
 def test_a_version_before_the_default_changed_has_the_old_one():
     assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL per token"
     assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL per token"
+    with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):
+        configuration_of({"beta": 0.1}, version="main")
     with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for verl"):
         configuration_of({ALGORITHM + "gamma": 1.0}, version="1.9")
 

@@ -6,8 +6,8 @@ import torch
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.audit.policy_loss import POLICY_LOSSES
+from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.predict.configuration import configuration_of
-from dph_theory.trainers import KL_TERMS
 from full_scale.training.live_audit import (
     _build,
     _Scripted,
