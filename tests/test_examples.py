@@ -49,8 +49,8 @@ def test_advantages_and_metrics_are_told_apart(capsys):
     for name in ("audit_your_own_advantage", "audit_your_own_metric"):
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     found = capsys.readouterr().out
-    assert "centred at G = 8: maximises 0.875 V" in found
-    assert "averaged at G = 8: maximises log V truncated at order 7" in found
+    assert "centred at G = 8: It maximises 0.875 V" in found
+    assert "averaged at G = 8: It maximises log V truncated at order 7" in found
     assert "unbiased: an unbiased estimate of pass@k" in found
     assert "bootstrap: BIASED" in found
 

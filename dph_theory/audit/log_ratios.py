@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .exact import Given, Loss, LossError, Problem, batch, call, rows
+from .exact import Given, Loss, LossError, Problem, batch, call, rows, scalar_of
 from .report import Extremes, Stopped
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
@@ -63,7 +63,7 @@ def responses(
 
 def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
     def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
-        value: Tensor = loss(**others, log_pi=log_pi)
+        value: Tensor = scalar_of(loss(**others, log_pi=log_pi))
         return value
 
     others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
@@ -141,7 +141,7 @@ def penalty_of(loss: Loss, names: tuple[str, ...]) -> Loss:
 
     def penalty(**given: Any) -> Any:
         ones = {**given, "advantages": torch.ones_like(given["advantages"])}
-        return loss(**ones) - loss(**{**ones, "log_ref": given["log_pi"].detach()})
+        return scalar_of(loss(**ones)) - scalar_of(loss(**{**ones, "log_ref": given["log_pi"].detach()}))
 
     return penalty
 

@@ -15,7 +15,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     assert "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token" in said
     assert "With a small beta only right answers remain, not in the base's proportions (token forward" in said
     assert "Not settings of GRPOConfig: model_name_or_path." in said
-    assert max(map(len, done.output.splitlines())) <= 80
+    assert max(map(len, done.stdout.splitlines())) <= 80
     written = json.loads(found.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
     assert (written["loss"]["selects"], written["not_read"]) == (

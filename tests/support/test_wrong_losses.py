@@ -125,7 +125,7 @@ def test_charging_the_past_is_wrong_on_sequences_only():
     found = report(wrong.cost_so_far)
     assert (found.gradient.name, found.gradient.exact) == (REVERSE, True)
     assert not (found.sequence_gradient.exact and found.sequence_gradient.name == REVERSE)
-    assert "On single tokens, not on longer answers, it descends" in found.verdict
+    assert "It descends the reverse KL(pi||ref) of each token." in found.verdict
 
 
 def test_another_base_of_the_logarithm_is_a_constant():

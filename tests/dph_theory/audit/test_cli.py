@@ -75,7 +75,7 @@ def test_samples_seed_and_what_lies_beside_the_file(losses):
 def test_a_loss_that_cannot_be_evaluated_is_one(losses):
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:unreduced"])
     assert done.exit_code == 1
-    assert "could not be audited: it returned list, not a scalar tensor" in done.stdout
+    assert "could not be audited: it returned list, not a scalar tensor" in " ".join(done.stdout.split())
     assert "finite wherever" not in done.stdout
     assert "Traceback" not in done.stderr
 
@@ -169,7 +169,7 @@ def mine(tmp_path):
 def test_an_advantage_of_a_file(mine, tmp_path):
     done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
-    assert done.output.startswith(
+    assert " ".join(done.output.split()).startswith(
         "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
     )
     assert "weight, G = 8" in done.output
