@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy.optimize import brentq
 
 from ..laws import group_weight
 from ..laws.groups import success_weights
@@ -353,6 +352,8 @@ def _with_an_epsilon(
     }
     if not wanted.all():
         return ()
+    from scipy.optimize import brentq  # Half a second, for what few need.
+
     found = []
     middle = len(v) // 2
     for scale, name in named.items():

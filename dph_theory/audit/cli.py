@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import click
+import torch
 from rich.console import Console
 
 from ..methods.estimators import CATALOGUE
@@ -181,6 +182,7 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
+    torch.set_num_threads(1)  # The tensors are small: more threads only wait for each other.
     try:
         with interruptible(), quietly(seconds) as printed:
             yield

@@ -68,7 +68,9 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
     valid, old = problem.valid.numpy(), problem.distribution(problem.old)
     target = ref * valid / (ref * valid).sum()
-    aims = [(DIVERGENCES, ref), (TO_FILTERED, target)] + [(TO_OLD, old)] * (source == "old_policy")
+    aims = [(DIVERGENCES, ref)] + [(TO_OLD, old)] * (source == "old_policy")
+    # On the policy's own samples right answers are no samples of p_*: what they pull is the reward.
+    aims += [(TO_FILTERED, target)] * (source in ("reference", "filtered"))
 
     def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
         pull = divergence.gradient(pi, aim)
