@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
+from ..methods.repairs import METHODS, Method
+from ..methods.updates import of_rewards
 from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .formulas import of_rewards
-from .methods import METHODS, Method
 from .rows import atlas, row_of
 from .table import LEGEND, Row, grouped, in_short, table
 

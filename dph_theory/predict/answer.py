@@ -93,8 +93,9 @@ def lines(
     if better:
         said += ["To keep more:", *(f"  {line}" for line in pasted(better))]
     if found.not_read:
-        more = f" and {len(found.not_read) - 1} more" * (len(found.not_read) > 1)
-        said.append(f"Not read, may change this: {found.not_read[0].partition(' (')[0]}{more}.")
+        name, _, value = found.not_read[0].partition(" (")[0].partition("=")
+        more = f" and {len(found.not_read) - 1} more, below" * (len(found.not_read) > 1)
+        said.append(f"Not read, may change this: {name.rpartition('.')[2]}={value}{more}.")
     return [line for each in (*said, why) for line in textwrap.wrap(each, WIDTH, subsequent_indent="  ")]
 
 

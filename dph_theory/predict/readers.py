@@ -1,21 +1,19 @@
 """Nine trainers' readers: from settings by a trainer's own names to what they amount to.
 
-A reader has its trainer's defaults and arithmetic at the version or commit of its row in `readings.py`.
+A reader has its trainer's defaults and arithmetic at the version or commit of its row in `trainers.toml`.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ..methods.kl_terms import KLTerm
-from ..support.errors import argument_error
-from .reading import (
+from ..methods.parts import (
     ALONE,
     ANSWERS,
     BEST,
     BY_MEAN,
     CENTRED,
     DIVIDED,
-    FOLLOWS,
     LEARNED,
     LEFT_OUT,
     MIXED,
@@ -23,11 +21,11 @@ from .reading import (
     RAW,
     SUMS,
     TOKENS,
-    Configuration,
     Weight,
     term,
-    told,
 )
+from ..support.errors import argument_error
+from .reading import FOLLOWS, Configuration, told
 from .settings import Asked
 
 CLAMPS = (20.0, 10.0)

@@ -8,7 +8,8 @@ from typing import Any
 from dph_theory.atlas import problems
 from dph_theory.atlas.rows import REFERENCE
 from dph_theory.atlas.table import Row
-from dph_theory.atlas.training import GROUP, GROUPS, ROUNDS
+from dph_theory.atlas.training import GROUPS, ROUNDS
+from dph_theory.methods.batches import GROUP
 from dph_theory.support.table import Table
 
 from ..records import Atlas, AtlasEnd, Records

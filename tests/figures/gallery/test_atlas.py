@@ -1,9 +1,9 @@
 import pytest
 from support.drawing_checks import stored
 
-from dph_theory.atlas.methods import METHODS
 from dph_theory.atlas.problems import FILTERED, LOCAL, ONE, UNIFORM
 from dph_theory.atlas.rows import row_of
+from dph_theory.methods.repairs import METHODS
 from dph_theory.support.record import as_json
 from figures.gallery.atlas import COLORS, table
 from figures.records import Records

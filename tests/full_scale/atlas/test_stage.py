@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from dph_theory.atlas.methods import METHODS
+from dph_theory.methods.repairs import METHODS
 from figures.records import Records
 from full_scale.atlas import stage
 from full_scale.atlas.stage import AtlasJournal, End, Trained, chosen, store, table
