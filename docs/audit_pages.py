@@ -8,13 +8,7 @@ from pathlib import Path
 
 from dph_theory.audit.advantage import AdvantageReport, objective_words
 from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, audit_kl_terms, form_of
-from dph_theory.audit.policy_loss import (
-    POLICY_LOSSES,
-    PolicyReport,
-    audit_policy_losses,
-    off_words,
-    zone_words,
-)
+from dph_theory.audit.policy_loss import PolicyReport, audit_policy_losses, off_words, zone_words
 from dph_theory.audit.report import (
     AuditReport,
     both_words,
@@ -26,6 +20,7 @@ from dph_theory.audit.report import (
 from dph_theory.methods.advantages import FORMS
 from dph_theory.methods.estimators import PublishedLoss
 from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.references import REFERENCES
 from dph_theory.support.table import Table, escaped
 

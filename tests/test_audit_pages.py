@@ -5,15 +5,11 @@ import pytest
 
 from dph_theory.audit import audit_policy_loss
 from dph_theory.audit.catalogue import audit_advantages, audit_catalogue, audit_kl_terms
-from dph_theory.audit.policy_loss import (
-    POLICY_LOSSES,
-    audit_policy_losses,
-    audit_trainer_policy_loss,
-    zone_words,
-)
+from dph_theory.audit.policy_loss import audit_policy_losses, audit_trainer_policy_loss, zone_words
 from dph_theory.methods.advantages import FORMS
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 
 DOCS = Path(__file__).parents[1] / "docs"
 _SPEC = importlib.util.spec_from_file_location("audit_pages", DOCS / "audit_pages.py")

@@ -78,9 +78,9 @@ def loss_command(
     if json_path is not None:
         others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
         write_json(json_path, {**reports[0].to_dict(), **others})
-    first, *others = reports
+    first = reports[0]
     say(console, first.verdict, first.rows())
-    for report in others:
+    for report in reports[1:]:
         say(console, report.verdict, [row for row in report.rows() if row not in first.rows()])
     sys.exit(int(all(report.failed for report in reports)))
 

@@ -3,8 +3,9 @@ import math
 import pytest
 
 from dph_theory.audit import audit_policy_loss
-from dph_theory.audit.policy_loss import POLICY_LOSSES, audit_trainer_policy_loss
+from dph_theory.audit.policy_loss import audit_trainer_policy_loss
 from dph_theory.losses import policy_losses as f
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 
 REWARD = "minus expected reward"
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.methods.kl_terms import KL_TERMS
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.predict.configuration import configuration_of
 from full_scale.training.live_audit import (
     _build,
