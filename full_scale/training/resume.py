@@ -20,7 +20,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
-from .config import course, threads
+from .course import course, threads
 
 _LOG = logging.getLogger(__name__)
 

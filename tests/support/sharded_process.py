@@ -17,7 +17,7 @@ from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from transformers import TrainerCallback
 
 from full_scale.recipe.schema import RECIPES, MethodConfig
-from full_scale.training.stage import build_trainer, train
+from full_scale.training.train import build_trainer, train
 from support.rule_task import TRAIN, stage_inputs
 from support.tiny_training import StopAfter
 

@@ -15,7 +15,7 @@ from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.schema import RECIPES
-from full_scale.training.stage import train
+from full_scale.training.train import train
 
 ROOT = Path(__file__).parents[3]
 PROCESS = str(ROOT / "tests" / "support" / "sharded_process.py")

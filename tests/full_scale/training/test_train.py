@@ -20,7 +20,7 @@ from full_scale.training.metrics import read_metrics
 from full_scale.training.metrics import said as metrics_said
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import _findings, build_trainer, said_first, train
+from full_scale.training.train import _findings, build_trainer, said_first, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
