@@ -15,7 +15,8 @@ from .online import OnlineConfig
 
 _USUAL = {
     "save_strategy": "steps",
-    "save_steps": 1,
+    # A share of the training: what a killed run loses at most.
+    "save_steps": 0.1,
     "save_total_limit": 2,
     "logging_steps": 1,
     "report_to": "none",

@@ -17,7 +17,7 @@ _LEFT_OUT: Mapping[str, str] = {
     log_completions_hub_repo log_u_tolerance collapse_every step_in_logits""",
     "what is stored": """save_only_model save_strategy save_steps save_on_each_node save_total_limit
     enable_jit_checkpoint load_best_model_at_end metric_for_best_model greater_is_better keep_moments
-    restore_callback_states_from_checkpoint""",
+    export_float32 restore_callback_states_from_checkpoint""",
     "evaluation, whose random numbers are its own": """eval_strategy eval_steps eval_delay eval_on_start
     per_device_eval_batch_size prediction_loss_only eval_do_concat_batches eval_use_gather_object
     eval_accumulation_steps include_for_metrics batch_eval_metrics bf16_full_eval fp16_full_eval

@@ -59,6 +59,8 @@ class OnlineConfig(DPHConfig):
     """The collapse meter reads every so many generated batches; 0 is off."""
     step_in_logits: bool = False
     """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
+    export_float32: bool = False
+    """Whether the trained model is stored as it trained, and not in the recipe's dtype as it is evaluated."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
 

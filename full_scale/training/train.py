@@ -64,7 +64,8 @@ def train(
     trainer.add_callback(Metrics(folders.metrics, progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
-    export(trainer, folders.model)
+    whole = trainer.args.export_float32 or recipe.model.dtype == "float32"
+    export(trainer, folders.model, None if whole else recipe.model.dtype)
     made = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)

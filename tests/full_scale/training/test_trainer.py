@@ -30,6 +30,7 @@ from trl import GRPOConfig, GRPOTrainer
 from dph_theory import DIVERGENCES, alpha_divergence
 from full_scale.models import versions
 from full_scale.presampling.buffer import rehearsal_rows
+from full_scale.training import trainer as page
 from full_scale.training.online import OnlineConfig
 from full_scale.training.trainer import DPHConfig
 
@@ -303,6 +304,17 @@ def test_generation_is_cut_to_so_many_rows_at_once(model, tmp_path, rows, monkey
     assert run.state.log_history[0]["completions/mean_length"] > 0
 
 
+@pytest.mark.parametrize(("rows", "expected"), [(None, 8), (3, 3)])
+def test_half_as_many_rows_are_rehearsed_as_a_step_has_rollouts(model, tmp_path, monkeypatch, rows, expected):
+    drawn = []
+    monkeypatch.setattr(
+        page, "rehearsal_rows", lambda *given: drawn.append(given[-1]) or rehearsal_rows(*given)
+    )
+    settings = {"gradient_accumulation_steps": 4, "rehearsal_rows": rows, "max_steps": 1}
+    trainer(model, tmp_path, eta=0.1, rehearsal=buffer(), **settings).train()
+    assert set(drawn) == {expected}
+
+
 def test_evaluation_does_not_rehearse(model, tmp_path):
     run = trainer(
         model, tmp_path, eta=0.1, rehearsal=buffer(), rehearsal_rows=9, per_device_eval_batch_size=4
@@ -318,7 +330,8 @@ def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
 
 
 def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_course(model, tmp_path):
-    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "step_in_logits", "keep_moments"}
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "step_in_logits"}
+    moves_none |= {"keep_moments", "export_float32"}
     course, own = (
         trainer(model, tmp_path).course(),
         {**DPHConfig.__annotations__, **OnlineConfig.__annotations__},
