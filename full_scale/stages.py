@@ -10,11 +10,11 @@ import transformers
 
 from dph_theory.support.progress import NotedProgress, Progress
 
+from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
-from .evaluation.stage import evaluate
 from .models.load import LoadedModel, ModelHashes, load, load_trained
+from .presampling.presample import presample
 from .presampling.result import Presampling
-from .presampling.stage import presample
 from .recipe.folders import Folders
 from .recipe.schema import Recipe
 from .storage.locks import end_with_launcher, locked

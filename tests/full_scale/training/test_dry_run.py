@@ -8,7 +8,7 @@ from support.tiny_llama import eight_billion, tiny_llama
 from transformers import AutoModelForCausalLM
 
 import full_scale.tasks.loaders
-from full_scale.presampling.stage import presample
+from full_scale.presampling.presample import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
 from full_scale.training.dry_run import dry_run
 from full_scale.training.launch import Launch
