@@ -22,7 +22,7 @@ from .storage.processes import Processes, take_device
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.record import TrainingRecord
-from .training.stage import train
+from .training.train import train
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()

@@ -13,9 +13,9 @@ from full_scale.recipe.law import RELEASED
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
 from full_scale.training.arguments import arguments
-from full_scale.training.config import DPHConfig
 from full_scale.training.dry_run import dry_run
 from full_scale.training.launch import Launch
+from full_scale.training.online import OnlineConfig
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()
@@ -47,12 +47,12 @@ def test_what_theory_g_adds_differs_from_its_family_by_its_method_alone(family, 
         found, before = recipe.as_dict(), other.as_dict()
         assert {key for key in before if found[key] != before[key]} == {"name", "method"}
     machine = {"use_cpu": True, "bf16": False, "output_dir": str(tmp_path)}
-    built = DPHConfig(**dict(arguments(one).arguments) | machine)
+    built = OnlineConfig(**dict(arguments(one).arguments) | machine)
     assert (built.baseline, built.scale_rewards) == ("one", "none")
-    built = DPHConfig(**dict(arguments(annealed).arguments) | machine)
+    built = OnlineConfig(**dict(arguments(annealed).arguments) | machine)
     assert built.online_from > built.online_coefficient > 0
     assert built.excess_bound == 0.1
-    unset = DPHConfig(**dict(arguments(plain).arguments) | machine)
+    unset = OnlineConfig(**dict(arguments(plain).arguments) | machine)
     assert (unset.baseline, unset.online_from, unset.excess_bound) == ("mean", None, None)
 
 

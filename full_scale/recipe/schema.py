@@ -134,8 +134,9 @@ class MethodConfig:
     samples as the authors' released code computes it, clamps included."""
     prompts: Literal["explored", "all"] = "explored"
     """Train on D_exp, or on all prompts, as the baselines of the authors' release do."""
-    rehearsal_rows: Count = 512
-    """Rows of the rehearsal buffer in each optimizer step, over all processes."""
+    rehearsal_rows: Count | None = None
+    """Rows of the rehearsal buffer in each optimizer step, over all processes; unless given, half as many as
+    its rollouts, as published (512 beside 1,024)."""
     two_backward: bool = False
     """Rehearsal backward before the exploration's: less memory at the peak, the same gradient."""
 

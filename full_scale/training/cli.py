@@ -23,7 +23,7 @@ from ..models.load import load_model, load_tokenizer
 from ..recipe.folders import Folders
 from ..recipe.law import law_of
 from ..recipe.schema import Recipe
-from .config import FREE
+from .course import FREE
 from .metrics import HEADERS, curves, draw, read_metrics, table_rows
 from .record import TrainingRecord
 

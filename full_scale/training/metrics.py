@@ -1,11 +1,14 @@
 """What a training measures, told while it runs: a line a step in a file, a few words for a bar, curves."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
 from transformers import TrainerCallback
 
 from dph_theory.support.errors import argument_error
@@ -22,6 +25,10 @@ _SAID = {
 }
 EQUAL_REWARDS = "frac_reward_zero_std"
 """TRL's share of groups whose rewards are all equal."""
+
+
+LARGEST_LOG_U = "rehearsal/log_u_max_abs"
+_LOG = logging.getLogger(__name__)
 
 
 class Metrics(TrainerCallback):
@@ -70,6 +77,26 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         return []
     *whole, _ = path.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in whole]
+
+
+def note_rehearsal(trainer: Any, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
+    """Metrics of a part of the rehearsal, |log u| where `mask` is; at the first step u must be 1."""
+    sums = torch.stack([loss.float(), log_u.sum().float(), mask.sum().float()])
+    value, total, count = trainer.accelerator.reduce(sums, reduction="sum").tolist()
+    largest = trainer.accelerator.gather(log_u.max().float()).max().item()
+    metrics, tolerance = trainer._metrics["train"], trainer.args.log_u_tolerance
+    # Once, not at every micro-step.
+    if trainer.state.global_step == 0 and largest > tolerance >= max(metrics[LARGEST_LOG_U], default=0.0):
+        _LOG.warning(
+            "before the first step |log u| is %.3g on a rehearsal token, where u should be 1 "
+            "(log_u_tolerance=%g): the precision, or dropout, or the batch's shape moves the "
+            "log-probabilities by that much, and the rehearsal with them",
+            largest,
+            tolerance,
+        )
+    metrics["rehearsal/loss"].append(value)
+    metrics["rehearsal/log_u_mean_abs"].append(total / count if count else 0.0)
+    metrics[LARGEST_LOG_U].append(largest)
 
 
 CURVES = (

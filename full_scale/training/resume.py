@@ -20,7 +20,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
-from .config import course, threads
+from .course import course, threads
 
 _LOG = logging.getLogger(__name__)
 
@@ -203,8 +203,10 @@ class ExactResume(GRPOTrainer):
             )
 
 
-def export(trainer: Trainer, folder: Path) -> None:
+def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
     """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
+
+    In `dtype`, or as it trained; an adapter stays as it trained.
 
     Every process calls it: sharded weights are gathered. OSError with the space left where writing fails.
     """
@@ -213,12 +215,27 @@ def export(trainer: Trainer, folder: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
     with storing(folder.parent):
-        if trainer.is_fsdp_enabled:
+        adapter = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
+        if trainer.is_fsdp_enabled or (dtype is not None and not adapter):
             # Trainer.save_model writes nothing, and says nothing, under SHARDED_STATE_DICT.
-            trainer._save(str(part), state_dict=trainer.accelerator.get_state_dict(trainer.model))
+            weights = trainer.accelerator.get_state_dict(trainer.model)
+            _store(trainer, part, weights, None if adapter else dtype)
         else:
             trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
     if trainer.accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
+
+
+def _store(trainer: Trainer, folder: Path, weights: Any, dtype: str | None) -> None:
+    """By the process that stores: the weights in `dtype`, and the configuration that says so."""
+    if not trainer.args.should_save:
+        return
+    if dtype is not None:
+        kind = getattr(torch, dtype)
+        weights = {n: w.to(kind) if w.is_floating_point() else w for n, w in weights.items()}
+    trainer._save(str(folder), state_dict=weights)
+    if dtype is not None:
+        path = folder / "config.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "dtype": dtype})

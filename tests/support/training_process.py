@@ -10,8 +10,8 @@ import torch
 from transformers import TrainerCallback
 
 from full_scale.training.collapse_meter import STEP, CollapseMeter
+from full_scale.training.online import OnlineTrainer
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.trainer import OnlineTrainer
 from support.tiny_training import (
     Gradients,
     StopAfter,

@@ -12,7 +12,7 @@ from full_scale.recipe.law import DEFAULTS, law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, load_recipe
 from full_scale.training.arguments import arguments
-from full_scale.training.config import DPHConfig
+from full_scale.training.online import OnlineConfig
 from full_scale.training.record import TrainingRecord
 
 
@@ -22,7 +22,7 @@ def law(name, *overrides):
 
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_the_defaults_are_the_trainers(tmp_path):
-    args = DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    args = OnlineConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
     assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
 
 

@@ -15,10 +15,10 @@ from support.training_process import CYCLE, resumed_is_unbroken
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
-from full_scale.training.config import threads
+from full_scale.training.course import threads
 from full_scale.training.judging import VerifierReward
+from full_scale.training.online import OnlineTrainer
 from full_scale.training.resume import COMPLETE, SIZES, ReplayedSampler, last_checkpoint
-from full_scale.training.trainer import DPHTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 ROOT = Path(__file__).parents[3]
@@ -140,14 +140,14 @@ def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
 @pytest.mark.slow
 def test_a_checkpoint_that_fails_costs_none_that_is_whole(model, tmp_path, monkeypatch):
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 1, "max_steps": 3}
-    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), DPHTrainer._save_cycle
+    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), OnlineTrainer._save_cycle
 
     def full(self, folder):
         if folder.name == "checkpoint-2":
             raise OSError(28, "No space left on device")
         save(self, folder)
 
-    monkeypatch.setattr(DPHTrainer, "_save_cycle", full)
+    monkeypatch.setattr(OnlineTrainer, "_save_cycle", full)
     with pytest.raises(OSError, match="No space left"):
         run.train()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-1"

@@ -20,7 +20,7 @@ from full_scale.training.metrics import read_metrics
 from full_scale.training.metrics import said as metrics_said
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import _findings, build_trainer, said_first, train
+from full_scale.training.train import _findings, build_trainer, said_first, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -154,7 +154,7 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
     assert found["use_bias_correction_kl"] is False
-    assert found["save_steps"] == 1
+    assert found["save_steps"] == 0.1
     assert found["output_dir"] == str(Folders.of(recipe).checkpoints)
     for key, named in (
         ("beta", r"method\.beta"),
