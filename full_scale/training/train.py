@@ -20,9 +20,10 @@ from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
 from .arguments import arguments
+from .card import write_card
 from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .metrics import EQUAL_REWARDS, Metrics
+from .metrics import EQUAL_REWARDS, Told
 from .online import OnlineConfig, OnlineTrainer
 from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
@@ -61,7 +62,7 @@ def train(
     trainer = build_trainer(recipe, task, presampling, hashes)
     if say is not None:
         say(said_first(vars(trainer.args)))
-    trainer.add_callback(Metrics(folders.metrics, progress or silent))
+    trainer.add_callback(Told(progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     whole = trainer.args.export_float32 or recipe.model.dtype == "float32"
@@ -69,6 +70,7 @@ def train(
     made = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
+        write_card(folders)
         if not trainer.args.keep_moments:
             shutil.rmtree(folders.checkpoints, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()

@@ -13,6 +13,7 @@ from support.tiny_llama import eight_billion
 
 import full_scale.demo
 import full_scale.stages
+from dph_theory.support.errors import RefusedError
 from full_scale import cli
 from full_scale.models import versions
 from full_scale.recipe.schema import RECIPES
@@ -83,7 +84,7 @@ def test_overrides_reach_the_stage(stage):
     [
         (KeyboardInterrupt(), 130, "the last checkpoint is kept"),
         (ValueError("D_pef=[] is not allowed"), 2, "error: D_pef=[] is not allowed"),
-        (RuntimeError("found trl 9"), 2, "error: found trl 9"),
+        (RefusedError("found trl 9"), 2, "error: found trl 9"),
         (OSError(28, "No space left on device"), 2, "No space left on device"),
     ],
 )
@@ -94,9 +95,10 @@ def test_how_a_stage_ends(stage, error, code, words):
     assert words in found.output
 
 
-def test_what_is_no_users_fault_is_not_hidden(stage):
-    stage("train_stage", raising(ZeroDivisionError()))
-    assert isinstance(invoke(cli.train_command, *TINY).exception, ZeroDivisionError)
+@pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("CUDA error")])
+def test_what_is_no_users_fault_is_not_hidden(stage, error):
+    stage("train_stage", raising(error))
+    assert invoke(cli.train_command, *TINY).exception is error
 
 
 @pytest.mark.parametrize("name", ["presample", "train", "evaluate", "demo"])
