@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from dph_theory.support import terminal
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
@@ -253,7 +254,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 @contextmanager
 def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
-    """A console and a progress callable; errors in words. Of several processes only the first one prints.
+    """A console and a progress callable; our errors in words. Only the first process prints.
 
     Where the file written is standard output, the console is standard error.
     """
@@ -269,7 +270,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
             sys.exit(terminal.INTERRUPTED)
         except BrokenPipeError:
             raise
-        except (ValueError, RuntimeError, OSError) as error:
+        except (ValueError, RefusedError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
 

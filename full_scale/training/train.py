@@ -20,13 +20,13 @@ from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
 from .arguments import arguments
+from .card import write_card
 from .collapse_meter import CollapseMeter
-from .config import DPHConfig
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .metrics import EQUAL_REWARDS, Metrics
+from .metrics import EQUAL_REWARDS, Told
+from .online import OnlineConfig, OnlineTrainer
 from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
-from .trainer import DPHTrainer, OnlineTrainer
 
 
 def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
@@ -62,20 +62,22 @@ def train(
     trainer = build_trainer(recipe, task, presampling, hashes)
     if say is not None:
         say(said_first(vars(trainer.args)))
-    trainer.add_callback(Metrics(folders.metrics, progress or silent))
+    trainer.add_callback(Told(progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
-    export(trainer, folders.model)
+    whole = trainer.args.export_float32 or recipe.model.dtype == "float32"
+    export(trainer, folders.model, None if whole else recipe.model.dtype)
     made = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
+        write_card(folders)
         if not trainer.args.keep_moments:
             shutil.rmtree(folders.checkpoints, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
     return made
 
 
-def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
+def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> OnlineTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
     trained = presampling.trained(recipe.method.prompts)
     weights = {name: reward.weight for name, reward in task.rewards.items()}
@@ -85,7 +87,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         # TRL tells its engine of no token but those that the model's own folder declares.
         ends = declared_stop_tokens(recipe.model, recipe.sampling.stop)
         got["generation_kwargs"] = {"stop_token_ids": ends}
-    args = DPHConfig(**got)
+    args = OnlineConfig(**got)
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
@@ -94,8 +96,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
     rates = {name: float(smoothed_rate(rate.correct, rate.n)) for name, rate in presampling.rates.items()}
-    online = {} if args.online == "none" else {"base_rates": rates}
-    trainer = (OnlineTrainer if online else DPHTrainer)(
+    trainer = OnlineTrainer(
         model=load_trainable(recipe.model, recipe.sampling.stop),
         reward_funcs=[
             VerifierReward(task),
@@ -108,7 +109,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         processing_class=load_tokenizer(recipe.model),
         peft_config=lora_config(recipe.model),
         rehearsal=presampling.buffer if method.rehearses else None,
-        **online,
+        base_rates=rates,
     )
     trainer.notes, trainer.arguments = method.notes, got
     trainer.remove_callback(PrinterCallback)
@@ -116,7 +117,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
         meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
-        meter.attach(trainer, getattr(trainer, "reference", None))
+        meter.attach(trainer, trainer.reference)
     return trainer
 
 
@@ -136,7 +137,7 @@ def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presamp
 
 
 def _record(
-    trainer: DPHTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
+    trainer: OnlineTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
 ) -> TrainingRecord:
     trained = presampling.trained(recipe.method.prompts)
     name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
@@ -176,7 +177,7 @@ def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
 
 
 def said_first(arguments: Mapping[str, Any]) -> list[str]:
-    """What users take for a fault at the start of a training, from the arguments of DPHConfig."""
+    """What users take for a fault at the start of a training, from the arguments of OnlineConfig."""
     said = ["The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."]
     if not arguments.get("beta"):
         meter = arguments.get("collapse_every")
