@@ -188,7 +188,7 @@ def _arguments(recipe: Recipe, method: Setup | None) -> dict[str, Any]:
 
 
 def _sets(recipe: Recipe, method: Setup, presampling: Presampling, prompts: int, missing: list[str]) -> None:
-    from .stage import check_sets
+    from .train import check_sets
 
     try:
         check_sets(recipe, method, prompts, presampling)
