@@ -34,7 +34,7 @@ COMMANDS = {
         "toy",
     ),
     "predict": _Command(
-        "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
+        "dph_theory.predict.cli", "predict_command", "Predict what a run's settings will do."
     ),
     "confront": _Command(
         "dph_theory.counts.cli",
@@ -174,7 +174,7 @@ def main(context: click.Context) -> None:
 
 def _confronted_folder() -> Any:
     """What `dph confront --folder` writes with, which the theory does not import."""
-    return importlib.import_module("figures.confront.page").write_folder
+    return importlib.import_module("figures.confront").FolderWriter
 
 
 if __name__ == "__main__":

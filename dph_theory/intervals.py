@@ -137,7 +137,7 @@ def bounded_means(
     """
     place = np.arange(len(values)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     size = np.bincount(place).astype(float)
-    sums = np.stack([np.bincount(place, column) for column in values.T], axis=1)
+    sums = values if clusters is None else np.stack([np.bincount(place, x) for x in values.T], axis=1)
     m, mean = len(size), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
     if m > _MANY:

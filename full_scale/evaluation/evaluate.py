@@ -193,6 +193,7 @@ def evaluate(
             model=ModelHash(trained.hashes.model),
             sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
             rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
+            initial=ModelHash(initial.hashes.model),
         )
         _store(results, recipe, folders)
     processes.wait()

@@ -119,6 +119,8 @@ class Evaluation:
     model: ModelHash
     sets: Mapping[str, EvaluatedSet]
     rehearsed: Rehearsed = Rehearsed()
+    initial: ModelHash | None = None
+    """The model of `log_ref`, at which training began; records from before it was stored have none."""
 
     @classmethod
     def read(cls, path: Path, made_by: str = "dph evaluate") -> "Evaluation":

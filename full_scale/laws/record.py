@@ -330,7 +330,7 @@ def summary(
 MEASURES = ("validity", "first_share", "effective_answers", "favourite_share", "pass_at_16")
 OF_TWIN = ("validity", "favourite_share")
 ALONG = {
-    "way_back": ("first_share",),
+    "way_back": ("lost_share",),
     "budget_and_family": ("validity", "excess_kl"),
     "annealing": ("validity", "excess_kl"),
     "noise_floor": ("favourite_share",),
@@ -373,6 +373,9 @@ def _course(outcome: FinishedRun) -> dict[str, Any]:
 def _measure(exact: Exact, name: str) -> Any:
     if name == "pass_at_16":
         return exact.pass_at_k[-1]
+    if name == "lost_share":
+        # Of what the first answer leaves the digits count, and not those of a share near one.
+        return 1 - exact.first_share
     return _mean(exact.validity) if name == "validity" else getattr(exact, name)
 
 

@@ -18,7 +18,7 @@ from full_scale import cli
 from full_scale.models import versions
 from full_scale.recipe.schema import RECIPES
 
-TINY = ("--config", "tiny-sql-grpo")
+TINY = ("--config", "tiny-sql")
 
 
 class Said(NamedTuple):
@@ -57,9 +57,9 @@ def test_a_recipe_is_needed(command):
 
 def test_an_unknown_recipe_names_those_there_are(stage):
     stage("presample_stage", raising(AssertionError))
-    found = invoke(cli.presample_command, "--config", "tiny-sql-gpro")
+    found = invoke(cli.presample_command, "--config", "tiny-spl")
     assert found.exit_code == 2
-    assert "tiny-sql-grpo" in found.output
+    assert "tiny-sql" in found.output
 
 
 @pytest.mark.parametrize("override", ["sampling.temprature=1", "nothing", "presample.k=0"])
@@ -147,7 +147,7 @@ def test_evaluate_the_base_alone(stage, base):
 
 def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
     where = f"output={tmp_path}"
-    found = invoke(cli.train_command, "--config", "llama3.1-8b-bird-dph-f-paper", "--dry-run", where)
+    found = invoke(cli.train_command, "--config", "llama3.1-8b-bird", "--dry-run", "method.name=DPH-F", where)
     assert found.exit_code == 0, found.output
     for words in (
         "learning_rate: 1.0e-06",
@@ -158,7 +158,7 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
         assert words in found.output
 
 
-DRY = ("--config", "llama3.1-8b-bird-dph-f-paper", "--dry-run")
+DRY = ("--config", "llama3.1-8b-bird", "--dry-run", "method.name=DPH-F")
 
 
 @pytest.mark.parametrize(("memory", "code"), [("80", 0), ("30", 1)])

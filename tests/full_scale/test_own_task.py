@@ -12,7 +12,7 @@ from support.tiny_training import TRL_WARNS
 
 from dph_cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending" / "task.md"
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 SMALL = (
     "train.max_steps=2",
     "train.num_generations=4",

@@ -1,9 +1,9 @@
 import json
 
 import pytest
+from figures.records import Records
 
 from dph_theory.atlas.methods import METHODS
-from figures.records import Records
 from full_scale.atlas import stage
 from full_scale.atlas.stage import AtlasJournal, End, Trained, chosen, store, table
 
