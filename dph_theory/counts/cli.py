@@ -196,7 +196,8 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
     known = {*names, *(path.name for path in paths)}
     for name in read:
         choice("labels", name, sorted(known))
-    found = [read.get(name, read.get(path.name, name)) for name, path in zip(names, paths, strict=True)]
+    given: dict[str, str] = read
+    found = [given.get(name) or given.get(path.name) or name for name, path in zip(names, paths, strict=True)]
     if len({*found}) < len(found):
         raise argument_error("labels", found, "a label of its own for each file")
     return found
