@@ -34,7 +34,7 @@ COMMANDS = {
         "toy",
     ),
     "predict": _Command(
-        "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
+        "dph_theory.predict.cli", "predict_command", "Predict what a run's settings will do."
     ),
     "confront": _Command(
         "dph_theory.counts.cli",

@@ -1,7 +1,7 @@
 """Writes what is made, not typed: pages of findings and repairs, tables in pages, two pictures.
 
-Run: python docs/generate.py (from anywhere; it writes only what has changed). Theorem pages, the API's and the
-other pictures are made where the site is built (`docs/site.py`).
+Run: python docs/generate.py (from anywhere; it writes only what has changed). Theorem pages, the API's and
+the other pictures are made where the site is built (`docs/site.py`).
 """
 
 import re
@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
-from dph_theory.predict.configuration import READ_AT, READERS, configuration_of
+from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
 from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages
@@ -35,7 +35,7 @@ def generated() -> dict[Path, str]:
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
         (beta, "from dph_theory/trainers.py", trainers()),
-        (beta, "from dph_theory/predict/configuration.py", defaults()),
+        (beta, "from dph_theory/predict/readers.py", defaults()),
     )
     for path, marker, text in tables:
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
@@ -72,12 +72,12 @@ def defaults() -> str:
     """The table of what each trainer does where its settings are silent."""
     clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
     rows = []
-    for reader in READERS:
-        found = configuration_of({}, reader)
+    for name, reader in READERS.items():
+        found = configuration_of({}, name)
         updates = "not told" if found.updates is None else f"{found.updates:g}"
         told = (found.penalty, found.selects, found.advantage, clips[found.trainer], found.reduction, updates)
         warned = "; ".join(found.warnings) or "-"
-        rows.append((found.trainer, found.version, *told, found.sampler, warned, READ_AT[found.trainer][1]))
+        rows.append((found.trainer, found.version, *told, found.sampler, warned, reader.files))
     head = (
         "trainer",
         "version",

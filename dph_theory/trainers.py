@@ -21,7 +21,7 @@ BASE_RATE = "base's own rate"
 ENDS: dict[str, str] = {
     FILTERED: "the base's right answers, in the base's proportions",
     LOCAL: "the base restricted, token by token, to what can still become a right answer",
-    FORWARD_LIMIT: "right answers in other proportions than the base's, those of the token forward KL (E3)",
+    FORWARD_LIMIT: "only right answers, not in the base's proportions",
     BASE_RATE: "right answers in the base's proportions, as often as the base gives one",
 }
 """Where training ends with a small beta, in words (theory E1, E3, B3)."""
@@ -68,8 +68,8 @@ class KLTerm:
     """One trainer's KL term under one setting of its flags.
 
     `place`, `estimator`, `inner`, `outer` are the arguments of `losses.released.kl_term`; `samples` says
-    whose samples the term is audited on; `name` is what `dph predict --form` takes ("" if it offers none).
-    `default` marks the form without flags; `note` is said beside a prediction.
+    whose samples the term is audited on; `name` is short for those of the docs' table ("" for others).
+    `default` marks the form without flags.
     """
 
     trainer: str
@@ -83,7 +83,6 @@ class KLTerm:
     samples: str = "policy"
     name: str = ""
     default: bool = False
-    note: str = ""
 
     @property
     def title(self) -> str:
@@ -142,16 +141,15 @@ class KLTerm:
 
     @property
     def law(self) -> str:
-        """What a run with this term obeys where it ends, such as: reverse KL of each token."""
+        """What a run with this term obeys where it ends, such as: reverse KL per token."""
         if self.divergence is None:
             return "not known"
         kind = "forward" if self.divergence is FORWARD_KL else "reverse"
-        place = "each token" if self.token else "the whole answer"
+        found = f"{kind} KL {'per token' if self.token else 'of the whole answer'}"
         if self.released_below <= NEVER_RELEASED:
-            return f"{kind} KL of {place}"
-        return (
-            f"{kind} KL of {place} whose probability is above {np.exp(self.released_below):.2g} of its base's"
-        )
+            return found
+        below = f"{100 * np.exp(self.released_below):.2g}% of its base probability"
+        return f"{found}; below {below} a token gets no KL gradient (the clamp)"
 
     @property
     def selects(self) -> str:
@@ -196,13 +194,7 @@ KL_TERMS: tuple[KLTerm, ...] = (
         _row("kl_loss_type=mse, k2", "loss", "k2", name="k2"),
         _row("kl_loss_type=low_var_kl, k3", "loss", "k3", 20, 10, name="k3", default=True),
         _row("kl_loss_type=low_var_kl, k3, later updates", "loss", "k3", 20, 10, **_OLD),
-        _row(
-            "use_kl_in_reward, kl",
-            "reward",
-            "k1",
-            name="reward",
-            note="divided by the group's deviation, a noise stays that more groups do not lessen (theory G2)",
-        ),
+        _row("use_kl_in_reward, kl", "reward", "k1", name="reward"),
         _row("use_kl_in_reward, low_var_kl", "reward", "k3", 20, 10),
         _row("kl_loss_type=k1+", "straight through", "k1"),
         _row("kl_loss_type=abs+", "straight through", "abs"),
@@ -247,16 +239,7 @@ KL_TERMS: tuple[KLTerm, ...] = (
         _row("algo.kl.use_loss, estimator=k1", "loss", "k1", None, 10),
         _row("algo.kl.use_loss, estimator=k2", "loss", "k2", None, 10, name="k2"),
         _row("algo.kl.use_loss, estimator=k3", "loss", "k3", None, 10, name="k3"),
-        _row(
-            "algo.kl.init_coef, estimator=k1",
-            "reward to go",
-            "k1",
-            None,
-            10,
-            name="reward",
-            default=True,
-            note="the KL to go is added after the advantage is divided: the law of beta/alpha_G",
-        ),
+        _row("algo.kl.init_coef, estimator=k1", "reward to go", "k1", None, 10, name="reward", default=True),
     ),
     *_terms(
         "open-instruct",
@@ -306,7 +289,7 @@ KL_TERMS: tuple[KLTerm, ...] = (
 """By trainer, version or commit, file and flags."""
 
 PREDICTED: tuple[KLTerm, ...] = tuple(term for term in KL_TERMS if term.name)
-"""Those that `dph predict` offers."""
+"""Those that the docs' table of trainers shows."""
 TRAINERS: tuple[str, ...] = tuple(dict.fromkeys(term.trainer.lower() for term in PREDICTED))
 
 

@@ -133,7 +133,7 @@ def keep_and_explore(sheet: Sheet, given: Confronted) -> None:
             share: Estimate | None = getattr(found.kept, name)
             unchanged: float | None = getattr(found.kept, f"{name}_unchanged")
             if share is not None:
-                dot(axes, share.value, share.low, share.high, at, given.looks[names[at]])
+                dot(axes, (share.value, share.low, share.high), at, given.looks[names[at]])
             if unchanged is not None:
                 axes.plot(unchanged, at, "|", color="black", markersize=9)
         rows(axes, names)
@@ -154,7 +154,7 @@ def laws(sheet: Sheet, given: Confronted) -> None:
         axes.plot([], [], how["marker"], color=how["color"], label=found.run.name)
         for line in found.laws:
             held = line.held_out
-            dot(axes, held.value, held.low, held.high, names.index(line.law) + offset, how)
+            dot(axes, (held.value, held.low, held.high), names.index(line.law) + offset, how)
     rows(axes, [_short(name) for name in names])
     rejected = sum(found.best is not None and found.best.rejected for found in told)
     title = f"best law rejected: {rejected} of {len(told)}"

@@ -145,19 +145,15 @@ def _figure_stage(name: str) -> Stage:
 def verdicts(plan: Plan, progress: StageProgress) -> str:
     """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
     from dph_theory.theorems import THEOREMS
-    from dph_theory.verification.run import QUICK, Settings, verify
+    from dph_theory.verification.reports import settings
+    from dph_theory.verification.run import verify
 
-    chosen = QUICK if plan.quick else Settings()
+    chosen = settings(seed=plan.seed, quick=plan.quick)
     reports = verify(list(THEOREMS.values()), chosen, on_report=_counting(progress, len(THEOREMS)))
-    strange = [report.theorem for report in reports if report.unexpected]
-    fallen = sum(report.neighbours for report in reports)
+    strange = [report.theorem for report in reports if not report.as_expected]
+    fallen = sum(report.fallen for report in reports)
     words = f"{len(reports)} theorems and {fallen} false neighbours, {len(strange)} not as expected"
-    results = {
-        "reports": [
-            {"theorem": r.theorem, "verdict": str(r.verdict), "unexpected": list(r.unexpected)}
-            for r in reports
-        ]
-    }
+    results = {"reports": [report.as_json() for report in reports]}
     config = as_json(chosen)
     made = record(
         "report.verdicts",

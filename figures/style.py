@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.transforms import ScaledTranslation
@@ -57,7 +58,7 @@ _WORDS = {
     "reverse": f"reverse KL on {_SETS}",
     "alpha": r"$\alpha$",
 }
-_RC: Mapping[str, Any] = {
+_RC: Any = {
     "font.size": 8.0,
     "axes.titlesize": 8.5,
     "axes.labelsize": 8.0,
@@ -73,7 +74,7 @@ _RC: Mapping[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
-    "axes.prop_cycle": mpl.cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
+    "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
@@ -134,7 +135,7 @@ class Sheet:
     @contextmanager
     def look(self) -> Iterator[None]:
         """Matplotlib's settings for this sheet, back to what they were afterwards."""
-        fonts = {"font.family": self.venue.words, "mathtext.fontset": self.venue.formulas}
+        fonts: Any = {"font.family": self.venue.words, "mathtext.fontset": self.venue.formulas}
         with mpl.rc_context({**_RC, **fonts}):
             yield
 
@@ -154,7 +155,7 @@ class Sheet:
         entries = {name: handle for handle, name in reversed(pairs)}
         names = list(dict.fromkeys(name for _, name in pairs))
         columns = max(1, columns // 2) if self.narrow else columns
-        place = {"loc": "outside lower center", "ncols": columns} | more
+        place: Any = {"loc": "outside lower center", "ncols": columns} | more
         self.drawing.legend([entries[name] for name in names], names, **place)
 
     def finished(self) -> Drawing:
@@ -202,8 +203,8 @@ def curve(
             axes.fill_between(x, low, high, color=how["color"], alpha=0.18, linewidth=0)
         else:
             places = slice(start, None, every)
-            bars = (np.asarray(part)[places] for part in (x, low, high))
-            drawn.append(axes.vlines(*bars, how["color"], linewidth=0.8))
+            at, least, most = (np.asarray(part)[places] for part in (x, low, high))
+            drawn.append(axes.vlines(at, least, most, colors=how["color"], linewidth=0.8))
     if beside:
         # Afterwards, so that the limits are those of the data.
         moved = axes.transData + ScaledTranslation(beside / 72, 0, axes.figure.dpi_scale_trans)
@@ -212,16 +213,10 @@ def curve(
 
 
 def dot(
-    axes: Axes,
-    mean: float,
-    low: float,
-    high: float,
-    at: float,
-    how: Mapping[str, Any],
-    *,
-    filled: bool = True,
+    axes: Axes, found: Iterable[float], at: float, how: Mapping[str, Any], *, filled: bool = True
 ) -> None:
-    """A mean across, with its interval as a bar; nothing for nan."""
+    """A mean across with its interval (mean, low, high) as a bar; nothing for nan."""
+    mean, low, high = found
     if np.isnan(mean):
         return
     if np.isfinite([low, high]).all():
@@ -244,4 +239,5 @@ def ticks(axes: Axes, values: Sequence[float]) -> None:
 
 def level(axes: Axes, value: float, **more: Any) -> None:
     """A dotted line across, to compare with; `more` overrides how it is drawn."""
-    axes.axhline(value, **{"color": GREY, "linewidth": 0.8, "linestyle": ":"} | more)
+    how: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+    axes.axhline(value, **how | more)

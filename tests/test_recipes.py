@@ -9,12 +9,13 @@ from accelerate.commands.config.config_args import ClusterConfig
 from trl import GRPOConfig
 
 from dph_theory import mu_from_beta
+from full_scale.recipe.law import RELEASED
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
-from full_scale.training.config import RELEASED, DPHConfig
+from full_scale.training.arguments import arguments
+from full_scale.training.config import DPHConfig
 from full_scale.training.dry_run import dry_run
 from full_scale.training.launch import Launch
-from full_scale.training.stage import resolved
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
 NAMES = recipe_names()
@@ -46,12 +47,12 @@ def test_what_theory_g_adds_differs_from_its_family_by_its_method_alone(family, 
         found, before = recipe.as_dict(), other.as_dict()
         assert {key for key in before if found[key] != before[key]} == {"name", "method"}
     machine = {"use_cpu": True, "bf16": False, "output_dir": str(tmp_path)}
-    built = DPHConfig(**resolved(one, setup(one.method)) | machine)
+    built = DPHConfig(**dict(arguments(one).arguments) | machine)
     assert (built.baseline, built.scale_rewards) == ("one", "none")
-    built = DPHConfig(**resolved(annealed, setup(annealed.method)) | machine)
+    built = DPHConfig(**dict(arguments(annealed).arguments) | machine)
     assert built.online_from > built.online_coefficient > 0
     assert built.excess_bound == 0.1
-    unset = DPHConfig(**resolved(plain, setup(plain.method)) | machine)
+    unset = DPHConfig(**dict(arguments(plain).arguments) | machine)
     assert (unset.baseline, unset.online_from, unset.excess_bound) == ("mean", None, None)
 
 
@@ -80,9 +81,9 @@ def test_a_recipe_loads_and_is_named_as_its_file(name):
     assert recipe.method.name in METHODS
     assert set(recipe.train) <= FIELDS | {"collapse_every"}
     if recipe.method.mu is None:
-        arguments = resolved(recipe, setup(recipe.method))
-        assert arguments["learning_rate"] == recipe.train["learning_rate"]
-        assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
+        found = arguments(recipe).arguments
+        assert found["learning_rate"] == recipe.train["learning_rate"]
+        assert found["generation_batch_size"] % found["num_generations"] == 0
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RELEASE])
@@ -107,8 +108,8 @@ def test_the_published_settings(name):
     assert train["num_train_epochs"] == 5
     assert recipe.method.rehearsal_rows == 512
     assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (8, 8, True)
-    arguments = setup(recipe.method, [0.25, 0.5]).arguments
-    assert arguments["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
+    found = setup(recipe.method, [0.25, 0.5]).arguments
+    assert found["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
     assert recipe.sampling.max_new_tokens == (4096 if name.startswith("llama") else 3072)
     assert recipe.model.dtype == "bfloat16"
 
@@ -170,20 +171,20 @@ def test_both_launches_are_there():
 @pytest.mark.parametrize("name", RELEASE)
 def test_a_release_recipe_does_what_the_script_does(name):
     recipe = load_recipe(name)
-    arguments = resolved(recipe, setup(recipe.method))
+    found = arguments(recipe).arguments
     rehearses = "dph" in name
     assert recipe.sampling.top_p == 0.9
     assert (recipe.presample.k, recipe.presample.threshold) == (4, 4)
-    assert (arguments["loss_type"], arguments["delta"]) == ("bnpo", 3.0)
+    assert (found["loss_type"], found["delta"]) == ("bnpo", 3.0)
     assert recipe.method.prompts == ("explored" if rehearses else "all")
     assert recipe.train["num_train_epochs"] == (5 if rehearses else 30)
-    assert arguments["epsilon_high"] == (0.2 if "grpo" in name else 0.28)
-    assert arguments["beta"] == (0.01 if "dapo" in name or "rkl" in name else 0)
+    assert found["epsilon_high"] == (0.2 if "grpo" in name else 0.28)
+    assert found["beta"] == (0.01 if "dapo" in name or "rkl" in name else 0)
     if rehearses:
         # .01 times the share of a generated batch's rows that are stored samples, over that of the rollouts.
-        assert arguments["eta"] == 0.01 * 256 / 2048
-        assert arguments["rehearsal_rows"] == 256 / 2
-        assert arguments["rehearsal_form"] in RELEASED
+        assert found["eta"] == 0.01 * 256 / 2048
+        assert found["rehearsal_rows"] == 256 / 2
+        assert found["rehearsal_form"] in RELEASED
 
 
 @pytest.mark.parametrize("name", [*PAPER, *RELEASE])

@@ -127,12 +127,17 @@ def _by_count(rows: np.ndarray, found: np.ndarray, sorted_found: np.ndarray) -> 
 def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
     """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array."""
     try:
-        try:
-            found = advantage(torch.as_tensor(rewards.copy()))
-        except (TypeError, AttributeError):
-            found = advantage(rewards.copy())
+        found = advantage(torch.as_tensor(rewards.copy()))
     except Exception as error:
-        raise AdvantageError(f"it raised {type(error).__name__}: {error}") from error
+        try:
+            found = advantage(rewards.copy())
+        except Exception as other:
+            also = (
+                ""
+                if str(other) == str(error)
+                else f" (of an array it raised {type(other).__name__}: {other})"
+            )
+            raise AdvantageError(f"it raised {type(error).__name__}: {error}{also}") from error
     numbers = found.detach().double().numpy() if isinstance(found, torch.Tensor) else np.asarray(found, float)
     if numbers.shape != rewards.shape:
         raise AdvantageError(f"it returned {numbers.shape} for rewards {rewards.shape}: as many are needed")

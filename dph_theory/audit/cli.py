@@ -62,7 +62,9 @@ def loss_command(
     """Tell which divergence a loss estimates and which it descends, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
-    (batch, tokens), that returns a scalar, or a tuple that begins with one.
+    (batch, tokens), advantages also (batch,), that returns a scalar, or a tuple that begins with one. It
+    is given the sampled tokens' log-probabilities alone: a divergence summed over the whole vocabulary, as
+    in distillation, cannot be audited, in neither direction.
     """
     loss = load(target)
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)

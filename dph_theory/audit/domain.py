@@ -1,6 +1,7 @@
 """How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -36,6 +37,8 @@ class Searched:
     samples: str
     match: Match
     tolerance: float
+    reach: float
+    weights: Callable[[Problem], Tensor | None]
 
     def off(self, problem: Problem, size: float = 1.0) -> float:
         """How far its gradient is from the match's, with all advantages times `size`; inf if it fails."""
@@ -45,7 +48,7 @@ class Searched:
 
         loss = self.loss if size == 1 else scaled
         try:
-            found = measure(loss, self.names, problem, self.samples)
+            found = measure(loss, self.names, problem, self.samples, weights=self.weights(problem))
         except LossError:
             return math.inf
         wanted = gradient_of(self.match, problem, self.samples, size)
@@ -54,20 +57,29 @@ class Searched:
 
 
 def limits_of(
-    loss: Loss, names: tuple[str, ...], match: Match, samples: str, *, sequences: bool, single: bool
+    loss: Loss,
+    names: tuple[str, ...],
+    match: Match,
+    samples: str,
+    *,
+    sequences: bool,
+    single: bool,
+    reach: float = NEAR,
+    weights: Callable[[Problem], Tensor | None] = lambda problem: None,
 ) -> tuple[Limit, ...]:
     """Where the match, of outcomes or of sequences, holds no more: what was found, from one on outward.
 
     Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of right and of
     wrong answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (for
-    advantages: 0). Nothing for what holds everywhere, or is no exact match.
+    advantages: 0). Nothing for what holds everywhere, or is no exact match; where it does not even hold
+    with all log ratios within `reach`, both ends are zero. weights: as of `measure`.
     """
     if not match.exact:
         return ()
-    searched = Searched(loss, names, samples, match, OFF32 if single else OFF)
+    searched = Searched(loss, names, samples, match, OFF32 if single else OFF, reach, weights)
     shape = _SHAPES[sequences]
-    if searched.off(_base(shape, right=True)) > searched.tolerance:
-        return ()
+    if (off := searched.off(_base(shape, reach, right=True))) > searched.tolerance:
+        return (Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g}: {_off_words(off)}"),)
     ways = [("log(pi/ref)", "log_ref")] + [("log(pi/old)", "log_old")] * (samples == "old_policy")
     found = [_ratios(searched, what, shape) for what, argument in ways if argument in names]
     if "advantages" in names:
@@ -82,7 +94,7 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
         for right in (True, False) if "advantages" in searched.names else (True,):
 
             def off(size: float, sign: int = sign, right: bool = right) -> float:
-                return searched.off(_moved(what, sign * size, shape, right=right))
+                return searched.off(_moved(what, sign * size, shape, searched.reach, right=right))
 
             last = 0.0
             for size in GRID:
@@ -91,7 +103,7 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
                     if edge < abs(ends[sign]):
                         ends[sign] = sign * edge
                         beyond = min(1.25 * edge + 0.05, size)
-                        problem = _moved(what, sign * beyond, shape, right=right)
+                        problem = _moved(what, sign * beyond, shape, searched.reach, right=right)
                         example = f"{_token(problem, right=right)}: {_off_words(off(beyond))}"
                     break
                 last = size
@@ -102,7 +114,7 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
 
 def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
     """The largest and the least advantages at which the match holds."""
-    problem = _base(shape, right=True)
+    problem = _base(shape, searched.reach, right=True)
     most = float((problem.valid - (problem.samples(searched.samples) * problem.valid).sum()).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
     for sign in (1, -1):
@@ -130,26 +142,26 @@ def _edge(off: Any, holds: float, fails: float, tolerance: float) -> float:
 
 
 @cache
-def _base(shape: tuple[int, int], *, right: bool) -> Problem:
+def _base(shape: tuple[int, int], reach: float, *, right: bool) -> Problem:
     """A problem all of whose log ratios are small; `right`: whether answers that begin with token 0 are.
 
     Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     """
     made = random_problem(*shape, torch.Generator().manual_seed(0))
     valid = ((made.token[:, 0] == 0) == right).double()
-    near = near_the_reference(replace(made, valid=valid), NEAR)
+    near = near_the_reference(replace(made, valid=valid), reach)
     logs = _logs(near)
     rarer = math.log(RARE) - logs["reference"][:, 0]
     return _moved_to(near, {name: log[:, 0] + rarer for name, log in logs.items()})
 
 
 @cache
-def _moved(what: str, x: float, shape: tuple[int, int], *, right: bool) -> Problem:
+def _moved(what: str, x: float, shape: tuple[int, int], reach: float, *, right: bool) -> Problem:
     """The same with this log ratio of token 0 at every prefix.
 
     For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
     """
-    base = _base(shape, right=right)
+    base = _base(shape, reach, right=right)
     first = {name: log[:, 0] for name, log in _logs(base).items()}
     other, third = ("reference", "old") if what == "log(pi/ref)" else ("old", "reference")
     if x > 0:

@@ -145,6 +145,11 @@ def near_the_reference(problem: Problem, reach: float) -> Problem:
 Loss = Callable[..., Any]
 Given = dict[str, Tensor]
 ARGUMENTS = ("log_pi", "log_ref", "log_old", "advantages", "mask")
+TAKEN = (
+    f"any of {', '.join(ARGUMENTS)}: what is audited is a function of the sampled tokens' log-probabilities, "
+    "so no divergence summed over the vocabulary, as in distillation"
+)
+"""What a loss may take."""
 
 
 class LossError(Exception):
@@ -173,9 +178,7 @@ def arguments_of(loss: Loss) -> tuple[str, ...]:
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
     for name in required:
         if name not in ARGUMENTS:
-            raise argument_error(
-                "loss parameter", name, f"any of {', '.join(ARGUMENTS)}, or one with a default"
-            )
+            raise argument_error("loss parameter", name, f"{TAKEN}, or one with a default")
     named = tuple(p.name for p in parameters if p.name in ARGUMENTS)
     if "log_pi" not in named:
         raise argument_error("loss parameters", named, "log_pi must be among them")

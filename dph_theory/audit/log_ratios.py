@@ -1,13 +1,14 @@
 """Behaviour at extreme log ratios: nan, early overflow, dead zones, asymmetry."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .exact import Given, Loss, LossError, Problem, batch, call, rows
-from .report import Extremes
+from .report import Extremes, Stopped
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
 GRID = np.concatenate([-EXTREME[:0:-1], EXTREME])
@@ -35,19 +36,20 @@ def responses(
     *,
     shift: float = 0.0,
     advantage: float | None = None,
+    of: str = "pi/old",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
 
     Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
     zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
-    log(pi/old), and the reference is the policy.
+    the log of the ratio `of`, and the third one is the policy.
     """
     x = torch.as_tensor(points, dtype=torch.float64)
     log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
     given = {
         "log_pi": log_pi,
-        "log_ref": other if advantage is None else log_pi,
-        "log_old": log_pi - shift / 10 if advantage is None else other,
+        "log_ref": other if advantage is None or of == "pi/ref" else log_pi,
+        "log_old": log_pi - shift / 10 if advantage is None else log_pi if of == "pi/ref" else other,
         "advantages": torch.full_like(log_pi, advantage or 0.0),
         "mask": torch.ones_like(log_pi),
     }
@@ -102,8 +104,95 @@ def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
         for mine, true in zip(low, exact, strict=True):
             nan |= np.isnan(mine)
             early |= np.isinf(mine) & (np.abs(np.nan_to_num(true, nan=np.inf)) < largest / 2)
-        found.append(Extremes(str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early])))
+        finite = np.isfinite(low[0]) & np.isfinite(low[1])
+        ends = tuple(_finite_end(loss, names, dtype, finite, sign) for sign in (-1.0, 1.0))
+        found.append(
+            Extremes(
+                str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early]), (ends[0], ends[1])
+            )
+        )
     return tuple(found)
+
+
+def _finite_end(
+    loss: Loss, names: tuple[str, ...], dtype: torch.dtype, finite: np.ndarray, sign: float
+) -> float:
+    """The x on this side from which on value or slope is not finite, infinite where there is none."""
+    side = [i for i in np.argsort(np.abs(GRID), kind="stable") if GRID[i] * sign > 0]
+    first = next((k for k, i in enumerate(side) if not finite[i]), None)
+    if first is None:
+        return float(sign * np.inf)
+    low, high = 0.0 if first == 0 else GRID[side[first - 1]], GRID[side[first]]
+    for _ in range(3):
+        points = np.linspace(low, high, 65)
+        good = np.all([np.isfinite(part) for part in responses(loss, names, points, dtype)], axis=0)
+        place = int(np.argmin(good))
+        low, high = points[max(place - 1, 0)], points[place]
+    return float(low)
+
+
+def penalty_of(loss: Loss, names: tuple[str, ...]) -> Loss:
+    """What of a loss of advantages goes with the reference, if an advantage of zero silences all of it."""
+    if not {"advantages", "log_ref"} <= set(names):
+        return loss
+    _, slopes = responses(loss, names, FINE, torch.float64)
+    if np.any(np.nan_to_num(slopes)):
+        return loss
+
+    def penalty(**given: Any) -> Any:
+        ones = {**given, "advantages": torch.ones_like(given["advantages"])}
+        return loss(**ones) - loss(**{**ones, "log_ref": given["log_pi"].detach()})
+
+    return penalty
+
+
+_FAR_OUT = np.arange(4.0, 31.0)
+_X = np.concatenate([-_FAR_OUT[::-1], np.linspace(-3.0, 3.0, 121), _FAR_OUT])
+"""Log ratios where stopped slopes are looked for; what is stopped at an end is so beyond it."""
+_SHIFTS = (0.0, SHIFT, 5.0)
+"""Three pairs (pi, old) at every ratio: a slope counts as stopped if it vanishes at all."""
+
+
+def stopped_slopes(loss: Loss, names: tuple[str, ...]) -> tuple[Stopped, ...]:
+    """The ratios, to three digits, at which a token of advantage 1 or -1 has no slope whatever pi is.
+
+    The ratio to the old policy, or to the reference of a loss that takes no old policy.
+    """
+    of = {"log_old": "pi/old", "log_ref": "pi/ref"}
+    base = next((of[name] for name in of if name in names), None)
+    if "advantages" not in names or base is None:
+        return ()
+    return tuple(zone for advantage in (1.0, -1.0) for zone in _stopped(loss, names, advantage, base))
+
+
+def _stopped(loss: Loss, names: tuple[str, ...], advantage: float, of: str) -> list[Stopped]:
+    def zero(points: np.ndarray) -> np.ndarray:
+        found = np.ones(len(points), dtype=bool)
+        for shift in _SHIFTS:
+            at = points[found]
+            slopes = responses(loss, names, at, torch.float64, shift=shift, advantage=advantage, of=of)[1]
+            found[found] = slopes == 0
+            if not found.any():
+                break
+        return found
+
+    def edge(stopped: float, alive: float) -> float:
+        """Where the slope stops, by repeated division into 16 parts."""
+        for _ in range(4):
+            points = np.linspace(stopped, alive, 17)
+            first = int(np.argmin(zero(points)))
+            stopped, alive = points[first - 1], points[first]
+        return float(np.exp(stopped))
+
+    zones = []
+    for start, end in runs(zero(_X)):
+        # A single point is where an absolute value or a square has its corner.
+        if end - start < 2:
+            continue
+        low = 0.0 if start == 0 else edge(_X[start], _X[start - 1])
+        high = np.inf if end == len(_X) - 1 else edge(_X[end], _X[end + 1])
+        zones.append(Stopped(of, advantage, float(f"{low:.3g}"), float(f"{high:.3g}")))
+    return zones
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import torch
 
 from ..losses import policy_losses as f
 from ..losses.released import answer_sum, token_mean
 from ..support.processes import in_order
 from .exact import Loss, LossError, arguments_of, measure, random_problems
-from .log_ratios import DTYPES, GRID, SHIFT, responses, runs
+from .log_ratios import DTYPES, GRID, responses
 from .loss import audit
 from .quantities import match_gradient, quantities
-from .report import REWARD, AuditReport, LossReport, Match, angle_words
+from .report import REWARD, AuditReport, LossReport, Match, angle_words, between
+from .shapes import of_answers
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,6 @@ class PolicyForm:
         return f"{self.trainer} {self.version}, {self.flags}"
 
 
-_X = np.linspace(-30.0, 30.0, 1201)
-"""log(pi/old) where stopped slopes are looked for; what is stopped at an end is so beyond it."""
-_SHIFTS = (0.0, SHIFT, 5.0)
-"""Three pairs (pi, old) at every ratio: a slope counts as stopped if it vanishes at all."""
 Zones = tuple[tuple[float, float], ...]
 
 
@@ -95,15 +91,20 @@ def audit_policy_loss(
     """
     names = arguments_of(loss)
     report = audit(loss, samples=samples, name=name, seed=seed)
+    loss = of_answers(loss) if report.advantages == "one an answer" else loss
     return PolicyReport(
         loss=report.loss,
         on_policy=report,
         later=_later(loss, names, seed, single=True),
         sequence_later=_later(loss, names, seed, single=False),
-        stopped_right=_stopped(loss, names, 1.0),
-        stopped_wrong=_stopped(loss, names, -1.0),
+        stopped_right=_zones(report, 1.0),
+        stopped_wrong=_zones(report, -1.0),
         nan=_nan(loss, names),
     )
+
+
+def _zones(report: AuditReport, advantage: float) -> Zones:
+    return tuple((zone.low, zone.high) for zone in report.stopped if zone.advantage == advantage)
 
 
 def _later(loss: Loss, names: tuple[str, ...], seed: int, *, single: bool) -> Match:
@@ -115,37 +116,6 @@ def _later(loss: Loss, names: tuple[str, ...], seed: int, *, single: bool) -> Ma
         return Match("failed", exact=False)
     known = [{REWARD: quantities(p, "old_policy")[REWARD]} for p in problems]
     return match_gradient(measured, known, [float(p.length) for p in problems], far=180.0)
-
-
-def _stopped(loss: Loss, names: tuple[str, ...], advantage: float) -> Zones:
-    """Intervals of the ratio, to three digits, without a slope; 0 and inf where it is so at an end."""
-    zero = _zero(loss, names, _X, advantage)
-    zones = []
-    for start, end in runs(zero):
-        # A single point is where an absolute value or a square has its corner.
-        if end - start < 2:
-            continue
-        low = 0.0 if start == 0 else _edge(loss, names, advantage, _X[start], _X[start - 1])
-        high = np.inf if end == len(_X) - 1 else _edge(loss, names, advantage, _X[end], _X[end + 1])
-        zones.append((float(f"{low:.3g}"), float(f"{high:.3g}")))
-    return tuple(zones)
-
-
-def _zero(loss: Loss, names: tuple[str, ...], points: np.ndarray, advantage: float) -> np.ndarray:
-    zero = np.ones(len(points), dtype=bool)
-    for shift in _SHIFTS:
-        slopes = responses(loss, names, points, torch.float64, shift=shift, advantage=advantage)[1]
-        zero &= slopes == 0
-    return zero
-
-
-def _edge(loss: Loss, names: tuple[str, ...], advantage: float, stopped: float, alive: float) -> float:
-    """The ratio between the two log ratios where the slope stops, by repeated division into 64 parts."""
-    for _ in range(3):
-        points = np.linspace(stopped, alive, 65)
-        first = int(np.argmin(_zero(loss, names, points, advantage)))
-        stopped, alive = points[first - 1], points[first]
-    return float(np.exp(stopped))
 
 
 def _nan(loss: Loss, names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
@@ -167,15 +137,7 @@ def off_words(match: Match) -> str:
 
 def zone_words(zones: Zones) -> str:
     """Such as: r >= 1.2; r <= 2.1e-09."""
-    words = []
-    for low, high in zones:
-        if high == float("inf"):
-            words.append(f"r >= {low:.3g}")
-        elif low == 0.0:
-            words.append(f"r <= {high:.3g}")
-        else:
-            words.append(f"{low:.3g} <= r <= {high:.3g}")
-    return ", ".join(words) or "none"
+    return ", ".join(between("r", low, high) for low, high in zones) or "none"
 
 
 _Row = tuple[str, str, f.Surrogate, f.Reduce]

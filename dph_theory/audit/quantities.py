@@ -349,6 +349,8 @@ SUM_EXACT = 1e-9
 """The same for sums of quantities, which have more constants to fit."""
 FAR = 45.0
 """Degrees, on any problem, from which on a gradient is near nothing."""
+FAR_OFF = 2 / 3
+"""The relative error, on any problem, from which on a value is near nothing."""
 ZERO = 1e-10
 NOISE = 1e-9
 """A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
@@ -496,8 +498,8 @@ def match_value(
             if max(map(abs, errors)) < least:
                 least = max(map(abs, errors))
                 best = Match(name, exact=False, bias=(min(errors), max(errors)))
-    # Farther than that from everything is no estimate of anything.
-    return best if least < 1.0 else Match("none", exact=False)
+    # Zero is off by one from everything: what is nearer to it than to any quantity estimates none.
+    return best if least < FAR_OFF else Match("none", exact=False)
 
 
 def _tolerance(single: bool) -> float:

@@ -61,6 +61,16 @@ class AddingUp:
     padding: str
 
     @property
+    def padding_words(self) -> str:
+        """What masked tokens do, such as: what stands at masked tokens changes it."""
+        return {
+            "ignores its mask": "what stands at masked tokens changes it",
+            "fills holes": "masked tokens between an answer's own, as a tool's are, change it",
+            "divides by the padded length": "it is divided by the padded length",
+            "other": "it depends on how far the batch is padded",
+        }.get(self.padding, "no masked token changes it")
+
+    @property
     def words(self) -> str:
         """Such as: token mean over the batch."""
         if self.padding == "divides by the padded length":
@@ -150,12 +160,58 @@ class Extremes:
     """Behaviour of the loss of one token against x = log(pi/ref), up to |x| = 1e4, in one dtype.
 
     Lists of x: where value or gradient is nan, and where either is inf although float64's is finite and
-    within the dtype.
+    within the dtype. `finite`: between which x both are finite; infinite ends where no other was found.
     """
 
     dtype: str
     nan: tuple[float, ...]
     inf: tuple[float, ...]
+    finite: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def words(self) -> str:
+        """Such as: float32 overflows at log(pi/ref) below -88.7; "" where it is finite everywhere."""
+        ends = [
+            (f"below {self.finite[0]:.3g}", self.finite[0]),
+            (f"above {self.finite[1]:.3g}", self.finite[1]),
+        ]
+        found = " and ".join(words for words, end in ends if math.isfinite(end))
+        return f"{self.dtype} overflows at log(pi/ref) {found}" if found else ""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1."""
+
+    what: str
+    advantage: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """Such as: pi/old >= 1.2 if A > 0."""
+        return f"{between(self.what, self.low, self.high)} if A {'>' if self.advantage > 0 else '<'} 0"
+
+
+def between(what: str, low: float, high: float) -> str:
+    """Such as: r >= 1.2; 0.5 <= r <= 2; any r."""
+    if math.isinf(high):
+        return f"any {what}" if low == 0 else f"{what} >= {low:.3g}"
+    return f"{what} <= {high:.3g}" if low == 0 else f"{low:.3g} <= {what} <= {high:.3g}"
+
+
+@dataclass(frozen=True)
+class EqualGroups:
+    """What a loss of advantages does with a group whose verdicts agree: all its advantages are zero.
+
+    `gradient`, on sequences; "failed", and `why`, where it fails on a batch of such answers alone. `weight`:
+    whether they count in the mean beside others ("counted", "left out", or "unknown").
+    """
+
+    gradient: Match
+    weight: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,7 +262,10 @@ class AuditReport(LossReport):
     `law` and `selects` are those of `law.law_of`: `selects` is a key of `trainers.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
-    that at -5.
+    that at -5; all of them at an advantage of zero, the penalty's. `stopped` are the ratios without a slope
+    at advantages of 1 and -1. `equal_groups` tells of answers whose advantages are all zero. `advantages`:
+    "one an answer", shape (batch,), or "one a token". `broadcast`: one that meets every answer with every
+    other, or "".
     """
 
     loss: str
@@ -234,11 +293,34 @@ class AuditReport(LossReport):
     rounded_zones: tuple[tuple[float, float], ...]
     asymmetry: float | None
     failures: tuple[Failure, ...]
+    stopped: tuple[Stopped, ...] = ()
+    equal_groups: EqualGroups | None = None
+    advantages: str = "one a token"
+    broadcast: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether it could be evaluated on no problem."""
         return "failed" == self.gradient.name == self.sequence_gradient.name
+
+    @property
+    def match(self) -> Match:
+        """What it descends on single outcomes, or else near log ratios of zero."""
+        return self.near_gradient if self.near_gradient.exact else self.gradient
+
+    @property
+    def sequence_match(self) -> Match:
+        """The same on sequences."""
+        near = self.near_sequence_gradient
+        return near if near.exact else self.sequence_gradient
+
+    @property
+    def drops_penalty(self) -> bool:
+        """Whether a loss that has a penalty beside the reward has none where all advantages are zero."""
+        if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
+            return False
+        penalties = [name for _, name in self.sequence_match.terms if not name.startswith(REWARD)]
+        return self.sequence_match.exact and bool(penalties)
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings, (name, words) each; of a loss that could not be evaluated, why."""
@@ -271,8 +353,11 @@ class AuditReport(LossReport):
             ("ends, with a small beta, at", end_words(self)),
             ("minimiser", minimiser_words(self)),
             ("relative variance", variance_words(self)),
-            ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
+            ("extremes, x = log(pi/ref)", "\n".join(extremes) or "-"),
+            ("overflow", overflow_words(self)),
             ("dead zones", dead_zone_words(self)),
+            ("no slope at", ", ".join(zone.words for zone in self.stopped) or "-"),
+            ("advantages of zero", equal_words(self)),
             ("|slope at +5| / |slope at -5|", "-" if self.asymmetry is None else f"{self.asymmetry:.3g}"),
             failures,
         )
@@ -284,6 +369,10 @@ def verdict_line(report: AuditReport) -> str:
     if report.gradient.name == "failed":
         return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
     parts = [_value_words(report.value), _gradient_words(report)]
+    if report.broadcast:
+        parts.insert(
+            0, f"it MIXES ANSWERS by a broadcast of {report.broadcast}: each answer meets every other"
+        )
     if _ignores_mask(report):
         parts.insert(
             0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
@@ -305,10 +394,23 @@ def verdict_line(report: AuditReport) -> str:
     parts += _reduction_words(report)
     if report.minimiser is not None:
         parts.append(_minimiser_words(report.minimiser))
+    parts += _zero_advantage_words(report)
     if report.selects != "none":
         parts.append(f"with a small beta, training ends at {ENDS[report.selects]} (the {end_words(report)})")
     parts += _warnings(report)
     return f"{start}: " + "; ".join(parts)
+
+
+def _zero_advantage_words(report: AuditReport) -> list[str]:
+    """What becomes of groups whose verdicts agree, where it is not that of the others."""
+    words, found = [], report.equal_groups
+    if report.drops_penalty:
+        words.append("where verdicts agree (advantage 0) it has NO PENALTY: nothing holds those prompts")
+    if found is not None and found.weight == "left out":
+        words.append("answers of advantage 0 are left out of the mean: the others count for more")
+    if found is not None and found.why:
+        words.append(f"where all advantages are 0, {found.why}")
+    return words
 
 
 def end_words(report: AuditReport) -> str:
@@ -516,6 +618,25 @@ def batch_words(report: AuditReport) -> str:
 def variance_words(report: AuditReport) -> str:
     """The relative variance to two digits; "-" where the gradient vanishes."""
     return "-" if report.variance is None else f"{report.variance:.2g}"
+
+
+def overflow_words(report: AuditReport) -> str:
+    """From which log ratio on each dtype overflows; "-" where none was found to."""
+    ends: dict[str, list[str]] = {}
+    for extremes in report.extremes:
+        if words := extremes.words:
+            ends.setdefault(words.removeprefix(f"{extremes.dtype} "), []).append(extremes.dtype)
+    found = [f"{' and '.join(dtypes)} {words}" for words, dtypes in ends.items()]
+    return "; ".join(found).replace("6 overflows", "6 overflow") or "-"
+
+
+def equal_words(report: AuditReport) -> str:
+    """What answers of a group whose verdicts agree descend."""
+    found = report.equal_groups
+    if found is None:
+        return "-"
+    left = ", left out of the mean" if found.weight == "left out" else ""
+    return f"{found.why or match_words(found.gradient)}{left}"
 
 
 def dead_zone_words(report: AuditReport) -> str:

@@ -196,8 +196,9 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
     known = {*names, *(path.name for path in paths)}
     for name in read:
         choice("labels", name, sorted(known))
-    given: dict[str, str] = read
-    found = [given.get(name) or given.get(path.name) or name for name, path in zip(names, paths, strict=True)]
+    found: list[str] = [
+        read.get(name) or read.get(path.name) or name for name, path in zip(names, paths, strict=True)
+    ]
     if len({*found}) < len(found):
         raise argument_error("labels", found, "a label of its own for each file")
     return found

@@ -2,7 +2,7 @@
 
 The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
 it is false, and no constant repairs it, since delta is of first order in the step, the divergence of
-second.
+second. At gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
 """
 
 from functools import partial
@@ -15,13 +15,14 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.theorem import Kernel, certified, neighbour, refuted, scaled
+from ..statement.theorem import neighbour, refuted, scaled, theorem
 from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
 
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
 NOTES = {
-    "old": "The paper's exact assumption is not available to us; the bound fails under both readings of"
-    " delta, this one and C2.new, whatever C_f (C2.generic). The bounds of C3 and C4 hold instead.",
+    "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
+    " all are readings here. The bound fails under both readings of delta, this one and C2.new, whatever C_f"
+    " (C2.generic), and whatever all of them are at gamma = 0 (C2.undiscounted). C3 and C4 hold instead.",
     "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
     " holds instead.",
 }
@@ -40,7 +41,7 @@ STATED_BOUND = tuple(
         # The scale of a normalised return, (1-gamma) J.
         floor=1.0,
         note=NOTES[reading],
-        kernel=Kernel("stated_bound_fails"),
+        coq="stated_bound_fails",
         false=(
             neighbour(
                 "a constant C_f ten times larger",
@@ -99,11 +100,7 @@ def excess_of_stated_bound(r: Values, gamma: Values, pi: Values, constant: Value
     return excess_at(mdp, pi, constant, step_size(mdp, pi, constant))
 
 
-def excess_at_fixed_step(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
-    return excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5)
-
-
-GENERIC = certified(
+GENERIC = theorem(
     "C2.generic",
     "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
     statement=r"\pi = \pi_{old},\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
@@ -117,10 +114,43 @@ GENERIC = certified(
         constant=log_uniform(1e-3, 1e3),
     ),
     at_most=(half_first_order, excess_of_stated_bound),
-    examples=(example(r="0", gamma=".9", pi=[".5 .25 .25"], constant="2"),),
+    examples=(
+        example(
+            r="0",
+            gamma=".9",
+            pi=[".5 .25 .25"],
+            constant="2",
+            lhs=".25",
+            rhs=".4366299069912 .4366281241275 .4683141894359",
+        ),
+    ),
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
     false=(
-        neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
+        neighbour(
+            "at the step 1/2, whatever the constant",
+            rhs=lambda r, gamma, pi, constant: excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5),
+        ),
         neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
     ),
+)
+
+
+def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
+    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
+    mdp = one_state(r, 0 * r)
+    return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
+
+
+UNDISCOUNTED = refuted(
+    "C2.undiscounted",
+    "At gamma = 0 the stated bound says that no reference is ever better than the old policy: refuted",
+    statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
+    r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
+    source=STATED_SOURCE,
+    on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
+    at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
+    examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
+    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
+    " whatever the divergence, eps_pef, eps_pi and C_f are; and delta is .2 in the example.",
+    false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )

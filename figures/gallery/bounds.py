@@ -74,7 +74,7 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "true return $J$": {"color": GREY, "linewidth": 2.5},
     "TRPO (C1)": {"color": PURPLE, "linestyle": "-."},
     "its replacement (C3)": {"color": BLUE, "linestyle": "--"},

@@ -1,5 +1,7 @@
 """Which method keeps Pass@k where prompts share strategies: a small Llama, paired by seed (B9, D3)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,7 +46,7 @@ def numbers(records: Records) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _method(run: tuple) -> tuple[str, float]:
+def _method(run: Any) -> tuple[str, float]:
     if isinstance(run.rehearsed, str):
         name, curvature = REHEARSED[run.rehearsed]
         return name, round(run.beta * curvature, 6)
@@ -61,8 +63,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         for row in shown.to_dict("records"):
             weak = row["strength"] == strengths[0]
             shift = 0.0 if np.isnan(row["strength"]) else 0.15 * (-1 if weak else 1)
-            found = (row[f"{words} {part}"] for part in ("change", "low", "high"))
-            dot(axes, *found, names.index(row["method"]) + shift, look(row["method"]), filled=not weak)
+            found = [row[f"{words} {part}"] for part in ("change", "low", "high")]
+            dot(axes, found, names.index(row["method"]) + shift, look(row["method"]), filled=not weak)
         rows(axes, names)
         axes.set(
             title=f"{'Cost' if words == 'Pass@1' else 'Gain'} in {words}", xlabel=f"{words} less {BASELINE}'s"

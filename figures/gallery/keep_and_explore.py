@@ -31,7 +31,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
         for split, shift in zip(SPLITS, (-0.16, 0.16), strict=True):
             for row, (label, line) in enumerate(shares(frame, split, measure).iterrows()):
-                dot(axes, *line, row + shift, look(str(label)), filled=split == "train")
+                dot(axes, line, row + shift, look(str(label)), filled=split == "train")
         counted = "base_solved" if measure == "retention" else "base_unsolved"
         counts = frame[frame.label == "base"].groupby("split", sort=False)[counted].mean()
         axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")

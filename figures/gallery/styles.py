@@ -38,7 +38,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     left.legend(ncols=2)
     found = estimates(frame.groupby("label", sort=False), "distinct_styles")
     for row, (label, line) in enumerate(found.iterrows()):
-        dot(right, *line, row, look(str(label)))
+        dot(right, line, row, look(str(label)))
     right.axvline(found.loc["base", "mean"], color=GREY, linewidth=0.8, linestyle=":")
     rows(right, list(found.index))
     right.set(xlabel="distinct styles in 32 samples", title="How many are left")

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.ticker import FixedLocator, NullFormatter
 from scipy.special import expit
 
-from dph_theory.support.table import Table
+from dph_theory.support.table import Cell, Table
 
 from ..figure import Figure
 from ..frames import Records
@@ -59,7 +59,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 def table(frame: pd.DataFrame) -> Table:
     """The weight on the rarest and on the most frequent success, and at one half."""
     places = (0, len(V) // 2, len(V) - 1)
-    rows = [(str(name), *(float(frame[name].iloc[place]) for place in places)) for name in frame]
+    rows: list[list[Cell]] = [[str(name), *frame[name].iloc[list(places)].tolist()] for name in frame]
     return Table.of(("advantage", *(f"V = {V[place]:.2g}" for place in places)), rows)
 
 

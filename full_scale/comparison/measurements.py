@@ -20,7 +20,6 @@ from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
 from ..recipe.folders import Folders
-from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
 from .verdicts import MeanEstimate, mean
@@ -165,20 +164,14 @@ class MeasuredRun:
         return MethodConfig(**self.training.config["method"])
 
     @property
-    def train(self) -> Mapping[str, Any]:
-        """The recipe's settings for TRL."""
-        return self.training.config["train"]
-
-    @property
     def rollouts(self) -> int:
         """How many rollouts the pre-sampling judged each prompt by."""
         return self.training.config["presample"]["k"]
 
-    @cached_property
+    @property
     def arguments(self) -> Mapping[str, Any]:
-        """The method as the trainer took it (`methods.setup`): beta resolved, divergence and gauge named."""
-        rates = self.training.base_rates
-        return setup(self.method, [rates[name] for name in self.training.explored]).arguments
+        """What the trainer got."""
+        return self.training.arguments
 
     @property
     def rehearsed_rows(self) -> Sequence[RehearsedRow]:

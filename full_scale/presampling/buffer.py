@@ -95,7 +95,10 @@ class RehearsalBuffer:
             raise argument_error(
                 "folder", str(folder), f"a folder with {MANIFEST} and {BUFFER}; pre-sample first"
             )
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise argument_error(MANIFEST, str(folder), f"JSON; pre-sample again ({error})") from error
         example_ids, digest = tuple(manifest.pop("example_ids")), manifest.pop("digest")
         buffer = cls(**read_tensors(folder / BUFFER)[0], example_ids=example_ids, manifest=manifest)
         if buffer.digest != digest:

@@ -62,6 +62,8 @@ class SamplingConfig:
     min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
     repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
     max_new_tokens: Count = 4096
+    stop: tuple[str, ...] = ()
+    """Tokens, as text, that end a completion beside those that the model declares; each is one token."""
     batch_size: Count = 64
     """Prompts measured, and rows that transformers generates, at once on a device."""
     batch_tokens: Count = 16_384
@@ -201,14 +203,6 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
     return build(Recipe, {**values, **empty}, "")
-
-
-def changed(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
-    """A recipe after `key=value` overrides; errors as `load_recipe`."""
-    values = recipe.as_dict()
-    for override in overrides:
-        _override(values, override)
-    return build(Recipe, values, "")
 
 
 def recipe_keys() -> list[tuple[str, str, str]]:

@@ -18,12 +18,12 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_text
 from dph_theory.support.table import Table
 
-from ..comparison.predictions import training_law
 from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..models.load import load_model, load_tokenizer
 from ..recipe.folders import Folders
-from ..recipe.methods import setup
+from ..recipe.law import law_of
 from ..recipe.schema import Recipe
+from .config import FREE
 from .metrics import HEADERS, curves, draw, read_metrics, table_rows
 from .record import TrainingRecord
 
@@ -67,9 +67,8 @@ def push(folder: Path, name: str, *, private: bool = True) -> str:
 def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
     """The model card: front matter, method and settings, the law it tends to, what was measured."""
     front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
-    arguments = setup(recipe.method, [training.base_rates[name] for name in training.explored]).arguments
-    law = training_law(arguments, recipe.train)
-    rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if arguments.get("eta") else ""
+    arguments = {name: value for name, value in training.arguments.items() if name not in FREE}
+    rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if arguments["eta"] else ""
     parts = [
         "---",
         *(f"{key}: {json.dumps(value)}" for key, value in front.items()),
@@ -78,7 +77,7 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         f"{recipe.model.path} trained by {training.method} for {training.steps} steps on the task "
         f"`{recipe.task.name}`:{rehearsed} {len(training.explored)} explored.",
         "",
-        "The KL penalty tends to the law: " + (f"{law}." if law else "none, there is no KL penalty."),
+        f"The KL penalty tends to the law: {law_of(arguments)}.",
         "",
         "## Settings",
         "",

@@ -8,25 +8,13 @@ from typing import Any
 import torch
 from trl import GRPOConfig
 
-from dph_theory import DIVERGENCES, alpha_divergence
-from dph_theory.fdivergence import FDivergence
-from dph_theory.losses import (
-    ADVANTAGE_BASELINES,
-    LEVELS,
-    REDUCTIONS,
-    released_alpha,
-    released_forward,
-    released_js,
-)
+from dph_theory import DIVERGENCES
+from dph_theory.losses import ADVANTAGE_BASELINES, LEVELS, REDUCTIONS
 from dph_theory.support.errors import argument_error, choice
 
-RELEASED = {
-    "released_forward": released_forward,
-    "released_js": released_js,
-    "released_alpha": released_alpha,
-}
-"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
-ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl")
+from ..recipe.law import RELEASED
+
+ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
 _REFUSED = {
     "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
     "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
@@ -75,6 +63,8 @@ class DPHConfig(GRPOConfig):
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
     """The collapse meter reads every so many generated batches; 0 is off."""
+    step_in_logits: bool = False
+    """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
 
@@ -119,12 +109,6 @@ class DPHConfig(GRPOConfig):
             if getattr(self, name):
                 raise argument_error(name, getattr(self, name), f"off: {why}")
 
-    def declared(self) -> FDivergence:
-        """The divergence itself."""
-        return (
-            DIVERGENCES[self.divergence] if self.divergence != "alpha" else alpha_divergence(self.alpha or 0)
-        )
-
 
 _LEFT_OUT: Mapping[str, str] = {
     "where things lie, and what is sent where": """output_dir report_to run_name project trackio_space_id
@@ -134,7 +118,7 @@ _LEFT_OUT: Mapping[str, str] = {
     "what is said": """logging_strategy logging_steps logging_first_step log_on_each_node
     logging_nan_inf_filter include_num_input_tokens_seen log_level log_level_replica disable_tqdm debug
     skip_memory_metrics log_completions log_multimodal num_completions_to_print log_unique_prompts
-    log_completions_hub_repo log_u_tolerance collapse_every""",
+    log_completions_hub_repo log_u_tolerance collapse_every step_in_logits""",
     "what is stored": """save_only_model save_strategy save_steps save_on_each_node save_total_limit
     enable_jit_checkpoint load_best_model_at_end metric_for_best_model greater_is_better keep_moments
     restore_callback_states_from_checkpoint""",

@@ -18,8 +18,10 @@ _SAID = {
     "reward": "reward",
     "loss": "loss",
     "collapse/excess_kl": "excess KL",
-    "collapse/by_luck": "of it by luck",
+    "collapse/by_luck": "by luck alone",
 }
+EQUAL_REWARDS = "frac_reward_zero_std"
+"""TRL's share of groups whose rewards are all equal."""
 
 
 class Metrics(TrainerCallback):
@@ -55,8 +57,11 @@ class Metrics(TrainerCallback):
 
 
 def said(log: Mapping[str, Any]) -> str:
-    """Reward, loss and excess KL of a log, where it has them."""
-    return ", ".join(f"{words} {log[name]:.4g}" for name, words in _SAID.items() if log.get(name) is not None)
+    """Reward, loss, excess KL and the share of groups of equal rewards of a log, where it has them."""
+    words = [f"{words} {log[name]:.4g}" for name, words in _SAID.items() if log.get(name) is not None]
+    if log.get(EQUAL_REWARDS) is not None:
+        words.append(f"groups of equal rewards {log[EQUAL_REWARDS]:.0%}")
+    return ", ".join(words)
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -24,16 +24,51 @@ from .config import course, threads
 
 _LOG = logging.getLogger(__name__)
 
+SIZES = "sizes"
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete checkpoint of a run's folder, or None if there is none."""
-    complete = folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")
-    return max(
-        (path.parent for path in complete), key=lambda path: int(path.name.split("-")[-1]), default=None
-    )
+    """The latest complete checkpoint of a run's folder that is whole, or None if there is none.
+
+    What is damaged is told, and the one before it is taken; ValueError if none is left.
+    """
+    complete = [path.parent for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")]
+    latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)
+    for path in latest_first:
+        wrong = _damage(path)
+        if wrong is None:
+            return path
+        _LOG.warning("%s is damaged, and is not gone on from: %s", path, wrong)
+    if latest_first:
+        allowed = f"one whole checkpoint at least; remove {folder} to train from the beginning"
+        raise argument_error("checkpoints", [path.name for path in latest_first], allowed)
+    return None
+
+
+def _damage(checkpoint: Path) -> str | None:
+    """What is wrong with a complete checkpoint's files, by their sizes when it was made."""
+    try:
+        sizes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
+    except ValueError:
+        return f"{COMPLETE} is no JSON"
+    for name, size in sizes.items():
+        file = checkpoint / name
+        found = file.stat().st_size if file.is_file() else None
+        if found != size:
+            return f"{name} has {found} bytes of {size}" if found is not None else f"{name} is gone"
+    return None
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != COMPLETE)
+    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(files)}
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a folder holds a model's, or an adapter's, weights."""
+    return any(folder.glob("*.safetensors"))
 
 
 class ReplayedSampler(Sampler):
@@ -96,7 +131,7 @@ class ExactResume(GRPOTrainer):
         self._save_cycle(folder)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            write_json(folder / COMPLETE, {**self.course(), "threads": threads()})
+            write_json(folder / COMPLETE, {**self.course(), "threads": threads(), SIZES: _sizes(folder)})
             rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint, use_mtime=True)
 
     def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:

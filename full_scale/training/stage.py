@@ -1,98 +1,32 @@
 """The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
 
 import shutil
-from collections.abc import Sequence
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from datasets import Dataset
 from transformers import PrinterCallback
 
 from dph_theory.estimators import smoothed_rate
-from dph_theory.support.checking import arguments, build
+from dph_theory.support.checking import build
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, silent
 
 from ..models.generation import prompt_of
-from ..models.load import ModelHashes, load_tokenizer, load_trainable, lora_config
+from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
-from ..recipe.methods import Setup, setup
+from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
+from .arguments import arguments
 from .collapse_meter import CollapseMeter
 from .config import DPHConfig
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .logit_step import LogitStep
-from .metrics import Metrics
+from .metrics import EQUAL_REWARDS, Metrics
 from .record import TrainingRecord
-from .resume import export, last_checkpoint
+from .resume import export, has_weights, last_checkpoint
 from .trainer import DPHTrainer, OnlineTrainer
-
-_DEFAULTS = {
-    "save_strategy": "steps",
-    "save_steps": 1,
-    "save_total_limit": 2,
-    "logging_steps": 1,
-    "report_to": "none",
-}
-_ELSEWHERE = {
-    "output_dir": "output",
-    "seed": "seed",
-    "max_completion_length": "sampling.max_new_tokens",
-    "generation_rows": "sampling.batch_size",
-    "use_vllm": "sampling.backend",
-    "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
-    "vllm_max_model_length": "sampling.vllm_length",
-    "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
-    "chat_template_kwargs": "model.template",
-    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
-    # They would sample in training alone what no other stage samples.
-    **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
-    **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
-    "reward_weights": "task.options.rewards",
-    **{
-        name: f"method.{name}" for name in ("eta", "beta", "alpha", "gauge", "rehearsal_rows", "two_backward")
-    },
-    **dict.fromkeys(("divergence", "online", "online_coefficient"), "method.name"),
-}
-
-
-def resolved(recipe: Recipe, method: Setup) -> dict[str, Any]:
-    """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
-
-    ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
-    part of the recipe decides, for a value that is not of its type, and for a model in float16.
-    """
-    if recipe.model.dtype == "float16":
-        allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"
-        raise argument_error("model.dtype", recipe.model.dtype, allowed)
-    sampling = recipe.sampling
-    for key in recipe.train:
-        if key in _ELSEWHERE:
-            raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
-    arguments(get_type_hints(DPHConfig), recipe.train, "train.", of="GRPOConfig")
-    return {
-        **_DEFAULTS,
-        "output_dir": str(Folders.of(recipe).checkpoints),
-        "seed": recipe.seed,
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p or None,
-        "repetition_penalty": sampling.repetition_penalty,
-        "max_completion_length": sampling.max_new_tokens,
-        "generation_rows": sampling.batch_size,
-        "chat_template_kwargs": dict(recipe.model.template),
-        "bf16": recipe.model.dtype == "bfloat16",
-        "use_vllm": sampling.backend == "vllm",
-        "vllm_gpu_memory_utilization": sampling.vllm_memory_training,
-        "vllm_max_model_length": sampling.vllm_length,
-        "vllm_tensor_parallel_size": sampling.vllm_tensor_parallel,
-        "vllm_enable_sleep_mode": sampling.backend == "vllm",
-        "disable_tqdm": True,
-        **method.arguments,
-        **recipe.train,
-    }
 
 
 def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
@@ -109,13 +43,15 @@ def train(
     hashes: ModelHashes,
     *,
     progress: NotedProgress | None = None,
+    say: Callable[[Sequence[str]], None] | None = None,
 ) -> TrainingRecord:
     """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
 
     `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
     the record to `Folders.training`, each whole or not at all; the checkpoints go then, unless they are to be
     kept. A record that is there already is returned, unless `max_steps` has grown: then the training goes on.
-    `progress` is called with ("train", step, steps, what was measured). ValueError for D_exp empty or smaller
+    `progress` is called with ("train", step, steps, what was measured), `say` with what a user should know at
+    the start. ValueError for D_exp empty or smaller
     than a generated batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature,
     a folder that holds another recipe's training.
     """
@@ -124,11 +60,13 @@ def train(
     if stored is not None:
         return stored
     trainer = build_trainer(recipe, task, presampling, hashes)
+    if say is not None:
+        say(said_first(vars(trainer.args)))
     trainer.add_callback(Metrics(folders.metrics, progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     export(trainer, folders.model)
-    made = _record(trainer, recipe, presampling)
+    made = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
         if not trainer.args.keep_moments:
@@ -140,10 +78,14 @@ def train(
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> DPHTrainer:
     """The trainer of a recipe, ready to start; errors as `train`."""
     trained = presampling.trained(recipe.method.prompts)
-    method = setup(recipe.method, presampling.values(trained))
-    args = DPHConfig(**resolved(recipe, method))
-    if task.rewards:
-        args.reward_weights = [1.0, *(reward.weight for reward in task.rewards.values())]
+    weights = {name: reward.weight for name, reward in task.rewards.items()}
+    method = arguments(recipe, presampling.values(trained), weights)
+    got = dict(method.arguments)
+    if got["use_vllm"] and recipe.sampling.stop:
+        # TRL tells its engine of no token but those that the model's own folder declares.
+        ends = declared_stop_tokens(recipe.model, recipe.sampling.stop)
+        got["generation_kwargs"] = {"stop_token_ids": ends}
+    args = DPHConfig(**got)
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
@@ -154,7 +96,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     rates = {name: float(smoothed_rate(rate.correct, rate.n)) for name, rate in presampling.rates.items()}
     online = {} if args.online == "none" else {"base_rates": rates}
     trainer = (OnlineTrainer if online else DPHTrainer)(
-        model=load_trainable(recipe.model),
+        model=load_trainable(recipe.model, recipe.sampling.stop),
         reward_funcs=[
             VerifierReward(task),
             *(FurtherReward(name, reward.scorer, task) for name, reward in task.rewards.items()),
@@ -168,30 +110,14 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rehearsal=presampling.buffer if method.rehearses else None,
         **online,
     )
-    trainer.notes = (*method.notes, *_sampler_notes(args))
+    trainer.notes, trainer.arguments = method.notes, got
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        step = LogitStep(every=args.collapse_every)
-        step.attach(trainer)
-        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=step)
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
         meter.attach(trainer, getattr(trainer, "reference", None))
     return trainer
-
-
-def _sampler_notes(args: DPHConfig) -> tuple[str, ...]:
-    """What stands between the sampler's probabilities and the trainer's."""
-    if not args.use_vllm:
-        return ()
-    if not args.vllm_importance_sampling_correction:
-        return ("vLLM's samples count as the trainer's: the law is one between the two samplers'.",)
-    mode, largest = args.vllm_importance_sampling_mode, args.vllm_importance_sampling_clip_max
-    done = "left out" if mode.endswith("mask") else "counted as if it were that"
-    return (
-        "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
-        f"{mode}); a ratio above {largest} is {done}: the laws hold as far as that favours no answer.",
-    )
 
 
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
@@ -202,41 +128,61 @@ def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presamp
             "D_exp", explored, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
         )
     if method.rehearses and not len(presampling.buffer):
-        allowed = f"at least one row; D_pef has {len(presampling.pef)} prompts: lower presample.threshold"
-        raise argument_error("rehearsal rows", 0, allowed)
+        why = presampling.no_rows if presampling.pef else "D_pef is empty: lower presample.threshold"
+        raise argument_error("rehearsal rows", 0, f"at least one row; {why}")
     if len(explored) < prompts:
         allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
         raise argument_error("D_exp", len(explored), allowed)
 
 
-def _record(trainer: DPHTrainer, recipe: Recipe, presampling: Presampling) -> TrainingRecord:
+def _record(
+    trainer: DPHTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
+) -> TrainingRecord:
     trained = presampling.trained(recipe.method.prompts)
     name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
     return TrainingRecord(
         config=recipe.as_dict(),
         run=Folders.of(recipe).run,
+        initial_hash=hashes.model,
         method=name,
+        arguments=dict(trainer.arguments),
         log=log,
         base_rates={name: rate.value for name, rate in presampling.rates.items()},
         rehearsed=list(presampling.pef),
         explored=list(trained),
         steps=trainer.state.global_step,
         seconds=trainer.seconds,
-        findings=[*trainer.notes, *_findings(name, log)],
+        findings=[*trainer.notes, *_findings(name, log, trainer.args)],
     )
 
 
-def _findings(method: str, log: list[dict[str, Any]]) -> list[str]:
-    """Where the training began and where it ended, by the means of its first and last tenth."""
-    width = max(1, len(log) // 10)
+def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
+    """Where the training began and ended, by the first and last tenth of the logs; its idle groups."""
     sentences = []
     for key, what in (("reward", "mean reward"), ("collapse/excess_kl", "mean excess KL")):
         values = [entry[key] for entry in log if entry.get(key) is not None]
-        if values:
-            first, last = (sum(part) / len(part) for part in (values[:width], values[-width:]))
-            logs = "log" if width == 1 else f"{width} logs"
+        width = max(1, len(values) // 10)
+        first, last = (sum(part) / width for part in (values[:width], values[-width:]))
+        logs = "log" if width == 1 else f"{width} logs"
+        if len(values) > 1:
             sentences.append(f"{method}: {what} {first:.4g} over the first {logs}, {last:.4g} over the last.")
+        elif values:
+            sentences.append(f"{method}: {what} {first:.4g}, measured once.")
+    equal = [entry[EQUAL_REWARDS] for entry in log if entry.get(EQUAL_REWARDS) is not None]
+    if equal and args.baseline == "mean" and args.online == "none":
+        share = sum(equal) / len(equal)
+        sentences.append(f"{method}: {share:.0%} of the groups had equal rewards, and no gradient from them.")
     return sentences
+
+
+def said_first(arguments: Mapping[str, Any]) -> list[str]:
+    """What users take for a fault at the start of a training, from the arguments of DPHConfig."""
+    said = ["The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."]
+    if not arguments.get("beta"):
+        meter = arguments.get("collapse_every")
+        instead = "see collapse/kl" if meter else "train.collapse_every=10 logs collapse/kl instead"
+        said.append(f"TRL logs no kl at beta = 0, where it computes none: {instead}.")
+    return said
 
 
 def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
@@ -247,7 +193,15 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
     # A key that recipes did not have then had its default.
     kept, wanted = build(Recipe, stored.config, "").as_dict(), recipe.as_dict()
     if kept == wanted:
-        return stored
+        if has_weights(folders.model):
+            return stored
+        if last_checkpoint(folders.checkpoints) is None:
+            allowed = (
+                "the trained model of this finished run, which is gone, as are its checkpoints; put it "
+                f"back, or remove {folders.training} to train anew"
+            )
+            raise argument_error("model", str(folders.model), allowed)
+        return None
     steps = wanted["train"].get("max_steps", 0)
     if steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted:
         if last_checkpoint(folders.checkpoints) is None:

@@ -18,7 +18,6 @@ from dph_theory.losses import (
     clipped_ratio_count,
     dph_loss,
     excess_kl_estimate,
-    generator_loss,
     group_advantages,
 )
 from dph_theory.losses.generator import generator
@@ -26,10 +25,11 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
+from ..recipe.law import declared, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
-from .config import RELEASED
+from .config import ONLINE
 from .judging import record_rewards, require_verdict_alone
-from .reference import OnlineReference, last_log_probs, sequence_log_probs
+from .reference import OnlineReference, evaluating, last_log_probs, sequence_log_probs
 from .resume import ExactResume
 
 FILE = "reference.safetensors"
@@ -67,15 +67,11 @@ def _own_log_probs(trainer: Any, buffer: RehearsalBuffer) -> Tensor:
     # Rows of like length together: little padding.
     order = buffer.by_length(range(len(buffer)))
     chunks = [order[start : start + size] for start in range(0, len(order), size)]
-    model = trainer.model
-    training = model.training
-    model.eval()
     # As many forward passes on every process: where none is left, the first chunk again, to no effect.
     rounds = -(-len(chunks) // world)
     mine = [chunks[i] if i < len(chunks) else chunks[0] for i in range(rank, rounds * world, world)]
-    with torch.no_grad():
+    with evaluating(trainer.model):
         found = [(i, values) for chunk in mine for i, values in _chunk(trainer, buffer, chunk)]
-    model.train(training)
     by_row = dict(gather_object(found))
     return torch.cat([by_row[i] for i in range(len(buffer))])
 
@@ -116,6 +112,7 @@ class DPHTrainer(ExactResume):
             _trains_in_float32(self.model)
         self.rehearsal = rehearsal
         self.notes: tuple[str, ...] = ()
+        self.arguments: Mapping[str, Any] = {}
         self._ready: RehearsalBuffer | None = None
         self._micro = (-1, 0)
         self._warned = False
@@ -150,10 +147,10 @@ class DPHTrainer(ExactResume):
         rewards = torch.tensor(self._verdicts.last[1]).to(samples["advantages"])
         return {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
 
-    def _less_baseline(self, rewards: Tensor, baseline: str) -> Tensor:
+    def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
         everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
-        found = group_advantages(everyone, normalise=False, baseline=baseline).flatten()
+        found = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return found[start : start + len(rewards)]
 
@@ -222,17 +219,13 @@ class DPHTrainer(ExactResume):
         last = mask.shape[1]
         log_pi = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
         log_u = log_pi - batch["ref_logps"]
-        part = self._rehearsal_loss(log_pi, batch["ref_logps"], mask) * weight if real else (0 * log_pi).sum()
+        part = (
+            rehearsal_loss(vars(self.args), log_pi, batch["ref_logps"], mask) * weight
+            if real
+            else (0 * log_pi).sum()
+        )
         self._note(part.detach() * parts, torch.where(mask, log_u.detach(), 0).abs(), mask)
         return part
-
-    def _rehearsal_loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        if self.args.rehearsal_form != "generator":
-            return RELEASED[self.args.rehearsal_form](log_pi, log_ref, mask)
-        arguments = {"level": self.args.rehearsal_level, "reduction": self.args.rehearsal_reduction}
-        return generator_loss(
-            self.args.declared(), log_pi - log_ref, mask, gauge=self.args.gauge, **arguments
-        )
 
     def _note(self, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
         """Metrics of the rehearsal, over all processes; at the first step u must be 1."""
@@ -263,7 +256,9 @@ class OnlineTrainer(DPHTrainer):
     B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
     "one" or "none" the verdicts less that constant, the penalty less its mean). "definition":
     TRL's advantage less eta f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens'
-    distributions at the prefixes visited (theory B8). `base_rates` maps example ids to base pass rates in
+    distributions at the prefixes visited (theory B8). "future_kl": less beta times the log-ratios of the
+    later tokens, so that with TRL's corrected k3 of the token itself the gradient is that of the KL of the
+    whole answer (arXiv 2601.10201). "scaled_kl": the trap of theory G2, "sequence_kl" over the deviation. `base_rates` maps example ids to base pass rates in
     (0, 1], which alpha-DPG and `excess_bound` need. Gradients are exact where one step is taken on each
     sampled batch.
     """
@@ -271,12 +266,10 @@ class OnlineTrainer(DPHTrainer):
     def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.args.online == "none":
-            raise argument_error(
-                "online", "none", "one of definition, alpha_dpg, sequence_kl; DPHTrainer does without"
-            )
+            raise argument_error("online", "none", f"one of {ONLINE[1:]}; DPHTrainer does without")
         if self.args.mask_truncated_completions:
             raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
-        if self.args.online != "definition":
+        if self.args.online not in ("definition", "future_kl"):
             require_verdict_alone(self, f"online={self.args.online!r}")
         self.base_rates = base_rates or {}
         self.reference = OnlineReference(self)
@@ -290,7 +283,9 @@ class OnlineTrainer(DPHTrainer):
         advantages = {
             "alpha_dpg": self._alpha_dpg,
             "sequence_kl": self._sequence_kl,
+            "scaled_kl": self._sequence_kl,
             "definition": self._definition,
+            "future_kl": self._future_kl,
         }[self.args.online]
         return {**samples, "advantages": advantages(samples).to(samples["advantages"].dtype)}
 
@@ -303,8 +298,9 @@ class OnlineTrainer(DPHTrainer):
         arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
         clip = self.args.ratio_clip
         if clip is not None:
-            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).item()
-            self._metrics["train"]["alpha_dpg/clipped"].append(clipped)
+            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
+            everywhere = self.accelerator.reduce(clipped, reduction="sum").item()
+            self._metrics["train"]["alpha_dpg/clipped"].append(everywhere)
         return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
 
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
@@ -349,12 +345,22 @@ class OnlineTrainer(DPHTrainer):
         log_u = torch.where(mask, log_u, 0)
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
         # gauge f'(1) = 0, so that there is no push where pi is ref.
-        slope = generator(self.args.declared(), "normalised")(log_u)[1] * torch.exp(-log_u)
+        slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
 
+    def _future_kl(self, samples: dict[str, Any]) -> Tensor:
+        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
+        log_u = log_u * samples["completion_mask"]
+        later = log_u.flip(1).cumsum(1).flip(1) - log_u
+        return samples["advantages"][:, None] - self.beta * later
+
     def _centred(self, rewards: Tensor) -> Tensor:
-        """The rewards of this process less the mean of the others of their group, (batch,)."""
-        return self._less_baseline(rewards, "leave_one_out")
+        """The rewards of this process less the mean of the others of their group, (batch,).
+
+        For "scaled_kl", less the group's mean, over its deviation (theory G2).
+        """
+        divided = self.args.online == "scaled_kl"
+        return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)
 
     def _base_rate(self, key: str) -> float:
         rate = self.base_rates.get(key)

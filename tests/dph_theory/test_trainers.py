@@ -208,7 +208,10 @@ def test_only_the_reward_selects_the_filtered_model():
 
 def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
     term = kl_form("verl", "k3")
-    assert term.law == "forward KL of each token whose probability is above 0.073 of its base's"
+    assert (
+        term.law
+        == "forward KL per token; below 7.3% of its base probability a token gets no KL gradient (the clamp)"
+    )
     docs = Path(__file__).parents[2] / "docs"
     pages = [docs / "what-will-my-beta-do.md", docs / "what-does-your-kl-do.md"]
     for page in pages:

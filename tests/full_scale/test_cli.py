@@ -71,7 +71,7 @@ def test_wrong_overrides_end_in_words(stage, override):
 
 def test_overrides_reach_the_stage(stage):
     seen = []
-    stage("train_stage", lambda recipe, progress: seen.append(recipe) or Said(["it went [well]"]))
+    stage("train_stage", lambda recipe, progress, say: seen.append(recipe) or Said(["it went [well]"]))
     found = invoke(cli.train_command, *TINY, "seed=3", "train.learning_rate=1e-6")
     assert found.exit_code == 0, found.output
     assert (seen[0].seed, seen[0].train["learning_rate"]) == (3, 1e-6)
@@ -112,13 +112,13 @@ def test_other_versions_are_named_before_anything_of_theirs_is_imported(monkeypa
 
 
 def test_only_the_first_process_prints(stage):
-    stage("train_stage", lambda recipe, progress: progress("train", 1, 2) or Said(["done"]))
+    stage("train_stage", lambda recipe, progress, say: progress("train", 1, 2) or Said(["done"]))
     assert "done" in invoke(cli.train_command, *TINY).output
     assert invoke(cli.train_command, *TINY, env={"RANK": "1"}).output == ""
 
 
 def test_progress_shows_every_stage(stage, monkeypatch):
-    def train(recipe, progress):
+    def train(recipe, progress, say):
         for done in (1, 2):
             progress("sampling", done, 2)
         return {"findings": []}

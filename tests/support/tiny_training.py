@@ -69,7 +69,9 @@ def trainer(
 ):
     """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
     extra = {
-        name: settings.pop(name) for name in ("rehearsal", "peft_config", "callbacks") if name in settings
+        name: settings.pop(name)
+        for name in ("rehearsal", "peft_config", "callbacks", "base_rates")
+        if name in settings
     }
     dtype = settings.pop("dtype", torch.float32)
     args = config(output_dir=str(output), **{**SETTINGS, **settings})

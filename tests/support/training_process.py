@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from transformers import TrainerCallback
 
-from full_scale.training.collapse_meter import CollapseMeter
+from full_scale.training.collapse_meter import STEP, CollapseMeter
 from full_scale.training.resume import last_checkpoint
 from full_scale.training.trainer import OnlineTrainer
 from support.tiny_training import (
@@ -82,11 +82,23 @@ def groups_across_processes(model, output):
     """Whether groups of four, two on each process, are put together: their advantages, their measurement."""
     settings = {"online": "sequence_kl", "scale_rewards": "none", "per_device_train_batch_size": 2}
     run = trainer(model, output, kind=SequenceKL, max_steps=3, **settings)
-    CollapseMeter({f"p{i}": 0.4 for i in range(8)}).attach(run, run.reference)
+    CollapseMeter({f"p{i}": 0.4 for i in range(8)}, step=True).attach(run, run.reference)
     run.train()
     logs = [log for log in run.state.log_history if "loss" in log]
     measured = [abs(log["collapse/validity"] - log["reward"]) < 1e-6 for log in logs]
-    return run.agreed and len(measured) == 3 and all(measured)
+    stepped = any(STEP in log for log in logs)
+    return run.agreed and len(measured) == 3 and all(measured) and stepped
+
+
+def clipped_everywhere(model, output):
+    """Whether alpha-DPG counts the clipped ratios of both processes: every right answer's, at this clip."""
+    settings = {"online": "alpha_dpg", "alpha": 0.5, "ratio_clip": 1e-30, "per_device_train_batch_size": 2}
+    settings |= {"scale_rewards": "none", "steps_per_generation": 2}
+    rates = {f"p{i}": 0.4 for i in range(8)}
+    run = trainer(model, output, kind=OnlineTrainer, max_steps=2, base_rates=rates, **settings)
+    run.train()
+    logs = [log for log in run.state.log_history if "loss" in log]
+    return all(log["alpha_dpg/clipped"] == round(8 * log["reward"]) for log in logs)
 
 
 def two_processes(folder):
@@ -101,8 +113,11 @@ def two_processes(folder):
     }
     exact = resumed_is_unbroken(model, folder / "resume", 5, max_steps=7)
     groups = groups_across_processes(model, folder / "groups")
+    clipped = clipped_everywhere(model, folder / "clipped")
     world, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
-    (folder / f"said-{rank}.json").write_text(json.dumps({"world": world, "exact": exact, "groups": groups}))
+    (folder / f"said-{rank}.json").write_text(
+        json.dumps({"world": world, "exact": exact, "groups": groups, "clipped": clipped})
+    )
     if rank == 0:
         torch.save(gradients, folder / "gradients.pt")
     # A process that ends with the group alive may abort, and torchrun then ends the other.

@@ -249,3 +249,13 @@ def test_a_deviation_that_rounding_leaves_is_a_spike():
     assert "it SPIKES to" in before.verdict
     assert after.spike is None
     assert "SPIKES" not in after.verdict
+
+
+def test_the_error_told_is_that_of_the_code_as_it_is_called_first():
+    def wrong(rewards):
+        return rewards - rewards.mean(dim=-1, keepdims=True, dtype="no such type")
+
+    with pytest.raises(AdvantageError, match=r"it raised TypeError: mean\(\): .*\(of an array it raised "):
+        audit_advantage(wrong)
+    # What is written for arrays is called with one.
+    assert audit_advantage(lambda r: r.astype(float) - r.mean(-1, keepdims=True)).all_right == 0

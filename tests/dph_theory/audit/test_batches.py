@@ -88,8 +88,8 @@ def test_the_verdict_names_what_unequal_lengths_change(loss, words):
 
 def test_a_loss_that_fails_on_several_sequences_says_so():
     def misaligned(log_pi, log_ref, advantages, mask):
-        # The advantages of the tokens meet the sums over the sequences: alone a sequence goes through.
-        return -(advantages * (log_pi * mask).sum(dim=-1)).mean()
+        # A number for each token meets the sums over the sequences: alone a sequence goes through.
+        return -(advantages * mask * (log_pi * mask).sum(dim=-1)).mean()
 
     report = audit(misaligned)
     assert "it FAILS on batches of several sequences (it raised RuntimeError: The size" in report.verdict

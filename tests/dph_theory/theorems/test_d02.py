@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory import coverage
-from dph_theory.theorems import _lemmas, d02
+from dph_theory.theorems import d02
 
 Q, K = np.array([[0.48, 0.32, 0.2]]), np.array([4])
 VALID = np.array([[True, True, False]])
@@ -18,7 +18,7 @@ def test_the_law_the_uniform_one_and_the_dirac():
 def test_the_t_transform_keeps_the_mass_and_half_of_it_is_uniform():
     half = coverage.averaged(Q, np.array([0.5]), 0, 1)
     assert half[0] == pytest.approx([0.4, 0.4, 0.2], rel=1e-15)
-    assert _lemmas.distinct_with_two(half, VALID, K) == pytest.approx(1.7408, rel=1e-13)
+    assert d02.distinct_with_two(half, VALID, K) == pytest.approx(1.7408, rel=1e-13)
 
 
 def test_one_draw_finds_the_validity():

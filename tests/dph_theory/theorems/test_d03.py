@@ -3,7 +3,7 @@ import pytest
 
 from dph_theory import strategies
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _lemmas, d03
+from dph_theory.theorems import d03
 
 WITNESS = as_floats(d03.SHARED.examples[0].parts)
 MODEL = {name: WITNESS[name] for name in ("q", "rho", "success")}
@@ -46,6 +46,6 @@ def test_a_policy_per_type_solves_both():
 
 def test_each_type_is_solved_by_some_strategy_and_none_solves_all():
     for also in (np.zeros((1, 3, 3)), np.ones((1, 3, 3))):
-        success = _lemmas.solving(also)[0]
+        success = d03.solving(also)[0]
         assert (success.max(axis=1) == 1).all()
         assert (success.min(axis=0) == 0).all()

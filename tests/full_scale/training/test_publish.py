@@ -15,6 +15,7 @@ from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, M
 from full_scale.models.load import load_model
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import MethodConfig, ModelConfig, Recipe
+from full_scale.training.arguments import arguments
 from full_scale.training.cli import CARD, merged, publish, push
 from full_scale.training.record import TrainingRecord
 
@@ -38,6 +39,7 @@ def run(tmp_path):
         config=recipe.as_dict(),
         run=folders.run,
         method="KL-control-sequence",
+        arguments=dict(arguments(recipe).arguments),
         log=[],
         base_rates={"e0": 0.5, "e1": 0.25},
         rehearsed=[],

@@ -17,7 +17,7 @@ from trl.trainer.utils import RepeatSampler
 
 from full_scale.training.config import threads
 from full_scale.training.judging import VerifierReward
-from full_scale.training.resume import COMPLETE, ReplayedSampler, last_checkpoint
+from full_scale.training.resume import COMPLETE, SIZES, ReplayedSampler, last_checkpoint
 from full_scale.training.trainer import DPHTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -188,3 +188,25 @@ def test_a_killed_run_goes_on_to_the_same_weights(model, tmp_path):
     unbroken = trainer(tmp_path / "model", tmp_path / "unbroken", rehearsal=buffer(), max_steps=6, **CYCLE)
     unbroken.train()
     assert same(weights(unbroken), torch.load(tmp_path / "weights.pt", weights_only=True))
+
+
+def checkpoints(folder, *steps):
+    """Complete checkpoints of one file each."""
+    for step in steps:
+        path = folder / f"checkpoint-{step}"
+        path.mkdir()
+        (path / "model.safetensors").write_bytes(b"x" * 10)
+        (path / COMPLETE).write_text(json.dumps({SIZES: {"model.safetensors": 10}}))
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_is_taken(tmp_path, caplog):
+    checkpoints(tmp_path, 2, 9, 10)
+    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"half")
+    (tmp_path / "checkpoint-9" / "model.safetensors").unlink()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    assert "checkpoint-10 is damaged" in caplog.text
+    assert "model.safetensors has 4 bytes of 10" in caplog.text
+    assert "model.safetensors is gone" in caplog.text
+    (tmp_path / "checkpoint-2" / COMPLETE).write_text("half")
+    with pytest.raises(ValueError, match=r"checkpoints=\['checkpoint-10', .*remove .* to train from the beg"):
+        last_checkpoint(tmp_path)

@@ -1,6 +1,7 @@
 import re
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,11 +15,12 @@ from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.tasks.protocol import WeightedReward
-from full_scale.training.config import DPHConfig
+from full_scale.training.arguments import arguments
 from full_scale.training.metrics import read_metrics
+from full_scale.training.metrics import said as metrics_said
 from full_scale.training.record import TrainingRecord
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.stage import _sampler_notes, build_trainer, resolved, train
+from full_scale.training.stage import _findings, build_trainer, said_first, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -48,6 +50,7 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     for key in ("reward", "rehearsal/loss", "collapse/excess_kl", "collapse/cost", "outcomes/correct"):
         assert all(isinstance(entry[key], float) for entry in found.log), key
     assert found.base_rates["e4"] == 0.5
+    assert found.initial_hash == given[2].model
     assert found.explored == ["e1", "e2", "e3", "e5", "e6", "e7"]
     assert any("mean excess KL" in finding for finding in found.findings)
     trained = AutoModelForCausalLM.from_pretrained(folders.model)
@@ -146,8 +149,7 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
-    method = setup(recipe.method)
-    found = resolved(recipe, method)
+    found = arguments(recipe).arguments
     assert found["temperature"] == 0.9
     assert found["max_completion_length"] == 12
     assert found["beta"] == 0.04
@@ -160,15 +162,15 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
         ("lr", "GRPOConfig"),
     ):
         with pytest.raises(ValueError, match=named):
-            resolved(replace(recipe, train={key: 1}), method)
+            arguments(replace(recipe, train={key: 1}))
     half = replace(recipe, model=replace(recipe.model, dtype="float16"))
     with pytest.raises(ValueError, match=r"model\.dtype='float16'.*scaled"):
-        resolved(half, method)
+        arguments(half)
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("log_completions", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
-            resolved(replace(recipe, train={key: value}), method)
+            arguments(replace(recipe, train={key: value}))
     with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        resolved(replace(recipe, train={"learning_rat": 1}), method)
+        arguments(replace(recipe, train={"learning_rat": 1}))
 
 
 SAMPLED = {
@@ -190,7 +192,7 @@ SAMPLED = {
 def test_what_every_stage_samples_by_is_not_set_for_training_alone(stage, key):
     recipe, *_ = stage()
     with pytest.raises(ValueError, match=rf"train key='{key}'.*(sampling|model)"):
-        resolved(replace(recipe, train={key: SAMPLED[key]}), setup(recipe.method))
+        arguments(replace(recipe, train={key: SAMPLED[key]}))
 
 
 def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(stage):
@@ -219,11 +221,11 @@ def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(st
         ({"vllm_importance_sampling_correction": False}, "count as the trainer's"),
     ],
 )
-def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(tmp_path, settings, said):
-    plain = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False}
-    (note,) = _sampler_notes(DPHConfig(**plain, use_vllm=True, **settings))
-    assert re.search(said, note)
-    assert _sampler_notes(DPHConfig(**plain)) == ()
+def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(stage, settings, said):
+    recipe, *_ = stage("GRPO")
+    drawn = replace(recipe, train=settings, sampling=replace(recipe.sampling, backend="vllm"))
+    assert re.search(said, arguments(drawn).notes[-1])
+    assert not any("vLLM" in note for note in arguments(recipe).notes)
 
 
 class Length:
@@ -282,7 +284,7 @@ def test_sets_that_cannot_be_trained_on_are_named(stage):
     for made, named in (
         ({"exp": []}, "D_exp.*every prompt is in D_pef"),
         ({"exp": ["e1"]}, "D_exp=1 .*at least 2 prompts"),
-        ({"rows": 0}, "rehearsal rows=0.*presample.threshold"),
+        ({"rows": 0}, "rehearsal rows=0.*no correct rollout of D_pef's 2 prompts ended"),
     ):
         recipe, *given = stage(**made)
         with pytest.raises(ValueError, match=named):
@@ -300,3 +302,76 @@ def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
     nowhere = replace(recipe, model=ModelConfig(path="no/such-model"), method=MethodConfig(name="GRPO"))
     with pytest.raises(ValueError, match=r"model\.path='no/such-model'"):
         build_trainer(nowhere, *given)
+
+
+@pytest.mark.slow
+def test_a_truncated_checkpoint_costs_a_step_and_not_the_run(stage, caplog):
+    recipe, *given = stage()
+    stopped = build_trainer(recipe, *given)
+    stopped.add_callback(StopAfter(2))
+    stopped.train()
+    folders, seen = Folders.of(recipe), []
+    model = folders.checkpoints / "checkpoint-2" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:100])
+    train(recipe, *given, progress=lambda *step: seen.append(step[1]))
+    assert seen == [2, 3]
+    assert "checkpoint-2 is damaged" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_finished_run_without_its_model_is_no_success(stage):
+    recipe, *given = stage(max_steps=1, keep_moments=True)
+    found, folders = train(recipe, *given), Folders.of(recipe)
+    weights = (folders.model / "model.safetensors").read_bytes()
+    shutil.rmtree(folders.model)
+    # The kept checkpoint has it.
+    assert train(recipe, *given).log == found.log
+    assert (folders.model / "model.safetensors").read_bytes() == weights
+    shutil.rmtree(folders.model)
+    shutil.rmtree(folders.checkpoints)
+    with pytest.raises(ValueError, match=r"model=.*which is gone.*remove .*training\.json to train anew"):
+        train(recipe, *given)
+
+
+def logs(values, key="collapse/excess_kl"):
+    return [{"step": step, "loss": 0.0, key: value} for step, value in enumerate(values)]
+
+
+PLAIN = SimpleNamespace(baseline="mean", online="none")
+
+
+def test_first_and_last_are_told_apart_only_where_there_are_two():
+    assert _findings("GRPO", logs([0.1]), PLAIN) == ["GRPO: mean excess KL 0.1, measured once."]
+    # Measured at every tenth step of thirty.
+    few: list[dict] = [{"step": step, "loss": 0.0} for step in range(30)]
+    for at, value in ((9, 0.1), (19, 0.2), (29, 0.3)):
+        few[at]["collapse/excess_kl"] = value
+    (said,) = _findings("GRPO", few, PLAIN)
+    assert said == "GRPO: mean excess KL 0.1 over the first log, 0.3 over the last."
+
+
+@pytest.mark.parametrize(("baseline", "told"), [("mean", True), ("one", False)])
+def test_groups_without_a_gradient_are_told(baseline, told):
+    log = logs([0.5, 1.0], "frac_reward_zero_std")
+    said = _findings("GRPO", log, SimpleNamespace(baseline=baseline, online="none"))
+    assert said == ["GRPO: 75% of the groups had equal rewards, and no gradient from them."] * told
+    assert metrics_said(log[0]) == "loss 0, groups of equal rewards 50%"
+
+
+def test_what_users_take_for_a_fault_is_said_at_the_start(stage):
+    recipe, *given = stage(max_steps=1)
+    said = []
+    with pytest.raises(StopIteration):
+        train(recipe, *given, say=lambda words: said.extend(words) or next(iter(())))
+    assert len(said) == 2
+    assert "loss begins near 0" in said[0]
+    assert said[1] == "TRL logs no kl at beta = 0, where it computes none: see collapse/kl."
+    assert len(said_first({"beta": 0.04})) == 1
+
+
+def test_a_stop_token_ends_the_rollouts_of_training_too(stage):
+    recipe, *given = stage("GRPO")
+    recipe = replace(recipe, sampling=replace(recipe.sampling, stop=("w3",)))
+    run = build_trainer(recipe, *given)
+    assert sorted(run.eos_token_ids) == declared_stop_tokens(recipe.model, ("w3",))
+    assert len(run.eos_token_ids) == 2

@@ -209,6 +209,10 @@ def test_two_processes_put_the_groups_that_they_share_together(two_processes):
     assert [each["groups"] for each in two_processes[0]] == [True, True]
 
 
+def test_clipped_ratios_of_all_processes_are_counted(two_processes):
+    assert [each["clipped"] for each in two_processes[0]] == [True, True]
+
+
 def test_eta_scales_the_gradient_and_adds_to_the_explorations(model, tmp_path):
     def gradient(name, **settings):
         seen = Gradients()
