@@ -106,7 +106,9 @@ def compiled() -> Compilation:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
-        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), files.examples()))
+        # The examples of a file are computed alike: its first one says what they rest on.
+        first = {example.file: name for name, example in reversed(files.examples().items())}
+        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), first.values()))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 
