@@ -74,10 +74,6 @@ def fixed_policy(base_rate: Values, rise: Values) -> Values:
     return two_outcomes(logit(base_rate) + rise)
 
 
-def fixed_validity(base_rate: Values, rise: Values) -> Values:
-    return fixed_policy(base_rate, rise)[..., 0]
-
-
 def after_a_round(base_rate: Values, rise: Values) -> Values:
     policy = fixed_policy(base_rate, rise)
     beta = 1 / (rise * deviation(policy, VALID))
@@ -96,7 +92,7 @@ INTERIOR = theorem(
     r"\sqrt{p(1-p)}",
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
-    equal=(after_a_round, fixed_validity),
+    equal=(after_a_round, lambda base_rate, rise: fixed_policy(base_rate, rise)[..., 0]),
     examples=(KEPT.giving(value=".6417057807061"),),
     # fewer would round rates near 1 to 1
     digits=8,
@@ -140,9 +136,6 @@ UNIMODAL = theorem(
         example(
             base_rate=".1", first="2.5", second="1", third="2", lhs="1.0173891766502", rhs="1.4347068661954"
         ),
-        example(
-            base_rate=".4", first="3", second=".1", third=".003", lhs=".7545776895609", rhs=".7548366316720"
-        ),
     ),
     # fewer would round rates near 1 to 1
     digits=8,
@@ -162,8 +155,6 @@ def rise(base_rate: Values, beta: Values, current: Values) -> Values:
     return logit(base_rate) + 1 / (beta * np.sqrt(current * (1 - current))) - logit(current)
 
 
-AT_THE_LEAST = example(base_rate=".2", beta=".75", current=".8")
-
 LEAST = theorem(
     "A11.least",
     "A round raises the log odds by at least logit p_ref + 2 sqrt(1+1/b^2) - 2 arsinh b",
@@ -173,10 +164,7 @@ LEAST = theorem(
     source=Source("ours", "convexity in the log odds"),
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
-    examples=(
-        KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),
-        AT_THE_LEAST.giving(lhs=".5607446110936", rhs=".5607446110936"),
-    ),
+    examples=(KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),),
     # fewer would round rates near 1 to 1
     digits=8,
     coq="rises_and_fixed_points",
@@ -284,12 +272,6 @@ MONOTONE = theorem(
             rise="1.5",
             lhs=".4054651081082 1.4334632325367 1.6826685446907",
             rhs="1.4334632325367 1.6826685446907 1.9054651081082",
-        ),
-        example(
-            base_rate=".5",
-            rise=".0011",
-            lhs="0 .0010999998336 .0011000000000",
-            rhs=".0010999998336 .0011000000000 .0011",
         ),
     ),
     # fewer would round rates near 1 to 1

@@ -77,9 +77,6 @@ SINGLE = theorem(
             lhs=".71601759",
             rhs=".92688384",
         ),
-        example(
-            q=".4 .3 .3", other=".4 .3 .3", rho="1 ", success=[".6 1 0"], k="2", lhs=".7884", rhs=".7884"
-        ),
     ),
     coq="one_type",
     false=(
@@ -171,15 +168,6 @@ CONDITIONED = theorem(
             lhs=".8685756",
             rhs=".9614881508176",
         ),
-        example(
-            q=[".499994 6e-6 .5", ".4 .3 .3"],
-            rho=".996 .004",
-            success=["1 1 1", "1 1 1"],
-            k="3",
-            gain="40",
-            lhs="1",
-            rhs="1",
-        ),
     ),
     coq="conditioned",
     false=(
@@ -232,15 +220,6 @@ RISING = theorem(
             more=1,
             lhs=".4440140698096",
             rhs=".463054761471",
-        ),
-        example(
-            q=".3 .3 .4",
-            rho=".5 .5",
-            success=[".04 .9 .2", ".9 1 1"],
-            gain="100",
-            more=".01",
-            lhs=".9500000000000",
-            rhs=".9500000000000",
         ),
     ),
     coq="training_rises",
