@@ -35,7 +35,10 @@ class CoqError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compilation:
-    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples."""
+    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples.
+
+    Counterexamples that are computed count with the examples.
+    """
 
     coq: str
     files: Mapping[str, str]
@@ -106,7 +109,9 @@ def compiled() -> Compilation:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
-        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), files.examples()))
+        computing = files.by_computing()
+        reasoned = [name for name in files.statements() if name not in computing]
+        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*files.examples(), *computing]))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 
