@@ -260,6 +260,8 @@ CURVATURE = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(h=uniform(0.1, 0.9)),
     tends=(second_difference, stated),
+    examples=(example(h=".8", value="1 1 0.5 0.5 2 2 1 1 1"),),
+    coq="curvatures",
     false=(
         neighbour(
             "f''(1) = 1 for the Jensen-Shannon generator too",

@@ -16,10 +16,10 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Side, Theorem, neighbour, scaled, theorem
+from ._laws import PI_REF
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
-EXAMPLES = (example(pi=".5 .3 .2", ref=".2 .2 .6"),)
 
 
 def expected_k1_and_k3(pi: Values, ref: Values) -> Values:
@@ -37,7 +37,7 @@ VALUES = theorem(
     source=SOURCE,
     on=CHART,
     equal=(expected_k1_and_k3, reverse_kl),
-    examples=(EXAMPLES[0].giving(value=".360062440636"),),
+    examples=(PI_REF.giving(value="0.3537826013701 0.3537826013701"),),
     coq="estimators_as_values",
     false=(
         neighbour(
@@ -48,8 +48,10 @@ VALUES = theorem(
 )
 
 
-def gradient_entry(name: str, title: str, statement: str, sides: tuple[Side, Side], **others: Any) -> Theorem:
-    """An entry that says which gradient an estimator gives."""
+def gradient_entry(
+    name: str, title: str, statement: str, sides: tuple[Side, Side], value: str, **others: Any
+) -> Theorem:
+    """An entry that says which gradient an estimator gives, and its value at the example."""
     return theorem(
         f"B6.{name}",
         title,
@@ -57,11 +59,13 @@ def gradient_entry(name: str, title: str, statement: str, sides: tuple[Side, Sid
         source=SOURCE,
         on=CHART,
         equal=sides,
-        examples=EXAMPLES,
+        examples=(PI_REF.giving(value=value),),
         **others,
     )
 
 
+REVERSE_VALUE = "0.4130047038999 -0.1523799843592 -0.1153852305369 -0.1452394890038"
+"""The gradient of the reverse KL at the example, in the four logits."""
 FORWARD_TOO: dict[str, Any] = {"rhs": FORWARD_KL.gradient}
 GRADIENTS = (
     gradient_entry(
@@ -69,6 +73,7 @@ GRADIENTS = (
         "k1 as a loss has expected gradient zero",
         r"E_\pi[\nabla(-\log r)] = E_\pi[\nabla\log\pi] = 0 \quad\text{(samples fixed)}",
         (K1.loss_gradient, lambda pi: 0 * pi),
+        "0",
         coq="k1_in_the_loss",
         false=(neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),),
     ),
@@ -78,6 +83,7 @@ GRADIENTS = (
         r"E_\pi[\nabla\tfrac12(\log r)^2] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})"
         r" \quad\text{(samples fixed)}",
         (K2.loss_gradient, REVERSE_KL.gradient),
+        REVERSE_VALUE,
         coq="k2_in_the_loss",
         false=(
             neighbour("k2 as a loss gives the forward-KL gradient", **FORWARD_TOO),
@@ -90,6 +96,7 @@ GRADIENTS = (
         r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
         r" \quad\text{(samples fixed)}",
         (K3.loss_gradient, FORWARD_KL.gradient),
+        "0.3 -0.05 -0.05 -0.2",
         coq="k3_in_the_loss",
         note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
         " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation,"
@@ -108,6 +115,7 @@ GRADIENTS = (
         r"E_{\pi_{old}}\big[\nabla\tfrac{\pi}{\pi_{old}}(r - 1 - \log r)\big]_{\pi_{old} = \pi}"
         r" = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K3.corrected_loss_gradient, REVERSE_KL.gradient),
+        REVERSE_VALUE,
         coq="k3_with_the_ratio",
         false=(
             neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
@@ -119,6 +127,7 @@ GRADIENTS = (
         "k1 inside the reward gives the exact reverse-KL gradient",
         r"E_\pi[(-\log r)\,\nabla\log\pi] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K1.reward_gradient, REVERSE_KL.gradient),
+        REVERSE_VALUE,
         coq="k1_in_the_reward",
         false=(
             neighbour("k1 in the reward gives the forward-KL gradient", **FORWARD_TOO),

@@ -39,7 +39,17 @@ GRADIENT = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(policy_gradient, downhill),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value="0.6615291814881 0.4042330365866 0.328639639739 0.4867498532847 0.2622096146693 "
+            "0.187476598957 -0.637932797096 -0.3702459173644 -0.28673124372 -0.5103462376768 "
+            "-0.2961967338915 -0.229384994976",
+        ),
+    ),
+    coq="dpg_descends",
     false=(
         neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
         neighbour(
@@ -67,7 +77,16 @@ INVALID = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
     equal=(on_invalid, least),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            alpha=".5",
+            value="0 0 -2 -2",
+        ),
+    ),
+    coq="reward_of_invalid",
     false=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
@@ -90,7 +109,15 @@ KLDPG = theorem(
     source=Source("go2023fdpg"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value="0.3 0.15 -0.25 -0.2",
+        ),
+    ),
+    coq="kldpg_descends",
     false=(
         neighbour(
             "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
@@ -129,11 +156,11 @@ RATE = theorem(
     at_most=(distance, linear_rate),
     examples=(
         example(
-            pi=".5 .5",
-            target=".6 .4",
+            pi=".4 .3 .2 .1",
+            target=".1 .35 .25 .3",
             alpha=".9",
-            lhs=".0018670516952 .0021642821657",
-            rhs=".0019944690043 .0024896522247",
+            lhs="0.042028234723 0.0013107495985 0.0028711548015 0.1245829116419",
+            rhs="0.0960906027836 0.001386141872 0.0031120652808 0.1810423441219",
         ),
         example(
             pi=".62 .3 .08",
@@ -143,6 +170,7 @@ RATE = theorem(
             rhs=".0004999552036 .0764469085603 .9760218699327",
         ),
     ),
+    coq="reward_rate",
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,
     # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.
@@ -190,7 +218,15 @@ ZERO = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(to_filtered, both_parts),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942",
+        ),
+    ),
+    coq="cost_of_the_invalid",
     false=(
         neighbour(
             "the invalid outcomes cost nothing more",

@@ -99,7 +99,14 @@ GAP = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".4 .3 .2 .1",
+            ref=".1 .35 .25 .3",
+            value="0.4593799640583 0.7932591396077 0.1291599555457 0.5532994828199",
+        ),
+    ),
+    coq="variance_gap",
     false=(
         neighbour(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
@@ -154,7 +161,16 @@ COST = theorem(
     source=Source("ours", "passes counted at N = Var/error^2 answers"),
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
-    examples=(KEPT,),
+    examples=(
+        example(
+            pi=".4 .3 .2 .1",
+            ref=".1 .35 .25 .3",
+            updates=8,
+            drawing="20",
+            value="0.9366466899641 1.885278799917 0.0617375539039 1.1264063981858",
+        ),
+    ),
+    coq="relative_cost",
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"

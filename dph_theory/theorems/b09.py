@@ -167,7 +167,8 @@ WEAK = theorem(
     source=Source("ours"),
     on=chart(base_rate=log_uniform(1e-15, 0.5), eta=uniform(0.02, 1)),
     at_most=(lifted_by_forward, gap_and_what_reverse_can_do),
-    examples=(RARE.giving(lhs=".5", rhs=".5010449173475"),),
+    examples=(example(base_rate=".01", eta=".3", lhs="0.7", rhs="0.7639095340132"),),
+    coq="weak_penalties",
     false=(
         neighbour("the reverse KL lifts it as far", rhs=lambda base_rate, eta: mu_from_beta(base_rate, eta)),
     ),

@@ -42,7 +42,15 @@ MIXTURE = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(of_answers, of_verdicts),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            mu=".7",
+            value="0.0871766935724 0.0822828785051 0.0420118514037 0.0421873741386 0.16 "
+            "0.1904761904762 0.0832442101456 0.0843747482772 0.0856825527182",
+        ),
+    ),
     coq="one_shape",
     false=(
         neighbour(
@@ -70,7 +78,15 @@ FRONTIER = theorem(
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(verdicts_cost, answers_cost),
     examples=(
-        example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),
+        example(
+            q=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            lhs="0.1860048777334 0.2037800175057 0.0955493756861 0.0964851474282 0.48 0.3636363636364 "
+            "0.1978564057167 0.1929702948564 0.1890420053186",
+            rhs="0.190542381367 0.2089771492894 0.0977332030569 0.0987898234647 0.4972222222222 0.375 "
+            "0.2026878025066 0.1975796469293 0.1935572217688",
+        ),
         example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
     ),
     coq="verdicts_cost",
@@ -144,7 +160,18 @@ DIAL = theorem(
         other=rates(low=1e-3, high=1e-3),
     ),
     at_most=(elsewhere, at_the_law),
-    examples=(KEPT,),
+    examples=(
+        example(
+            base_rate=".25",
+            progress=".25",
+            other=".6",
+            lhs="0.2045535469146 0.2345409375889 0.108825236153 0.1093047396683 0.5466666666667 "
+            "0.3603316326531 0.2263157322722 0.2186094793366 0.2113735621148",
+            rhs="0.2574757259784 0.2876820724518 0.1336155681385 0.1349385051007 0.6875 "
+            "0.4920634920635 0.278048193431 0.2698770102013 0.2630531992723",
+        ),
+    ),
+    coq="dial",
     digits=9,
     floor=1.0,
     false=(
@@ -182,7 +209,8 @@ FORWARD = theorem(
     source=Source("ours", "laws of training; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
-    examples=(example(base_rate=".25", beta="1"),),
+    examples=(example(base_rate=".3", beta=".7", value="1"),),
+    coq="forward_dial",
     digits=6,
     false=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
@@ -208,11 +236,12 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        KEPT.giving(lhs=".2933333333333", rhs=".34375"),
+        example(base_rate=".25", beta=".5", mu=".3", lhs="0.2933333333333", rhs="0.34375"),
         # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
         example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
     ),
+    coq="pearson_dial",
     digits=9,
     floor=1.0,
     false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),

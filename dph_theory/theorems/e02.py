@@ -92,7 +92,7 @@ VALUE = theorem(
     on=chart(base=simplex(4, spread=3.0), after=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)),
     equal=(root, validity),
     examples=(
-        example(base=".4 .3 .2 .1", after=".9 .1 .5 .3", beta=".5"),
+        example(base=".144 .348 .312 .196", after=".9 .5 .3 .1", beta=".5", value="0.58"),
         # l^2 - 3l/2 + 1/4 = 0: V = l - 1/2 = (1/2 + sqrt(5/4))/2.
         example(base=".5 .5", after="1 0", beta=".5", rhs=".809016994375"),
     ),

@@ -85,7 +85,7 @@ CONSTANT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(KEPT,),
+    examples=(KEPT.giving(value="0.7071067811865 1.1547005383793"),),
     coq="constant",
     digits=6,
     false=(
@@ -122,7 +122,14 @@ ENDS = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(pace=uniform(0.5, 2)),
     tends=(near_the_ends, bounded),
-    examples=(example(pace="1"),),
+    examples=(
+        example(
+            pace="1",
+            value="0.7071067811865 0.7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 "
+            "7.875 7.875",
+        ),
+    ),
+    coq="ends",
     exact=False,
     tolerance=1e-5,
     false=(
@@ -151,7 +158,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(weights, geometric),
-    examples=(KEPT,),
+    examples=(example(validity=".3", value="0.3 0.51 0.9176457"),),
     coq="slope_of_passes",
     digits=6,
     false=(
@@ -228,6 +235,7 @@ UNIQUE = refuted(
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
     at_most=(upper_drive, lower_drive),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
+    coq="not_one_law",
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
     " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",

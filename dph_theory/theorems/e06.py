@@ -43,7 +43,16 @@ RATE = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
     tends=(flow_near_the_law, relaxation),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 0 0 -.5"),),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, True, False],
+            beta=".5",
+            push="1 .5 0 -.5",
+            value="-0.1971536316367 0.0214380950929 0.0871559723052 0.0885595642385",
+        ),
+    ),
+    coq="relaxation",
     exact=False,
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."
     " The slowest mode is that of the invalid mass: its eigenvalue dies with that mass.",

@@ -38,7 +38,14 @@ ONPOLICY = theorem(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(gradient, own_mass_times_gap),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".197750212 -.197750212"),),
+    examples=(
+        example(
+            pi=".4 .3 .2 .1",
+            ref=".1 .35 .25 .3",
+            value="-0.4130047038999 0.1523799843592 0.1153852305369 0.1452394890038",
+        ),
+    ),
+    coq="on_policy_pull",
     false=(
         neighbour("ref - pi, the pull of rehearsal", rhs=what_it_lacks),
         neighbour("without the mean log ratio", rhs=without_the_mean),
@@ -62,7 +69,8 @@ REHEARSED = theorem(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(rehearsed_gradient, what_it_lacks),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".4 -.4"),),
+    examples=(example(pi=".4 .3 .2 .1", ref=".1 .35 .25 .3", value="-0.3 0.05 0.05 0.2"),),
+    coq="rehearsed_pull",
     false=(neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),),
 )
 

@@ -58,9 +58,16 @@ FIXED = theorem(
     equal=(at_the_law, the_law),
     examples=(
         example(
-            base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", step="2", low=".2", high=".2"
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            step="2",
+            low=".2",
+            high=".2",
+            value="0.4267407565366 0.284493837691 0.1732592434634 0.115506162309",
         ),
     ),
+    coq="clipping_leaves_the_law",
     exact=False,
     note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 ends at the law"
     " and eta = 8 does not.",

@@ -37,7 +37,15 @@ MOTION = theorem(
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), beta=log_uniform(0.1, 5)),
     tends=(motion, by_the_verdict),
-    examples=(example(base=".06 .03 .01 .9", valid=[True, True, True, False], beta=".5"),),
+    examples=(
+        example(
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            value="0.5775308115448 0.5775308115448 -1.4224691884552 -1.4224691884552",
+        ),
+    ),
+    coq="motion",
     exact=False,
     tolerance=1e-5,
     ladder=(1e-2, 1e-3, 1e-4),

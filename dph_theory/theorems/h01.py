@@ -42,9 +42,16 @@ CLOCK = theorem(
     on=chart(law=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
     equal=(of_verdicts, plain_on_another_clock),
     examples=(
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="1", wrong="0"),
+        example(
+            law=".4 .3 .2 .1",
+            valid=[True, True, False, False],
+            right="0.9",
+            wrong="-0.4",
+            value="0.156 0.117 -0.182 -0.091",
+        ),
         example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="0.1", wrong="-1"),
     ),
+    coq="another_clock",
     exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
@@ -80,7 +87,8 @@ ENTROPY = theorem(
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(at_tilted_uniform, nothing),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5"),),
+    examples=(example(base=".15 .1 .45 .3", valid=[True, True, False, False], bonus="0.5", value="0"),),
+    coq="entropy_bonus",
     exact=False,
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"

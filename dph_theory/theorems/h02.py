@@ -68,7 +68,8 @@ ADVANTAGE = theorem(
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
     equal=(on_the_advantage, apart),
-    examples=(example(law=".5 .3 .2", value=".0184"),),
+    examples=(example(law=".5 .3 .2", value="0.0184"),),
+    coq="uniqueness_weights",
     exact=False,
     floor=1.0,
     note="Two readings of one summary, with other ends. Groups of three, no deviation; answers told apart"
@@ -84,7 +85,8 @@ REWARD = theorem(
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
     equal=(in_the_reward, once_both_are_common),
-    examples=(example(law=".5 .3 .2", value="-.004"),),
+    examples=(example(law=".5 .3 .2", value="-0.004"),),
+    coq="uniqueness_weights",
     exact=False,
     floor=1.0,
     note="An answer of mass below about w/2 still loses: on the way up, while many answers are wrong, rare"

@@ -67,7 +67,16 @@ TANGENT = theorem(
     source=Source("rudin1976principles", "exercise 5.14"),
     on=chart(v=log_uniform(1e-3, 1e3), w=log_uniform(1e-3, 1e3)),
     at_most=(tangent, curve),
-    examples=(example(v=".4", w="2.5"),),
+    examples=(
+        example(
+            v=".4",
+            w="2.5",
+            lhs="-0.0762907318742 -1.7334837072503 -0.4169458103599 -0.4341210428977 -4.05 -0.864 "
+            "-0.9900022619174 -0.8682420857953 -0.7646528503974",
+            rhs="0.9162907318742 -0.3665162927497 0.1328286287646 0.1350889359326 0.36 0.9 "
+            "0.2508086833431 0.2701778718653 0.2918894465757",
+        ),
+    ),
     coq="tangent",
     false=(
         neighbour(
@@ -100,7 +109,16 @@ JENSEN = theorem(
     source=Source("cover2006elements", "theorem 2.6.2"),
     on=chart(law=simplex(3), x=log_uniform(1e-3, 1e3, 3)),
     at_most=(at_the_mean, mean_value),
-    examples=(example(law=".2 .3 .5", x=".5 1 4"),),
+    examples=(
+        example(
+            law=".2 .3 .4 .1",
+            x=".5 1 4 2",
+            lhs="-0.7884573603643 1.7346061928014 0.230594579215 0.2335206051617 1.44 0.6545454545455 "
+            "0.4991315409546 0.4670412103235 0.4379558099685",
+            rhs="-0.485203026392 2.2873856958478 0.4194693214026 0.4343145750508 3.75 1.05 "
+            "0.9681554962694 0.8686291501015 0.785144429332",
+        ),
+    ),
     coq="jensen",
     false=(
         neighbour(
@@ -145,7 +163,7 @@ GIBBS = theorem(
     source=Source("cover2006elements", "theorem 2.6.3"),
     on=chart(q=simplex(3, zeros=True), p=simplex(3)),
     at_most=(likelihood_of_other, own_likelihood),
-    examples=(example(q=".5 .3 .2", p=".2 .2 .6", lhs="-1.3897154547005", rhs="-1.0296530140646"),),
+    examples=(example(q=".4 .3 .2 .1", p=".1 .35 .25 .3", lhs="-1.6336368272038", rhs="-1.2798542258337"),),
     coq="gibbs",
     false=(neighbour("weights that do not sum to one", lhs=lambda q, p: likelihood_of_other(q, 2 * p)),),
 )
@@ -166,7 +184,7 @@ CAUCHY = theorem(
     source=Source("rudin1976principles", "theorem 1.35"),
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
-    examples=(example(law=".2 .3 .5", a="1 2 -1", b="2 1 1", lhs=".25", rhs="3.04"),),
+    examples=(example(law=".2 .3 .4 .1", a="1 2 -1 3", b="2 1 1 -1", lhs="0.09", rhs="4.32"),),
     coq="cauchy",
     false=(neighbour("the means of a and b", rhs=lambda law, a, b: squared_product(law, a, 1 + 0 * b)),),
 )
@@ -197,7 +215,7 @@ BINOMIAL = theorem(
     source=Source("rudin1976principles", "exercise 1.1"),
     on=chart(a=uniform(0.001, 3), b=uniform(0.001, 3)),
     equal=(expansion, powers),
-    examples=(example(a=".25", b=".75"),),
+    examples=(example(a=".3", b=".5", value="0.8 0.64 0.32768 0.16777216"),),
     coq="binomial_theorem",
     false=(neighbour("its last term left out", lhs=lambda a, b: expansion(a, b, most=POWERS[-1] - 1)),),
 )
@@ -228,6 +246,7 @@ LEAST = theorem(
         example(x=".3", centre="1.5", lhs="0.25", rhs="1.44"),
         example(x=".3", centre=".5", lhs="0", rhs="0.04"),
     ),
+    coq="least_value",
     false=(
         neighbour(
             "always at an end", lhs=lambda centre: lowest(np.stack([centre**2, (1 - centre) ** 2], axis=-1))
@@ -261,7 +280,8 @@ BETWEEN = theorem(
     source=Source("rudin1976principles", "theorem 4.23"),
     on=chart(slope=uniform(0, 2), height=log_uniform(1e-2, 10)),
     equal=(value_where_halving_ends, lambda height: 0 * height),
-    examples=(example(slope="1", height="2"),),
+    examples=(example(slope="1", height="2", value="0"),),
+    coq="zero_between",
     exact=False,
     floor=1.0,
     false=(neighbour("one that stays negative", lhs=lambda slope, height: -height - slope * height),),
@@ -291,7 +311,8 @@ LIMIT = theorem(
     source=Source("rudin1976principles", "theorem 3.14"),
     on=chart(c=uniform(0.5, 20)),
     tends=(iterate, first_fixed_point),
-    examples=(example(c="2"),),
+    examples=(example(c="2", value="2"),),
+    coq="first_fixed_point",
     tolerance=1e-6,
     false=(neighbour("the limit is the bound 1 + sqrt(c)", rhs=lambda c: 1 + np.sqrt(c)),),
 )
@@ -321,7 +342,8 @@ CURVATURE = theorem(
     source=Source("rudin1976principles", "exercise 5.11"),
     on=chart(x=uniform(0.5, 3), h=uniform(0.1, 0.4)),
     tends=(quotient, second_derivative),
-    examples=(example(x="1", h=".25"),),
+    examples=(example(x="1", h=".25", value="2.718281828459 -1 -0.8414709848079"),),
+    coq="second_difference",
     ladder=(1.0, 0.3, 0.1, 0.03),
     tolerance=1e-3,
     floor=1.0,
