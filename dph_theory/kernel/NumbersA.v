@@ -17,7 +17,14 @@ Lemma natural : natural_flow four base valid (flow four base valid (fun t => t))
 Proof. apply natural_flow_is; holds. Qed.
 Lemma with_penalty : penalised_flow four base valid 0.5 (flow four base valid (delayed 0.5)).
 Proof. apply penalised_flow_is; holds. Qed.
-Example A3_field : gives (proj1 (natural_field four (vector [0; 1; -1; 2]) (vector [1; 0; 0; 0]) valid ltac:(holds))) 0.0589071946489.
+Definition policy_logits := vector [ln 0.3; ln 0.25; ln 0.25; ln 0.2].
+Example A3_field_1 : gives (proj1 (natural_field four policy_logits (vector [1; 0; 0; 0]) valid ltac:(holds))) 0.135.
+Proof. both. Qed.
+Example A3_field_2 : gives (proj1 (natural_field four policy_logits (vector [0; 1; 0; 0]) valid ltac:(holds))) 0.1125.
+Proof. both. Qed.
+Example A3_field_3 : gives (proj1 (natural_field four policy_logits (vector [0; 0; 1; 0]) valid ltac:(holds))) (-0.1375).
+Proof. both. Qed.
+Example A3_field_4 : gives (proj1 (natural_field four policy_logits (vector [0; 0; 0; 1]) valid ltac:(holds))) (-0.11).
 Proof. both. Qed.
 Example A3_path_1 : gives (natural_path four base valid _ 2 ltac:(holds) natural ltac:(holds) 0%nat ltac:(holds)) 0.4267407565366.
 Proof. both. Qed.
@@ -167,6 +174,10 @@ Definition collapsed := proj2 (collapse four [spread_law; sharp_law] reference r
 Example A10_collapse_1 : gives (collapsed 0%nat ltac:(holds)) 1.
 Proof. both. Qed.
 Example A10_collapse_2 : gives (collapsed 1%nat ltac:(holds)) 0.
+Proof. both. Qed.
+Example A10_collapse_3 : gives (collapsed 2%nat ltac:(holds)) 0.
+Proof. both. Qed.
+Example A10_collapse_4 : gives (collapsed 3%nat ltac:(holds)) 0.
 Proof. both. Qed.
 Definition target := filtered four reference right.
 Lemma projection_is : forall r, In r family -> exp_minus_kl four target r <= exp_minus_kl four target sharp_law.

@@ -10,11 +10,6 @@ from pathlib import Path
 from ..support.errors import argument_error
 
 FOLDER = Path(__file__).parent
-FORBIDDEN = (
-    *("Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters"),
-    *("Conjecture", "Hypothesis", "Hypotheses", "Variable", "Variables"),
-)
-"""Words by which a file could assume what it should prove."""
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")
 _REQUIRED = re.compile(r"From Kernel Require Import ([\w\s]+)\.")
 _STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*((?:[({].*?[)}]\s*)*):\s*(.*)", re.S)

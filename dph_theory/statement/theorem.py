@@ -72,10 +72,10 @@ class Theorem:
     with the same leading batch axis; further axes hold several components that must all obey. They are
     written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
 
-    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or that
-    part of it which `part` says;
-    `floor` is the scale below which a gap counts as absolute rather than relative; `exact` says whether
-    balls can evaluate the sides; `needs` an optional package without which nothing can be checked.
+    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
+    that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
+    relative; `exact` says whether balls can evaluate the sides; `needs` an optional package without which
+    nothing can be checked.
     """
 
     name: str
@@ -119,7 +119,9 @@ class Theorem:
         """Both sides on a batch of instances, broadcast against each other."""
         values = {**self.instances.completed(instance), **extra}
         lhs, rhs = evaluate(self.lhs, values), evaluate(self.rhs, values)
-        return (lhs, rhs) if lhs.shape == rhs.shape else tuple(np.broadcast_arrays(lhs, rhs))
+        if lhs.shape != rhs.shape:
+            lhs, rhs = np.broadcast_arrays(lhs, rhs)
+        return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
         """How far each instance of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.

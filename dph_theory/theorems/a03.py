@@ -42,6 +42,10 @@ FIELD = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(policy=simplex(4, zeros=True), valid=masks(4)),
     equal=(fisher_times_field, fisher_image),
+    examples=(
+        example(policy=".3 .25 .25 .2", valid=[True, True, False, False], value=".135 .1125 -.1375 -.11"),
+    ),
+    coq="natural_field",
     false=(
         neighbour(
             "the plain gradient is its own natural gradient",

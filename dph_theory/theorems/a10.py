@@ -177,8 +177,15 @@ COLLAPSE = theorem(
     ),
     equal=(projected_law, base_mode),
     examples=(
-        example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False], fraction=".999"),
+        example(
+            laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            fraction=".9",
+            value="1 0 0 0",
+        ),
     ),
+    coq="collapse",
     false=(
         neighbour(
             "the limit is the filtered model", rhs=lambda base, valid: filtered(normalised(base), valid)

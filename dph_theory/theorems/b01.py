@@ -79,10 +79,6 @@ CONVEX = theorem(
 )
 
 
-def variation_of_mixture(v: Values, w: Values, t: Values) -> Values:
-    return TOTAL_VARIATION.generator(mixture(v, w, t))
-
-
 def variation_on_chord(v: Values, w: Values, t: Values) -> Values:
     return mixture(TOTAL_VARIATION.generator(v), TOTAL_VARIATION.generator(w), t)
 
@@ -93,7 +89,7 @@ VARIATION = theorem(
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0, \quad f(u) = \tfrac12 |u - 1|",
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
-    at_most=(variation_of_mixture, variation_on_chord),
+    at_most=(lambda v, w, t: TOTAL_VARIATION.generator(mixture(v, w, t)), variation_on_chord),
     examples=(KEPT.giving(lhs=".015", rhs=".435"),),
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
     exact=False,
@@ -260,8 +256,8 @@ CURVATURE = theorem(
     source=Source("li2025choice", "generators"),
     on=chart(h=uniform(0.1, 0.9)),
     tends=(second_difference, stated),
-    examples=(example(h=".8", value="1 1 0.5 0.5 2 2 1 1 1"),),
     coq="curvatures",
+    examples=(example(h=".8", lhs="1 1 .5 .5 2 2 1 1 1", rhs="1 1 .5 .5 2 2 1 1 1"),),
     false=(
         neighbour(
             "f''(1) = 1 for the Jensen-Shannon generator too",

@@ -49,11 +49,10 @@ CHAIN = theorem(
             ref_first=".3 .5 .2",
             ref_second=[".2 .5 .3", ".6 .3 .1"],
             ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
-            value="0.3716554812265",
+            value=".3716554812265",
         ),
     ),
     coq="chain_rule",
-    part="where the divergence is finite",
     false=(
         neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, FORWARD_KL)),
         neighbour(
@@ -155,7 +154,7 @@ DEFICIT = theorem(
     source=Source("ours", "product measures"),
     on=INDEPENDENT,
     equal=(partial(independent_divergences, JS_AND_ALPHAS), tokens_less_deficits),
-    examples=(INDEPENDENT_PAIR.giving(value="0.9048193214912 2.2512977236829 2.1533417999923"),),
+    examples=(INDEPENDENT_PAIR.giving(value=".9048193214912 2.2512977236829 2.1533417999923"),),
     coq="deficit",
     false=(neighbour("the token sum itself", rhs=partial(summed_divergences, JS_AND_ALPHAS)),),
 )
@@ -175,7 +174,7 @@ PRODUCT = theorem(
     at_most=(partial(independent_divergences, JS_AND_ALPHAS), partial(summed_divergences, JS_AND_ALPHAS)),
     examples=(
         INDEPENDENT_PAIR.giving(
-            lhs="0.9048193214912 2.2512977236829 2.1533417999923",
+            lhs=".9048193214912 2.2512977236829 2.1533417999923",
             rhs="1.1602695260393 2.5164942087491 2.5061872005827",
         ),
         example(

@@ -44,9 +44,11 @@ GRADIENT = theorem(
             pi=".3 .25 .25 .2",
             base=".15 .1 .45 .3",
             valid=[True, True, False, False],
-            value="0.6615291814881 0.4042330365866 0.328639639739 0.4867498532847 0.2622096146693 "
-            "0.187476598957 -0.637932797096 -0.3702459173644 -0.28673124372 -0.5103462376768 "
-            "-0.2961967338915 -0.229384994976",
+            value=(
+                ".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
+                ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
+                "-.5103462376768 -.2961967338915 -.229384994976"
+            ),
         ),
     ),
     coq="dpg_descends",
@@ -114,7 +116,7 @@ KLDPG = theorem(
             pi=".3 .25 .25 .2",
             base=".15 .1 .45 .3",
             valid=[True, True, False, False],
-            value="0.3 0.15 -0.25 -0.2",
+            value=".3 .15 -.25 -.2",
         ),
     ),
     coq="kldpg_descends",
@@ -159,8 +161,8 @@ RATE = theorem(
             pi=".4 .3 .2 .1",
             target=".1 .35 .25 .3",
             alpha=".9",
-            lhs="0.042028234723 0.0013107495985 0.0028711548015 0.1245829116419",
-            rhs="0.0960906027836 0.001386141872 0.0031120652808 0.1810423441219",
+            lhs=".042028234723 .0013107495985 .0028711548015 .1245829116419",
+            rhs=".0960906027836 .001386141872 .0031120652808 .1810423441219",
         ),
         example(
             pi=".62 .3 .08",
@@ -170,12 +172,12 @@ RATE = theorem(
             rhs=".0004999552036 .0764469085603 .9760218699327",
         ),
     ),
-    coq="reward_rate",
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,
     # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.
     digits=6,
     note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
+    coq="reward_rate",
     false=(
         neighbour(
             "a rate quadratic in 1 - alpha",

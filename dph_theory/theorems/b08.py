@@ -99,13 +99,7 @@ GAP = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    examples=(
-        example(
-            pi=".4 .3 .2 .1",
-            ref=".1 .35 .25 .3",
-            value="0.4593799640583 0.7932591396077 0.1291599555457 0.5532994828199",
-        ),
-    ),
+    examples=(PI_REF.giving(value=".4593799640583 .7932591396077 .1291599555457 .5532994828199"),),
     coq="variance_gap",
     false=(
         neighbour(
@@ -162,20 +156,16 @@ COST = theorem(
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
     examples=(
-        example(
-            pi=".4 .3 .2 .1",
-            ref=".1 .35 .25 .3",
-            updates=8,
-            drawing="20",
-            value="0.9366466899641 1.885278799917 0.0617375539039 1.1264063981858",
+        PI_REF.but(updates="8", drawing="20").giving(
+            value=".9366466899641 1.885278799917 .0617375539039 1.1264063981858"
         ),
     ),
-    coq="relative_cost",
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
     " is less than twice the other's: B8.gap says which outcomes decide that, B8.variance that neither form"
     " always wins.",
+    coq="relative_cost",
     false=(
         neighbour("as at equal numbers of answers", rhs=at_equal_samples),
         neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),
@@ -217,10 +207,6 @@ VARIANCE = refuted(
 )
 
 
-def generator_loss_by_autograd(pi: Values, ref: Values) -> Values:
-    return _by_autograd(pi, ref, law=ref)
-
-
 def _by_autograd(pi: Values, ref: Values, law: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
     from ..audit.exact import expected_gradients
@@ -241,7 +227,7 @@ AUTOGRAD = theorem(
     statement=r"\mathbb{E}_{y\sim\pi_{ref}}[\nabla_\theta f(u(y))] = \nabla_\theta D_f(\pi\|\pi_{ref})",
     source=Source("ours", "exact enumeration"),
     on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
-    equal=(generator_loss_by_autograd, gradients),
+    equal=(lambda pi, ref: _by_autograd(pi, ref, law=ref), gradients),
     exact=False,
     needs="torch",
     examples=(KEPT,),

@@ -123,10 +123,6 @@ SCHUR = theorem(
 )
 
 
-def in_one_draw(q: Values, valid: Values) -> Values:
-    return distinct_with_two(q, valid, 1)
-
-
 def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
     return distinct_with_two(averaged(q, share, 0, 1), valid, 1)
 
@@ -137,7 +133,7 @@ ONCE = theorem(
     statement=r"D_1(Tq) = D_1(q) = q(Y_1)",
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), share=uniform(0.01, 0.99)),
-    equal=(in_one_draw, in_one_draw_averaged),
+    equal=(lambda q, valid: distinct_with_two(q, valid, 1), in_one_draw_averaged),
     examples=(KEPT.giving(value=".95"),),
     coq="one_draw",
     false=(

@@ -47,8 +47,10 @@ MIXTURE = theorem(
             base=".3 .2 .1 .4",
             valid=[True, True, False, False],
             mu=".7",
-            value="0.0871766935724 0.0822828785051 0.0420118514037 0.0421873741386 0.16 "
-            "0.1904761904762 0.0832442101456 0.0843747482772 0.0856825527182",
+            value=(
+                ".0871766935724 .0822828785051 .0420118514037 .0421873741386 .16 "
+                ".1904761904762 .0832442101456 .0843747482772 .0856825527182"
+            ),
         ),
     ),
     coq="one_shape",
@@ -82,15 +84,18 @@ FRONTIER = theorem(
             q=".3 .25 .25 .2",
             base=".15 .1 .45 .3",
             valid=[True, True, False, False],
-            lhs="0.1860048777334 0.2037800175057 0.0955493756861 0.0964851474282 0.48 0.3636363636364 "
-            "0.1978564057167 0.1929702948564 0.1890420053186",
-            rhs="0.190542381367 0.2089771492894 0.0977332030569 0.0987898234647 0.4972222222222 0.375 "
-            "0.2026878025066 0.1975796469293 0.1935572217688",
+            lhs=(
+                ".1860048777334 .2037800175057 .0955493756861 .0964851474282 .48 "
+                ".3636363636364 .1978564057167 .1929702948564 .1890420053186"
+            ),
+            rhs=(
+                ".190542381367 .2089771492894 .0977332030569 .0987898234647 .4972222222222 "
+                ".375 .2026878025066 .1975796469293 .1935572217688"
+            ),
         ),
         example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
     ),
     coq="verdicts_cost",
-    part="for laws without a zero mass",
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
     " mu alone (E1.dial).",
     false=(
@@ -161,19 +166,20 @@ DIAL = theorem(
     ),
     at_most=(elsewhere, at_the_law),
     examples=(
-        example(
-            base_rate=".25",
-            progress=".25",
-            other=".6",
-            lhs="0.2045535469146 0.2345409375889 0.108825236153 0.1093047396683 0.5466666666667 "
-            "0.3603316326531 0.2263157322722 0.2186094793366 0.2113735621148",
-            rhs="0.2574757259784 0.2876820724518 0.1336155681385 0.1349385051007 0.6875 "
-            "0.4920634920635 0.278048193431 0.2698770102013 0.2630531992723",
+        KEPT.giving(
+            lhs=(
+                ".2045535469146 .2345409375889 .108825236153 .1093047396683 .5466666666667 "
+                ".3603316326531 .2263157322722 .2186094793366 .2113735621148"
+            ),
+            rhs=(
+                ".2574757259784 .2876820724518 .1336155681385 .1349385051007 .6875 "
+                ".4920634920635 .278048193431 .2698770102013 .2630531992723"
+            ),
         ),
     ),
-    coq="dial",
     digits=9,
     floor=1.0,
+    coq="dial",
     false=(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",
@@ -209,9 +215,9 @@ FORWARD = theorem(
     source=Source("ours", "laws of training; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
-    examples=(example(base_rate=".3", beta=".7", value="1"),),
-    coq="forward_dial",
+    examples=(example(base_rate=".3", beta=".525", value="1"),),
     digits=6,
+    coq="forward_dial",
     false=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
     ),
@@ -236,14 +242,13 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        example(base_rate=".25", beta=".5", mu=".3", lhs="0.2933333333333", rhs="0.34375"),
-        # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
+        KEPT.giving(lhs=".2933333333333", rhs=".34375"),
         example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
     ),
-    coq="pearson_dial",
     digits=9,
     floor=1.0,
+    coq="pearson_dial",
     false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
 )
 

@@ -176,9 +176,10 @@ DEARER = theorem(
         example(
             first=".5 .3 .2",
             second=[".7 .2 .1", ".4 .5 .1", "0 0 1"],
-            valid=[[True, True, False], [True, False, False], [False, False, True]],
-            lhs="0.2613647641344",
-            rhs="0.3275674773912",
+            valid=[True, True, False, True, False, False, False, False, True],
+            beta=".5",
+            lhs=".2613647641344",
+            rhs=".3275674773912",
         ),
     ),
     coq="local_dearer",

@@ -85,7 +85,7 @@ CONSTANT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(KEPT.giving(value="0.7071067811865 1.1547005383793"),),
+    examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
     coq="constant",
     digits=6,
     false=(
@@ -125,13 +125,17 @@ ENDS = theorem(
     examples=(
         example(
             pace="1",
-            value="0.7071067811865 0.7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 "
-            "7.875 7.875",
+            lhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+            rhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
         ),
     ),
-    coq="ends",
     exact=False,
     tolerance=1e-5,
+    coq="ends",
     false=(
         neighbour("1/sqrt(V(1-V))", rhs=population),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),
@@ -158,7 +162,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(weights, geometric),
-    examples=(example(validity=".3", value="0.3 0.51 0.9176457"),),
+    examples=(example(validity=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
     digits=6,
     false=(
@@ -214,14 +218,6 @@ def drive(validity: Values, beta: Values) -> Values:
     return expected_weight(32, validity) / beta - logit(validity)
 
 
-def upper_drive(low: Values, share: Values, beta: Values) -> Values:
-    return drive(low + (1 - low) * share, beta)
-
-
-def lower_drive(low: Values, beta: Values) -> Values:
-    return drive(low, beta)
-
-
 def small_group(validity: Values, beta: Values) -> Values:
     return 3 * expected_weight(4, validity) / beta - logit(validity)
 
@@ -233,9 +229,11 @@ UNIQUE = refuted(
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
     source=Source("ours", "group normalisation"),
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
-    at_most=(upper_drive, lower_drive),
+    at_most=(
+        lambda low, share, beta: drive(low + (1 - low) * share, beta),
+        lambda low, beta: drive(low, beta),
+    ),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
-    coq="not_one_law",
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
     " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",

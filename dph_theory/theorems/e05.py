@@ -97,7 +97,7 @@ SHARED = theorem(
             one=[True, True, False, False],
             other=[True, False, True, False],
             beta=".5",
-            value="0.9537708653149",
+            value=".9537708653149",
         ),
     ),
     coq="one_law_for_all",

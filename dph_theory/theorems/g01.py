@@ -76,13 +76,13 @@ COEFFICIENT = theorem(
             base=".15 .1 .45 .3",
             valid=[True, True, False, False],
             beta=".5",
-            value="0 -0.234005297831 0 -0.234005297831 0 -0.234005297831 0 -0.234005297831",
+            value="0 -.234005297831 0 -.234005297831 0 -.234005297831 0 -.234005297831",
         ),
     ),
-    coq="coefficients",
     floor=1.0,
     note="Plain k3 has a mean of zero at its own law (E1), and so no such noise; divided by the group's"
     " deviation, advantages keep size one on differences that vanish, and the noise stays whatever the form.",
+    coq="coefficients",
     false=(
         neighbour("the KL from the base to the law", rhs=none_and_other_cost),
         neighbour("in the reward with a baseline of the verdicts alone", lhs=not_centred),

@@ -50,7 +50,7 @@ REWARD = theorem(
     equal=(with_the_penalty_in_the_reward, none),
     examples=(
         example(
-            base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .4 .25", value="0"
+            base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25", value="0"
         ),
     ),
     coq="weights_move_nothing",

@@ -42,14 +42,15 @@ MOTION = theorem(
             base=".15 .1 .45 .3",
             valid=[True, True, False, False],
             beta=".5",
-            value="0.5775308115448 0.5775308115448 -1.4224691884552 -1.4224691884552",
+            lhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
+            rhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
         ),
     ),
-    coq="motion",
     exact=False,
     tolerance=1e-5,
     ladder=(1e-2, 1e-3, 1e-4),
     note="From beta = 1 to .05 in a time of 400 the flow's KL to p_* among right answers peaks at .0059 where"
     " beta falls geometrically, at .2305 where it is .05 throughout.",
+    coq="motion",
     false=(neighbour("by the answer's own mass too", rhs=by_the_surprise),),
 )

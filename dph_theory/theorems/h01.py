@@ -45,18 +45,17 @@ CLOCK = theorem(
         example(
             law=".4 .3 .2 .1",
             valid=[True, True, False, False],
-            right="0.9",
-            wrong="-0.4",
-            value="0.156 0.117 -0.182 -0.091",
+            right=".9",
+            wrong="-.4",
+            value=".156 .117 -.182 -.091",
         ),
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="0.1", wrong="-1"),
     ),
-    coq="another_clock",
     exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
     " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
     " its flow. What they differ in is the clock and the noise (G3, G4).",
+    coq="another_clock",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
         neighbour(
@@ -87,12 +86,12 @@ ENTROPY = theorem(
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(at_tilted_uniform, nothing),
-    examples=(example(base=".15 .1 .45 .3", valid=[True, True, False, False], bonus="0.5", value="0"),),
-    coq="entropy_bonus",
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
     exact=False,
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become right, as t -> 0: other shares where answers branch unevenly.",
+    coq="entropy_bonus",
     false=(
         neighbour(
             "the base's tilted model",

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernel import coq, files
 from ..kernel.files import KernelExample
-from ..statement.theorem import Relation, Theorem, Verdict
+from ..statement.theorem import Theorem, Verdict
 
 
 def examples_of(theorem: Theorem) -> list[KernelExample]:
@@ -42,7 +42,7 @@ def _other_digits(theorem: Theorem, kept: list[KernelExample]) -> list[str]:
     sides = [side for side in (theorem.examples[0].lhs, theorem.examples[0].rhs) if side is not None]
     if len(sides) != 2:
         return [f"the first example keeps no values, and the kernel's {kept[0].name} does"]
-    said = [each.values * 2 if theorem.relation is not Relation.AT_MOST else each.values for each in kept]
+    said = [each.values * 2 if len(each.values) == 1 else each.values for each in kept]
     rows = list(zip(*np.broadcast_arrays(*(side.ravel() for side in sides)), strict=True))
     # One number may be written for several components that are alike.
     number = max(len(rows), len(said))
