@@ -1,6 +1,6 @@
 (* The theorems on improvement bounds (family C) at the examples that their entries keep. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot. From Interval Require Import Tactic.
-From Kernel Require Import Laws Extremes KLControl Divergences Limits Trees Processing Generators Returns Sharp Stated Numbers.
+From Kernel Require Import Laws Extremes KLControl Divergences Limits Trees Processing Generators Returns Sharp Stated Radius Numbers.
 Import ListNotations. Open Scope R_scope.
 
 (* Three states, two actions, gamma = 1/2 (or 0, for the values called `now`). *)
@@ -48,7 +48,8 @@ Ltac in_pieces := unfold bounds, gives, trpo_bound, anchor_bound; repeat match g
   | |- context [farthest ?a ?b ?c ?d] => known (farthest a b c d)
   | |- context [anchor_penalty ?a ?b ?c ?d ?e ?f ?g ?h] => known (anchor_penalty a b c d e f g h)
   | |- context [least_gain ?a ?b ?c ?d ?e ?f ?g] => known (least_gain a b c d e f g)
-  | |- context [span ?a ?b] => known (span a b) end; both.
+  | |- context [span ?a ?b] => known (span a b)
+  | |- context [radius ?a ?b ?c ?d ?e] => known (radius a b c d e) end; both.
 Example C1_trpo : bounds (trust_region states actions moves pays 0.5 begin new old _ _ _ _ all) (-0.0003915515871) 0.0104114385252.
 Proof. in_pieces. Qed.
 Example C1_sharp : bounds (sharp_form states actions moves pays 0.5 begin new old _ _ _ _ all) (-0.0003915515871) 0.0094649441138.
@@ -73,6 +74,32 @@ Example C3_beats : gives (proj1 (anchor_beats states actions moves pays 0.5 begi
 Proof. in_pieces. Qed.
 Example C3_myopic : bounds (proj1 (myopic states actions moves pays 0 begin new old pef _ _ _ _ _ _ all_now (proj1 anchor_now)
   (proj1 (proj2 anchor_now)) (proj2 (proj2 anchor_now)) eq_refl)) 0.251 0.4715.
+Proof. in_pieces. Qed.
+
+Lemma full : everywhere states actions new /\ everywhere states actions old /\ everywhere states actions pef.
+Proof. repeat split; intros s I; each I holds. Qed.
+Example C1_divergence_1 : bounds (trust_region_of states actions moves pays 0.5 begin _ _ new old _ _ _ _ ltac:(left; reflexivity) all (proj1 full)
+  (proj1 (proj2 full))) (-0.0003915515871) 0.0106253921606.
+Proof. in_pieces. Qed.
+Example C1_divergence_2 : bounds (trust_region_of states actions moves pays 0.5 begin _ _ new old _ _ _ _ ltac:(right; left; reflexivity) all (proj1 full)
+  (proj1 (proj2 full))) (-0.0003915515871) 0.0106253921606.
+Proof. in_pieces. Qed.
+Example C1_divergence_3 : bounds (trust_region_of states actions moves pays 0.5 begin _ _ new old _ _ _ _ ltac:(do 2 right; left; reflexivity) all (proj1 full)
+  (proj1 (proj2 full))) (-0.0003915515871) 0.0105351054441.
+Proof. in_pieces. Qed.
+Example C1_divergence_4 : bounds (trust_region_of states actions moves pays 0.5 begin _ _ new old _ _ _ _ ltac:(do 3 right; left; reflexivity) all (proj1 full)
+  (proj1 (proj2 full))) (-0.0003915515871) 0.0105443863376.
+Proof. in_pieces. Qed.
+Definition anchored_by f c (I : In (f, c) compared) := anchored_of states actions moves pays 0.5 begin f c new pef old_value _ _ _ _ I (proj1 all)
+  (proj1 (proj2 all)) (proj1 anchor) (proj1 (proj2 (proj2 (proj2 all)))) (proj1 (proj2 anchor))
+  (proj1 (proj2 (proj2 (proj2 (proj2 (proj2 all)))))) (proj2 (proj2 anchor)) (proj1 full) (proj2 (proj2 full)).
+Example C3_divergence_1 : bounds (anchored_by _ _ ltac:(left; reflexivity)) 0.0299998700793 0.533811921681.
+Proof. in_pieces. Qed.
+Example C3_divergence_2 : bounds (anchored_by _ _ ltac:(right; left; reflexivity)) 0.0299998700793 0.5743665669492.
+Proof. in_pieces. Qed.
+Example C3_divergence_3 : bounds (anchored_by _ _ ltac:(do 2 right; left; reflexivity)) 0.0299998700793 0.5474069438568.
+Proof. in_pieces. Qed.
+Example C3_divergence_4 : bounds (anchored_by _ _ ltac:(do 3 right; left; reflexivity)) 0.0299998700793 0.5508791639592.
 Proof. in_pieces. Qed.
 
 (* Two tokens, and rewards in [0, 1]. *)

@@ -35,7 +35,10 @@ class CoqError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compilation:
-    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples."""
+    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples.
+
+    Counterexamples that are computed count with the examples.
+    """
 
     coq: str
     files: Mapping[str, str]
@@ -108,7 +111,9 @@ def compiled() -> Compilation:
         compile_into(folder)
         # The examples of a file are computed alike: its first one says what they rest on.
         first = {example.file: name for name, example in reversed(files.examples().items())}
-        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), first.values()))
+        computing = files.by_computing()
+        reasoned = [name for name in files.statements() if name not in computing]
+        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*first.values(), *computing]))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 
