@@ -10,9 +10,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
 from dph_theory.methods.kl_terms import SHOWN
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
 from dph_theory.verification import pages

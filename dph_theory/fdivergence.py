@@ -138,6 +138,8 @@ class FDivergence:
             fewer = ref * self.normalised(np, inside)[0]
             more = pi * self.reversed.normalised(np, inside)[0]
         terms = np.where(x <= 0, fewer, more)
+        if np.isfinite(x).all():
+            return terms  # The limits are symbolic: asked for where some mass is zero.
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
 
@@ -233,6 +235,8 @@ class FDivergence:
         _, slope = self.normalised(np, inside)
         other, other_slope = self.reversed.normalised(np, inside)
         pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
+        if np.isfinite(x).all():
+            return pull
         pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
 

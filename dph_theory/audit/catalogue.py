@@ -1,11 +1,13 @@
 """The audit of the KL terms in circulation, and of the trainers' own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from ..methods.advantages import FORMS
 from ..methods.estimators import CATALOGUE, PublishedLoss
 from ..methods.kl_terms import KL_TERMS
 from ..support.processes import in_order
+from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
 from .report import AuditReport
 
@@ -43,3 +45,17 @@ def audit_kl_term(index: int, seed: int) -> AuditReport:
 def audit_kl_terms(*, seed: int = 0) -> list[AuditReport]:
     """Audit every trainer's KL term in two processes, in the table's order."""
     return in_order(partial(audit_kl_term, seed=seed), range(len(KL_TERMS)))
+
+
+SIZES = (4, 8, 16)
+"""Group sizes at which advantages are audited."""
+
+
+def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
+    """The audits of every form at every group size, forms first."""
+    return [
+        audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
+        for form in FORMS
+        for size in sizes
+        if size <= form.largest_group
+    ]
