@@ -121,11 +121,9 @@ def _when(told: Prediction, step: float | None) -> str:
     if not times:
         return "No prompt moves." if all(p.validity == p.base_rate for p in told.prompts) else ""
     middle, last = float(np.median(times)), max(times)
-    if step is None:
-        half, most = f"{middle:,.0f}", f"{last:,.0f}"
-        return f"{NEAR:.0%} of the way: half the prompts after {half}, all after {most} steps of --step 1."
-    half, most = f"{middle / step:,.0f}", f"{last / step:,.0f}"
-    return f"{NEAR:.0%} of the way there: about {half} steps for half the prompts, {most} for all."
+    half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / (step or 1), last / (step or 1)))
+    size = " of --step 1" * (step is None)
+    return f"{NEAR:.0%} of the way: half the prompts after about {half}, all after {most} steps{size}."
 
 
 def by_prompt(told: Prediction, names: Sequence[str], luck: Mapping[float, float]) -> Table:

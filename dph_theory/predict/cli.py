@@ -37,8 +37,12 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.option(
     "--answers", type=click.IntRange(min=1), help="Answers a step, of all groups: luck. [default: 64]"
 )
-@click.option("--right", default=2, type=click.IntRange(min=2), help="Right answers, equally likely: time.")
-@click.option("--wrong", default=8, type=click.IntRange(min=1), help="Wrong answers, equally likely: time.")
+@click.option(
+    "--right", default=2, show_default=True, type=click.IntRange(min=2), help="Equally likely ones: for time."
+)
+@click.option(
+    "--wrong", default=8, show_default=True, type=click.IntRange(min=1), help="Equally likely ones: for time."
+)
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
 def predict_command(
     config: str,
