@@ -109,9 +109,11 @@ def compiled() -> Compilation:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
+        # The examples of a file are computed alike: its first one says what they rest on.
+        first = {example.file: name for name, example in reversed(files.examples().items())}
         computing = files.by_computing()
         reasoned = [name for name in files.statements() if name not in computing]
-        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*files.examples(), *computing]))
+        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*first.values(), *computing]))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 

@@ -119,7 +119,9 @@ class Theorem:
         """Both sides on a batch of instances, broadcast against each other."""
         values = {**self.instances.completed(instance), **extra}
         lhs, rhs = evaluate(self.lhs, values), evaluate(self.rhs, values)
-        return (lhs, rhs) if lhs.shape == rhs.shape else tuple(np.broadcast_arrays(lhs, rhs))
+        if lhs.shape != rhs.shape:
+            lhs, rhs = np.broadcast_arrays(lhs, rhs)
+        return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
         """How far each instance of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.
