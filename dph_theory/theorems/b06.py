@@ -20,7 +20,6 @@ from ._laws import PI_REF
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
-EXAMPLES = (example(pi=".5 .3 .2", ref=".2 .2 .6"),)
 
 
 def expected_k1_and_k3(pi: Values, ref: Values) -> Values:

@@ -29,7 +29,7 @@ def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
 
 
-KEPT = example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5")
+KEPT = example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], alpha=".5")
 
 GRADIENT = theorem(
     "B7.gradient",
@@ -40,15 +40,10 @@ GRADIENT = theorem(
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(policy_gradient, downhill),
     examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            value=(
-                ".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
-                ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
-                "-.5103462376768 -.2961967338915 -.229384994976"
-            ),
+        KEPT.giving(
+            value=".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
+            ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
+            "-.5103462376768 -.2961967338915 -.229384994976"
         ),
     ),
     coq="dpg_descends",
@@ -79,15 +74,7 @@ INVALID = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
     equal=(on_invalid, least),
-    examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            alpha=".5",
-            value="0 0 -2 -2",
-        ),
-    ),
+    examples=(KEPT.giving(value="0 0 -2 -2"),),
     coq="reward_of_invalid",
     false=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
@@ -111,14 +98,7 @@ KLDPG = theorem(
     source=Source("go2023fdpg"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            value=".3 .15 -.25 -.2",
-        ),
-    ),
+    examples=(KEPT.giving(value=".3 .15 -.25 -.2"),),
     coq="kldpg_descends",
     false=(
         neighbour(
@@ -163,13 +143,6 @@ RATE = theorem(
             alpha=".9",
             lhs=".042028234723 .0013107495985 .0028711548015 .1245829116419",
             rhs=".0960906027836 .001386141872 .0031120652808 .1810423441219",
-        ),
-        example(
-            pi=".62 .3 .08",
-            target=".6 .2 .2",
-            alpha=".07",
-            lhs=".0004941560449 .0664317606881 .5536851908154",
-            rhs=".0004999552036 .0764469085603 .9760218699327",
         ),
     ),
     # The bound is tight as z -> 1, where both sides are small.
@@ -220,14 +193,7 @@ ZERO = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(to_filtered, both_parts),
-    examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942",
-        ),
-    ),
+    examples=(KEPT.giving(value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942"),),
     coq="cost_of_the_invalid",
     false=(
         neighbour(

@@ -154,8 +154,6 @@ def gap_and_what_reverse_can_do(base_rate: Values, eta: Values) -> Values:
     return difference + base_rate * np.exp(1 / eta)
 
 
-RARE = example(base_rate=".001", eta=".5")
-
 WEAK = theorem(
     "B9.weak",
     "Small KL coefficient eta: forward KL lifts a rare success to 1 - eta, reverse KL by e^{1/eta}",

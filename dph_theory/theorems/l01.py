@@ -97,6 +97,8 @@ def mean_value(law: Values, x: Values) -> Values:
     return each(lambda f: mean(law, f.generator(x)), SMOOTH)
 
 
+KEPT = example(law=".2 .3 .4 .1", a="1 2 -1 3", b="2 1 1 -1", x=".5 1 4 2")
+
 JENSEN = theorem(
     "L1.jensen",
     "Jensen: a convex function of the mean is at most the mean of the function",
@@ -106,17 +108,11 @@ JENSEN = theorem(
     on=chart(law=simplex(3), x=log_uniform(1e-3, 1e3, 3)),
     at_most=(at_the_mean, mean_value),
     examples=(
-        example(
-            law=".2 .3 .4 .1",
-            x=".5 1 4 2",
-            lhs=(
-                "-.7884573603643 1.7346061928014 .230594579215 .2335206051617 1.44 "
-                ".6545454545455 .4991315409546 .4670412103235 .4379558099685"
-            ),
-            rhs=(
-                "-.485203026392 2.2873856958478 .4194693214026 .4343145750508 3.75 1.05 "
-                ".9681554962694 .8686291501015 .785144429332"
-            ),
+        KEPT.giving(
+            lhs="-.7884573603643 1.7346061928014 .230594579215 .2335206051617 1.44 "
+            ".6545454545455 .4991315409546 .4670412103235 .4379558099685",
+            rhs="-.485203026392 2.2873856958478 .4194693214026 .4343145750508 3.75 1.05 "
+            ".9681554962694 .8686291501015 .785144429332",
         ),
     ),
     coq="jensen",
@@ -180,7 +176,7 @@ CAUCHY = theorem(
     source=Source("rudin1976principles", "theorem 1.35"),
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
-    examples=(example(law=".2 .3 .4 .1", a="1 2 -1 3", b="2 1 1 -1", lhs=".09", rhs="4.32"),),
+    examples=(KEPT.giving(lhs=".09", rhs="4.32"),),
     coq="cauchy",
     false=(
         neighbour(

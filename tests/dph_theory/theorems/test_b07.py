@@ -2,10 +2,13 @@ import numpy as np
 import pytest
 
 from dph_theory.estimators import alpha_dpg_reward, reward_gradient
-from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import b07
 
-GIVEN = as_floats(b07.GRADIENT.examples[0].parts)
+GIVEN = {
+    "pi": np.array([[0.2, 0.3, 0.5]]),
+    "base": np.array([[0.3, 0.2, 0.5]]),
+    "valid": np.array([[True, True, False]]),
+}
 HALF = b07.ALPHAS.index(0.5)
 STATED = [0.415692193817, 0.277128129211, -0.692820323028]
 
