@@ -136,7 +136,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
         **settings,
         **({} if case == BASE else {"log_u_tolerance": float("inf")}),
     )
-    trainer = (GRPOTrainer if case == BASE else OnlineTrainer if online else OnlineTrainer)(
+    trainer = (GRPOTrainer if case == BASE else OnlineTrainer)(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32),
         reward_funcs=lambda completions, **columns: [float(sum(map(ord, text)) % 2) for text in completions],
         args=args,

@@ -11,9 +11,10 @@ import torch
 from datasets import Dataset
 from transformers import LlamaForCausalLM, PrinterCallback
 
-from dph_theory.atlas.methods import Method
 from dph_theory.atlas.problems import LENGTHS, Problem
-from dph_theory.atlas.training import GROUP, Samples, expected, pulls
+from dph_theory.atlas.training import expected, pulls
+from dph_theory.methods.batches import GROUP, Samples
+from dph_theory.methods.repairs import Method
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
 from ..laws.training import small, stored_answers

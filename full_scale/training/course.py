@@ -25,12 +25,14 @@ _LEFT_OUT: Mapping[str, str] = {
     "how rows are brought, not which": """dataloader_num_workers dataloader_pin_memory
     dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context
     remove_unused_columns label_names ignore_data_skip""",
-    "the machine; numbers of processes and threads are compared by themselves": """use_cpu local_rank
+    "the machine; the number of threads is compared by itself": """use_cpu local_rank
     ddp_backend ddp_timeout ddp_bucket_cap_mb ddp_broadcast_buffers ddp_find_unused_parameters
     ddp_static_graph torch_empty_cache_steps ds3_gather_for_generation""",
     "the same values are computed again instead of kept": """gradient_checkpointing activation_checkpointing
     gradient_checkpointing_kwargs activation_checkpointing_kwargs two_backward use_cache""",
     "the length, compared by itself": "max_steps num_train_epochs",
+    "how an optimizer step is cut; its rollouts are compared": """per_device_train_batch_size
+    gradient_accumulation_steps steps_per_generation""",
 }
 """Why fields of DPHConfig may differ between a run and its resumption."""
 
@@ -46,7 +48,9 @@ def course(arguments: Any) -> dict[str, str]:
     be made longer.
     """
     settings = {f.name: str(getattr(arguments, f.name)) for f in fields(arguments) if f.name not in FREE}
-    settings["world_size"] = str(arguments.world_size)
+    # How many processes and micro-steps an optimizer step is cut into moves it by rounding alone.
+    cut = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
+    settings["rollouts a step"] = str(cut * arguments.world_size)
     schedule = str(getattr(arguments.lr_scheduler_type, "value", arguments.lr_scheduler_type))
     if schedule not in _WITHOUT_END or 0 < arguments.warmup_steps < 1:
         settings |= {name: str(getattr(arguments, name)) for name in ("max_steps", "num_train_epochs")}

@@ -132,8 +132,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if baseline != "mean":
             require_verdict_alone(self, f"baseline={baseline!r}")
         key = "example_id" if online != "none" else "prompt"
-        self.recorded = record_rewards(self, key) if online != "none" or baseline != "mean" else None
-        self.reference = OnlineReference(self) if online != "none" else None
+        # None where TRL's own advantages stand.
+        self.recorded: Any = record_rewards(self, key) if online != "none" or baseline != "mean" else None
+        self.reference: Any = OnlineReference(self) if online != "none" else None
 
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: settings, prompts, the rehearsal buffer."""

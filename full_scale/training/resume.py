@@ -90,7 +90,10 @@ class ReplayedSampler(Sampler):
 
 
 class ExactResume(GRPOTrainer):
-    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads."""
+    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads.
+
+    On another number of processes it goes on where a generated batch ended, with rollouts drawn anew.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -157,6 +160,7 @@ class ExactResume(GRPOTrainer):
             raise argument_error("samples", kinds, "tensors only can be stored (text models)")
         place = {
             "step": self._step,
+            "cut": self._cut(),
             "batches": len(batches),
             "tokens": self._total_train_tokens,
             "metrics": dict(self._metrics["train"]),
@@ -167,8 +171,12 @@ class ExactResume(GRPOTrainer):
         write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
 
     def _load_cycle(self, folder: Path) -> None:
-        tensors, metadata = read_tensors(self._cycle_file(folder))
+        own = self._cycle_file(folder)
+        tensors, metadata = read_tensors(own if own.is_file() else folder / "cycle-0.safetensors")
         place = json.loads(metadata["place"])
+        if place.get("cut", self._cut()) != self._cut():
+            place |= {"step": self._from_another_cut(folder, place), "batches": 0}
+            tensors = {}
         batches: list[dict[str, Any]] = [{} for _ in range(place["batches"])]
         for key, value in tensors.items():
             index, name = key.split("/")
@@ -181,6 +189,22 @@ class ExactResume(GRPOTrainer):
         for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
             if seen:
                 reward.outcomes.update(seen)
+
+    def _cut(self) -> list[int]:
+        """Processes, and micro-steps for which one generated batch serves."""
+        return [self.accelerator.num_processes, self.args.steps_per_generation * self.num_iterations]
+
+    def _from_another_cut(self, folder: Path, place: Any) -> int:
+        """The micro-step at which a checkpoint of other processes lies, where a generated batch ended."""
+        batches, within = divmod(place["step"], place["cut"][1])
+        if within:
+            allowed = (
+                f"{place['cut'][0]}, as {folder} was trained, which lies within a generated batch: let "
+                "save_steps be a multiple of the optimizer steps of a batch"
+            )
+            raise argument_error("processes", self._cut()[0], allowed)
+        _LOG.warning("%s was trained by %d processes: rollouts are drawn anew", folder, place["cut"][0])
+        return batches * self._cut()[1]
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():

@@ -210,3 +210,17 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_is_taken(tmp_path, c
     (tmp_path / "checkpoint-2" / COMPLETE).write_text("half")
     with pytest.raises(ValueError, match=r"checkpoints=\['checkpoint-10', .*remove .* to train from the beg"):
         last_checkpoint(tmp_path)
+
+
+def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended(model, tmp_path):
+    """One generated batch serves four optimizer steps: cut otherwise, it can be left only after them."""
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 9}
+    settings |= {"max_steps": 6, "rehearsal": buffer()}
+    trainer(model, tmp_path, callbacks=[StopAfter(5)], **settings).train()
+    other = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "steps_per_generation": 2}
+    resumed = trainer(model, tmp_path, **{**settings, **other})
+    with pytest.raises(ValueError, match="lies within a generated batch"):
+        resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 5))
+    resumed = trainer(model, tmp_path, **{**settings, **other})
+    resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 4))
+    assert resumed.state.global_step == 6

@@ -22,7 +22,7 @@ from support.tiny_training import (
     trainer,
     weights,
 )
-from support.training_process import first_gradient
+from support.training_process import REHEARSED, first_gradient
 from support.whole_rehearsal import full_gradient, full_loss
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
@@ -176,6 +176,10 @@ def two_processes(model, tmp_path_factory):
     """What tests/support/training_process.py finds with two processes over gloo."""
     folder = tmp_path_factory.mktemp("two")
     tiny_llama(folder / "model")
+    settings = {**REHEARSED, "save_strategy": "steps", "save_steps": 2, "rehearsal": buffer()}
+    whole = trainer(folder / "model", folder / "moved" / "one", max_steps=4, **settings)
+    whole.train()
+    torch.save(weights(whole), folder / "moved" / "whole.pt")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -209,6 +213,10 @@ def test_two_processes_resume_bit_for_bit_in_the_second_epoch_inside_a_cycle(two
 
 def test_two_processes_put_the_groups_that_they_share_together(two_processes):
     assert [each["groups"] for each in two_processes[0]] == [True, True]
+
+
+def test_two_processes_go_on_with_what_one_began(two_processes):
+    assert [each["moved"] for each in two_processes[0]] == [True, True]
 
 
 def test_clipped_ratios_of_all_processes_are_counted(two_processes):
