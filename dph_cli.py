@@ -120,6 +120,15 @@ class _Lazy(click.Group):
         found: click.Command = getattr(module, command.attribute)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from dph_theory.support.errors import meant
+
+        if args[0] not in self.known and (near := meant(args[0], tuple(self.known))):
+            ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
+        return super().resolve_command(ctx, args)
+
     def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
         return click.UsageError(
             f"dph {'' if self.name == 'main' else f'{self.name} '}{name} needs {error.name}: "

@@ -29,18 +29,14 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
 @_config
-@click.option("--export", type=_OUTPUT, help="Write the rehearsal buffer there: .jsonl or .parquet.")
 @_overrides
-def presample_command(config: str, export: Path | None, overrides: Sequence[str]) -> None:
+def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
         check_versions()
         from .stages import presample_stage
 
-        found = presample_stage(_recipe(config, overrides), progress)
-        _say(console, found.findings)
-        if export is not None and os.environ.get("RANK", "0") == "0":
-            found.buffer.export(export)
+        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
 
 
 class _WithKeys(click.Command):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
-from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from . import NEAR, Prediction
 from .configuration import configuration_of
 from .reading import NOWHERE, TRAP, Configuration
@@ -93,8 +93,9 @@ def lines(
     if better:
         said += ["To keep more:", *(f"  {line}" for line in pasted(better))]
     if found.not_read:
-        more = f" and {len(found.not_read) - 1} more" * (len(found.not_read) > 1)
-        said.append(f"Not read, may change this: {found.not_read[0].partition(' (')[0]}{more}.")
+        name, _, value = found.not_read[0].partition(" (")[0].partition("=")
+        more = f" and {len(found.not_read) - 1} more, below" * (len(found.not_read) > 1)
+        said.append(f"Not read, may change this: {name.rpartition('.')[2]}={value}{more}.")
     return [line for each in (*said, why) for line in textwrap.wrap(each, WIDTH, subsequent_indent="  ")]
 
 

@@ -1,6 +1,6 @@
 """The methods of the atlas as runs of a small Llama: under TRL, and noiseless, which predicts that."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from dph_theory.atlas.methods import Method
 from dph_theory.atlas.problems import LENGTHS, Problem
-from dph_theory.atlas.training import GROUP, Samples, expected, pulls
+from dph_theory.atlas.training import expected, pulls
+from dph_theory.methods.batches import GROUP, Samples
+from dph_theory.methods.repairs import Method
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
 from ..tasks.glass_box.base import build_base
@@ -145,12 +146,17 @@ def foreseen(method: Method, bases: Path) -> End:
         tables = next_token_log_probs(model, rows, 1, box.vocabulary, box.length)
         log_pi = torch.cat([table.reshape(-1) for table in tables]).double()
         theta = log_pi.detach().numpy()
-        pull = pulls(method, problem, theta, expected(problem, theta), KNOB)
+        pulled = added_up(theta, pulls(method, problem, theta, expected(problem, theta), KNOB))
         optimizer.zero_grad()
-        (-scale * (log_pi * torch.from_numpy(pull)).sum()).backward()
+        (-scale * (log_pi * torch.from_numpy(pulled)).sum()).backward()
         optimizer.step()
         schedule.step()
     return _measured(problem, next_token_tables(model, box))
+
+
+def added_up(theta: np.ndarray, found: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """What multiplies the gradient of each entry of the tables, from the pulls of tokens by their entries."""
+    return np.sum([np.bincount(e.ravel(), p.ravel(), len(theta)) for e, p in found], axis=0)
 
 
 def base_end(bases: Path) -> End:

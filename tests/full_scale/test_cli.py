@@ -158,17 +158,6 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
         assert words in found.output
 
 
-def test_presample_exports_the_buffer_by_the_first_process(stage, tmp_path):
-    written = []
-    found = SimpleNamespace(findings=["done"], buffer=SimpleNamespace(export=written.append))
-    stage("presample_stage", lambda recipe, progress: found)
-    options = (*TINY, "--export", str(tmp_path / "rows.jsonl"))
-    assert invoke(cli.presample_command, *options, env={"RANK": "1"}).exit_code == 0
-    assert written == []
-    assert invoke(cli.presample_command, *options).exit_code == 0
-    assert written == [tmp_path / "rows.jsonl"]
-
-
 DRY = ("--config", "llama3.1-8b-bird", "--dry-run", "method.name=DPH-F")
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from dph_theory.atlas.methods import METHODS
+from dph_theory.methods.repairs import METHODS
 from full_scale.laws.atlas import BASE, PREDICTION, RUN, Trained, chosen, kept_in, store, table, trained_in
 from full_scale.laws.atlas_form import End
 

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..audit import published_advantages as published
 from ..audit.advantage import AdvantageError, ByCount, tabulate
 from ..fdivergence import FDivergence
-from .problems import Problem
-from .training import GROUP, Samples
+from . import advantages as published
+from .batches import GROUP, Samples
 
 Advantage = Callable[[Samples, float], np.ndarray]
 """(samples, knob) -> (..., groups, G), or with a last axis of tokens."""
-Stored = Callable[[Problem, np.ndarray, float], np.ndarray]
-"""(problem, log pi of each answer's tokens, knob) -> what multiplies each token's grad log pi, in sum."""
+Stored = Callable[[Any, np.ndarray, float], np.ndarray]
+"""(an atlas problem, log pi of answers' tokens, knob) -> what multiplies each token's grad log pi, in sum."""
 
 
 def _over(top: np.ndarray, below: np.ndarray) -> np.ndarray:
@@ -245,7 +244,7 @@ def nothing(samples: Samples, knob: float) -> np.ndarray:
     return 0 * samples.rewards
 
 
-def rehearsal(divergence: FDivergence, problem: Problem, log_pi: np.ndarray, knob: float) -> np.ndarray:
+def rehearsal(divergence: FDivergence, problem: Any, log_pi: np.ndarray, knob: float) -> np.ndarray:
     """-knob E_{p_*} f(u) of whole answers, u = pi/a, f as printed."""
     target = problem.answers(problem.start) * problem.verdicts
     log_u = (log_pi - problem.log_policy(problem.start)).sum(axis=-1)

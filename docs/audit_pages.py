@@ -1,15 +1,28 @@
-"""The two pages that the catalogues make: what KL terms and policy losses do, and what advantages weigh."""
+"""The two pages that audits make: what KL terms and policy losses do, and what advantages weigh.
+
+Run: python docs/audit_pages.py (a minute and a half of processor time)
+"""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from ..references import REFERENCES
-from ..support.table import Table, escaped
-from ..trainers import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
-from .advantage import AdvantageReport, audit_advantage, objective_words
-from .catalogue import PublishedLoss, form_of
-from .policy_loss import POLICY_LOSSES, PolicyReport, off_words, zone_words
-from .published_advantages import FORMS
-from .report import AuditReport, both_words, dead_zone_words, match_words, minimiser_words, variance_words
+from dph_theory.audit.advantage import AdvantageReport, objective_words
+from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, audit_kl_terms, form_of
+from dph_theory.audit.policy_loss import PolicyReport, audit_policy_losses, off_words, zone_words
+from dph_theory.audit.report import (
+    AuditReport,
+    both_words,
+    dead_zone_words,
+    match_words,
+    minimiser_words,
+    variance_words,
+)
+from dph_theory.methods.advantages import FORMS
+from dph_theory.methods.estimators import PublishedLoss
+from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
+from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.references import REFERENCES
+from dph_theory.support.table import Table, escaped
 
 _FIND = """\
 # What does your KL do?
@@ -31,8 +44,8 @@ _INTRODUCTION = """\
 
 A KL term in the loss of a language model is a few characters long, and they decide which divergence the
 gradient descends. Below, the forms in circulation, each re-stated from its published formula, are audited.
-This page is written by `dph audit catalogue --page docs/what-does-your-kl-do.md`; to audit a loss of your
-own, write a function of any of `log_pi`, `log_ref`, `log_old`, `advantages`, `mask`, tensors of shape
+This page is written by `python docs/audit_pages.py`; to audit a loss of your own,
+write a function of any of `log_pi`, `log_ref`, `log_old`, `advantages`, `mask`, tensors of shape
 (batch, tokens), that returns a scalar, and run `dph audit loss FILE.py:function --samples policy`.
 
 How: on random problems small enough to list every outcome and every sequence of tokens, the loss's value and
@@ -287,7 +300,6 @@ def _policy_losses(reports: Sequence[PolicyReport]) -> str:
     return "\n".join((_POLICY_LOSSES, Table.of(_POLICY_HEADERS, rows).markdown(), ""))
 
 
-SIZES = (4, 8, 16)
 _ADVANTAGES = """\
 # What does your advantage weigh?
 
@@ -295,7 +307,7 @@ An advantage turns the rewards of a group of G answers into weights, and decides
 With verdicts of zero and one, and a prompt of pass rate V, the expected on-policy gradient of an advantage is
 `alpha_G(V) grad V`: below are the exact weights `alpha_G`, by enumerating every outcome of a group, and the
 objective `J_G` whose derivative they are. This page is written by
-`dph audit catalogue --advantages --page docs/what-does-your-advantage-weigh.md`; to audit your own, write a
+`python docs/audit_pages.py`; to audit your own, write a
 function of rewards (groups, G) that returns advantages of that shape, and run
 `dph audit advantage FILE.py:function --group-size 8`.
 
@@ -305,15 +317,6 @@ objective is that of dividing by the group's deviation, which tends to `2 arcsin
 G it is not that: the weight is bounded by (G-1)/sqrt G, and at G = 2 and 3 it does not depend on V at all.
 
 ![The weight against the pass rate, for each advantage](img/what_your_advantage_weighs.svg)
-"""
-_COUPLED = """\
-## Advantages that couple the groups of a batch
-
-Normalised over a batch, what a prompt weighs depends on the prompts beside it: no objective of its own pass
-rate alone is maximised. Below are two groups of G, the second of pass rate V', all outcomes enumerated.
-Beside groups of its own pass rate V, REINFORCE++ in a batch of B groups is GRPO with the sample deviation at
-B G answers; in a large batch its weight tends to one over the deviation of all verdicts, the same for every
-prompt.
 """
 _ADVANTAGE_HEADERS = (
     "form",
@@ -331,16 +334,6 @@ _ADVANTAGE_HEADERS = (
 )
 
 
-def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
-    """The audits of every form at every group size, forms first."""
-    return [
-        audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
-        for form in FORMS
-        for size in sizes
-        if size <= form.largest_group
-    ]
-
-
 def advantage_page(reports: Sequence[AdvantageReport]) -> str:
     """The Markdown page of the catalogue's reports."""
     forms = {form.name: form for form in FORMS}
@@ -353,19 +346,22 @@ def advantage_page(reports: Sequence[AdvantageReport]) -> str:
         )
     verdicts = [f"- {escaped(report.verdict)}" for report in reports if report.group_size == SIZES[1]]
     start = (_ADVANTAGES, "## The weights", "", Table.of(_ADVANTAGE_HEADERS, rows).markdown(), "")
-    return "\n".join((*start, _COUPLED, _coupled(reports), "", "## In words", "", *verdicts, ""))
-
-
-def _coupled(reports: Sequence[AdvantageReport]) -> str:
-    """A row for each group size and pass rate of the other group."""
-    rows = [
-        (report.advantage, str(report.group_size), f"{other:g}", *(f"{w:.4g}" for w in weights))
-        for report in reports
-        for other, weights in report.beside
-    ]
-    return Table.of(("form", "G", "V'", *_ADVANTAGE_HEADERS[5:]), rows).markdown()
+    return "\n".join((*start, "## In words", "", *verdicts, ""))
 
 
 def maximises(report: AdvantageReport) -> str:
     """The objective's name; "-" where groups are replaced, which has none at one pass rate."""
     return objective_words(report.maximises) if report.objective else "-"
+
+
+def main() -> None:
+    """Audit everything published, and write both pages."""
+    docs = Path(__file__).parent
+    losses = loss_page(audit_catalogue(), audit_kl_terms(), audit_policy_losses())
+    (docs / "what-does-your-kl-do.md").write_text(losses, encoding="utf-8")
+    advantages = advantage_page(audit_advantages())
+    (docs / "what-does-your-advantage-weigh.md").write_text(advantages, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

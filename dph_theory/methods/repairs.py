@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..audit import published_advantages as published
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..losses import policy_losses as losses
-from . import formulas
-from .formulas import Advantage, Stored, of_rewards
+from . import advantages as published
+from . import updates as formulas
+from .updates import Advantage, Stored, of_rewards
 
 SUM, MEANS, TOKENS = "sum", "answer mean", "token mean"
 """How tokens add up: as they are, over the answer's length, or over the mean length of the batch."""

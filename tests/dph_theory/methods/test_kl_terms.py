@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dph_theory.audit.catalogue import audit_kl_term
-from dph_theory.trainers import ENDS, KL_TERMS, PREDICTED, TRAINERS, kl_form
+from dph_theory.methods.kl_terms import ENDS, KL_TERMS, SHOWN
 
 E = 2.718281828459045
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
@@ -185,49 +185,18 @@ def test_the_log_ratio_below_which_a_clamp_acts():
     assert form("TRL", "use_bias_correction_kl=False (default to 1.9.1)").released_below == -math.inf
 
 
-def test_trls_default_changed_with_its_version():
-    assert kl_form("trl", version="1.9.2").name == "k3"
-    assert kl_form("trl", version="1.10").name == "corrected-k3"
-    assert kl_form("trl").selects == "locally filtered model"
-    assert kl_form("trl", "k3").selects == "token forward limit"
-
-
-def test_every_trainer_has_one_default():
-    for trainer in TRAINERS:
-        terms = [term for term in PREDICTED if term.trainer.lower() == trainer]
-        assert sum(term.default for term in terms) == 1
-        assert len({term.name for term in terms}) == len(terms)
-        assert kl_form(trainer).default
-
-
 def test_only_the_reward_selects_the_filtered_model():
-    for term in PREDICTED:
-        assert (term.name == "reward") is (term.selects == "filtered model")
+    for term in SHOWN:
+        assert term.place.startswith("reward") is (term.selects == "filtered model")
         assert term.selects in ENDS
 
 
 def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
-    term = kl_form("verl", "k3")
-    assert (
-        term.law
-        == "forward KL per token; below 7.3% of its base probability a token gets no KL gradient (the clamp)"
-    )
-    docs = Path(__file__).parents[2] / "docs"
+    term = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy")
+    assert term.law.endswith("below 7.3% of its base probability a token gets no KL gradient (the clamp)")
+    docs = Path(__file__).parents[3] / "docs"
     pages = [docs / "what-will-my-beta-do.md", docs / "what-does-your-kl-do.md"]
     for page in pages:
         rows = [line for line in page.read_text().splitlines() if "low\\_var\\_kl, k3 |" in line]
         assert len(rows) == 1
         assert "locally filtered model" in rows[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("tlr",), "one of trl, verl, nemo-rl, openrlhf, skyrl, areal, tinker"),
-        (("verl", "k1"), "one of k2, k3"),
-        (("trl", None, "main"), "version='main'"),
-    ],
-)
-def test_bad_input_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        kl_form(*arguments)
