@@ -232,13 +232,13 @@ def atlas_command(
     """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .atlas.stage import SEEDS, chosen, run_atlas, store, table
+        from .laws.atlas import SEEDS, chosen, kept_in, run_atlas, store, table
 
         methods = chosen(names)
         runs = run_atlas(folder, methods, seeds=seeds or SEEDS, workers=workers, progress=progress)
         _print_tables(console, [table(runs)])
         if json_path is not None:
-            store(methods, runs, folder, json_path, seeds or SEEDS)
+            store(methods, runs, kept_in(folder), seeds or SEEDS, json_path)
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:

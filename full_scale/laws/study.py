@@ -120,6 +120,9 @@ def _rows_of(line: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
         return {(line["what"], line["name"]): line["row"]}
     if "twin" in line:
         return {(TWIN, Run(**_run_of(line["twin"])).id): line["twin"]}
+    if "method" in line:
+        name = line["method"] if line["seed"] is None else f"{line['method']} {line['seed']}"
+        return {(PREDICTION if line["seed"] is None else RUN, name): line}
     if "id" in line:
         return {(PREDICTION, line["id"]): line["predictions"]}
     outcome = line.get("outcome", line)

@@ -53,14 +53,16 @@ def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfi
     )
 
 
-def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> OnlineTrainer:
+def trainer_of(
+    run: Run, box: GlassBox, model: Any, output: str, kind: Any = OnlineTrainer, **changes: Any
+) -> OnlineTrainer:
     """The trainer of the run on the box, for a model whose folder holds the reference."""
-    settings = run.arguments
+    settings = run.arguments | changes
     if run.form == "rehearsal":
         # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
         settings["eta"] /= box.length
     args = small(box, output, len(box.texts) * run.groups * run.group_size, **settings)
-    trainer = OnlineTrainer(
+    trainer: OnlineTrainer = kind(
         model=model,
         reward_funcs=_reward(run, box),
         args=args,
@@ -201,8 +203,13 @@ class AfterSteps:
     tables: Tables
 
 
-def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
-    """The policy at the start, every `run.every` steps, and at the end; the base is built if need be."""
+def train(
+    run: Run, box: GlassBox, bases: Path, kind: Any = OnlineTrainer, **changes: Any
+) -> list[AfterSteps]:
+    """The policy at the start, every `run.every` steps, and at the end; the base is built if need be.
+
+    `kind` and `changes` as in `trainer_of`.
+    """
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
     # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
@@ -212,7 +219,7 @@ def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
         for turn in range(run.rounds):
             if turn:
                 model = _next_round(course[-1], model, box, Path(output) / str(turn))
-            trainer = trainer_of(run, box, model, output)
+            trainer = trainer_of(run, box, model, output, kind, **changes)
             trainer.add_callback(_ExactTrainer(box, run, course))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)

@@ -49,5 +49,5 @@ def test_the_page_leads_from_a_task_to_a_table_of_pass_at_k(tmp_path, monkeypatc
         found = CliRunner().invoke(main, [*words, *more])
         assert found.exit_code == 0, (line, found.output)
     said = " ".join(found.output.split())
-    for words in ("change of Pass@16", "own-seed0", "own-seed1", "mean of the 2 seeds"):
+    for words in ("Changes against the base", "Pass@16", "own-seed0", "own-seed1", "mean of 2 seeds"):
         assert words in said

@@ -109,8 +109,8 @@ class Fits:
     def ascent_lines(self) -> list[FittedPolicy]:
         """Gradient ascent from the base, finished by Newton steps inside its basin."""
         objective = self.problem.reverse_kl(self.family)
-        path = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
-        end = minimise(objective, self.family.frame, path.theta[-1], *self._parameters, radius=RADIUS)
+        near = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
+        end = minimise(objective, self.family.frame, near, *self._parameters, radius=RADIUS)
         return self._reverse_kl_lines(end.theta, "ascent")
 
     @cached_property
@@ -156,8 +156,8 @@ class Fits:
     def reward_lines(self) -> list[FittedPolicy]:
         """Plain ascent of E[v] from the base, whose supremum no policy attains."""
         reward, steps = self.problem.reward(self.family), self.config.ascent_steps
-        path = descend(reward, self._base, self._bases, steps=steps)
-        return fitted(measure(self.problem, self.family, path.theta[-1], self._every), "reward", "ascent")
+        end = descend(reward, self._base, self._bases, steps=steps)
+        return fitted(measure(self.problem, self.family, end, self._every), "reward", "ascent")
 
     def leaps(self) -> list[Leap]:
         """For one base: the pairs of strengths across which validity leaps, and the jump, if it is one."""

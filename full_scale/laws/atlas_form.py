@@ -1,15 +1,15 @@
-"""The atlas's methods on a small Llama: under TRL on sampled answers, and noiseless, which predicts that."""
+"""The methods of the atlas as runs of a small Llama: under TRL, and noiseless, which predicts that."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
-from transformers import LlamaForCausalLM, PrinterCallback
+from transformers import LlamaForCausalLM
 
 from dph_theory.atlas.problems import LENGTHS, Problem
 from dph_theory.atlas.training import expected, pulls
@@ -17,11 +17,12 @@ from dph_theory.methods.batches import GROUP, Samples
 from dph_theory.methods.repairs import Method
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
-from ..laws.training import small, stored_answers
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import RARE, GlassBox
-from ..training.online import OnlineConfig, OnlineTrainer
+from ..training.online import OnlineTrainer
 from ..training.reference import OnlineReference
+from .runs import Run
+from .training import train
 
 KNOB, STEPS, LEARNING_RATE, GROUPS = 0.3, 120, 2e-3, 32
 """Of every run: the coefficient, Adam's steps and rate (falling to zero), groups a step."""
@@ -35,14 +36,42 @@ CLIPS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """TRL's settings of the methods that differ in the later updates on a batch."""
 LOSSES = {"sum": "dr_grpo", "answer mean": "grpo", "token mean": "dapo"}
-REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+REHEARSED: Mapping[str, tuple[str, float]] = MappingProxyType(
     {
-        "DPH-F": {"divergence": "forward_kl", "eta": KNOB},
-        "DPH-JS": {"divergence": "jensen_shannon", "eta": KNOB},
-        "DPH-alpha": {"divergence": "alpha", "alpha": 0.2, "eta": KNOB},
-        "rejection fine-tuning": {"divergence": "forward_kl", "eta": 1.0},
+        "DPH-F": ("log_u", KNOB),
+        "DPH-JS": ("js", KNOB),
+        "DPH-alpha": ("alpha", KNOB),
+        "rejection fine-tuning": ("log_u", 1.0),
     }
 )
+"""What a method rehearses, and its coefficient."""
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a training ends: the pass rate, and each right answer's share of it."""
+
+    validity: float
+    shares: tuple[float, ...]
+
+
+def run_of(method: Method, seed: int) -> Run:
+    """The method as a run: what its trainer gets but for the advantages, the clip and the loss type."""
+    what, beta = REHEARSED.get(method.name, (None, 0.0))
+    return Run(
+        "atlas",
+        "atlas",
+        "none" if what is None else "rehearsal",
+        beta,
+        rehearsed=what,
+        group_size=GROUP,
+        groups=GROUPS,
+        learning_rate=LEARNING_RATE,
+        steps=STEPS,
+        updates=method.updates,
+        seed=seed,
+        reward=False,
+    )
 
 
 def runs_under_trl(method: Method) -> bool:
@@ -65,10 +94,9 @@ def problem_of(box: GlassBox, tables: list[np.ndarray]) -> Problem:
 class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
-    def __init__(self, *args: Any, method: Method, problem: Problem, **kwargs: Any) -> None:
+    def __init__(self, method: Method, problem: Problem, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method, self.problem, self.end = method, problem, len(problem.base[0]) - 1
-        self._ready = self.rehearsal
         self.reference = OnlineReference(self)
         self.places = {tuple(answer): i for i, answer in enumerate(problem.tokens.answers.tolist())}
 
@@ -98,57 +126,18 @@ class AtlasTrainer(OnlineTrainer):
         return Samples(answers, problem.verdicts[answers], tokens("old"), tokens("ref"), counted, weights)
 
 
-def trained(method: Method, box: GlassBox, bases: Path, seed: int) -> tuple[float, list[float]]:
-    """The pass rate and the right answers' shares after a training under TRL."""
+def trained(method: Method, bases: Path, seed: int) -> End:
+    """Where a training under TRL ends."""
+    box, problem = atlas_box(), _problem(bases)
+    settings = {"loss_type": LOSSES[method.reduction], **CLIPS.get(method.name, {})}
+    course = train(run_of(method, seed), box, bases, kind=partial(AtlasTrainer, method, problem), **settings)
+    return _measured(problem, course[-1].tables)
+
+
+def foreseen(method: Method, bases: Path) -> End:
+    """Where its noiseless twin ends: Adam on the exact expected update of the same Llama."""
     torch.set_num_threads(1)
-    model = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
-    tables = next_token_tables(model, box)
-    problem = problem_of(box, tables)
-    with TemporaryDirectory() as output:
-        trainer = AtlasTrainer(
-            model=model,
-            reward_funcs=lambda completion_ids, **columns: [0.0] * len(completion_ids),
-            args=_arguments(method, box, seed, output),
-            train_dataset=Dataset.from_list([{"prompt": box.prompts[0], "example_id": "0"}] * GROUPS * 64),
-            processing_class=box.tokenizer(),
-            rehearsal=stored_answers(box, tables) if method.name in REHEARSED else None,
-            method=method,
-            problem=problem,
-        )
-        trainer.remove_callback(PrinterCallback)
-        trainer.train()
-        model = trainer.accelerator.unwrap_model(trainer.model)
-    return _measured(problem, next_token_tables(model, box))
-
-
-def _arguments(method: Method, box: GlassBox, seed: int, output: str) -> OnlineConfig:
-    settings: dict[str, Any] = {"loss_type": LOSSES[method.reduction], **CLIPS.get(method.name, {})}
-    if method.name in REHEARSED:
-        rehearsed = REHEARSED[method.name]
-        settings |= {**rehearsed, "eta": rehearsed["eta"] / box.length}
-        settings |= {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
-    return small(
-        box,
-        output,
-        GROUP * GROUPS,
-        seed=seed,
-        max_steps=STEPS,
-        num_generations=GROUP,
-        num_iterations=method.updates,
-        learning_rate=LEARNING_RATE,
-        lr_scheduler_type="linear",
-        optim="adamw_torch",
-        beta=0.0,
-        scale_rewards="none",
-        **settings,
-    )
-
-
-def foreseen(method: Method, box: GlassBox, bases: Path) -> tuple[float, list[float]]:
-    """The same of the noiseless twin: Adam on the exact expected update of the same Llama."""
-    torch.set_num_threads(1)
-    model: Any = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
-    problem = problem_of(box, next_token_tables(model, box))
+    box, problem, model = atlas_box(), _problem(bases), _base(bases)
     rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
@@ -157,21 +146,32 @@ def foreseen(method: Method, box: GlassBox, bases: Path) -> tuple[float, list[fl
         tables = next_token_log_probs(model, rows, 1, box.vocabulary, box.length)
         log_pi = torch.cat([table.reshape(-1) for table in tables]).double()
         theta = log_pi.detach().numpy()
-        pull = pulls(method, problem, theta, expected(problem, theta), KNOB)
+        pulled = added_up(theta, pulls(method, problem, theta, expected(problem, theta), KNOB))
         optimizer.zero_grad()
-        (-scale * (log_pi * torch.from_numpy(pull)).sum()).backward()
+        (-scale * (log_pi * torch.from_numpy(pulled)).sum()).backward()
         optimizer.step()
         schedule.step()
     return _measured(problem, next_token_tables(model, box))
 
 
-def base_shares(box: GlassBox, bases: Path) -> tuple[float, list[float]]:
-    """Of the base."""
-    model = LlamaForCausalLM.from_pretrained(build_base(box, bases))
-    tables = next_token_tables(model, box)
-    return _measured(problem_of(box, tables), tables)
+def added_up(theta: np.ndarray, found: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """What multiplies the gradient of each entry of the tables, from the pulls of tokens by their entries."""
+    return np.sum([np.bincount(e.ravel(), p.ravel(), len(theta)) for e, p in found], axis=0)
 
 
-def _measured(problem: Problem, tables: list[np.ndarray]) -> tuple[float, list[float]]:
+def base_end(bases: Path) -> End:
+    """The base itself."""
+    return _measured(_problem(bases), next_token_tables(_base(bases), atlas_box()))
+
+
+def _base(bases: Path) -> Any:
+    return LlamaForCausalLM.from_pretrained(build_base(atlas_box(), bases), attn_implementation="eager")
+
+
+def _problem(bases: Path) -> Problem:
+    return problem_of(atlas_box(), next_token_tables(_base(bases), atlas_box()))
+
+
+def _measured(problem: Problem, tables: list[np.ndarray]) -> End:
     theta = np.log(np.concatenate([table.ravel() for table in tables]))
-    return float(problem.validity(theta)), problem.shares(theta).tolist()
+    return End(float(problem.validity(theta)), tuple(problem.shares(theta).tolist()))
