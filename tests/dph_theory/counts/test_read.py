@@ -124,6 +124,7 @@ READ = {
     "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"trainer": "lm-eval", "reward": "em"}, {"1": (1, 1)}),
     "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
     "rewards from a value on": ({"1.jsonl": verl(0.9, 0.5, 0.1)}, {"correct_from": 0.9}, {"q": (3, 1)}),
+    "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
     "unscored answers are wrong": ({"1.jsonl": verl(1.0, math.nan)}, {"unscored": "wrong"}, {"q": (2, 1)}),
     "unscored answers are left out": ({"1.jsonl": verl(1.0, math.nan, None)}, {"unscored": "omit"}, {"q": (1, 1)}),
     "unscored answers of a table": ({"x.csv": "prompt,completion,ok\n1,2,1.0\n1,3,\n"}, {"unscored": "wrong"}, {"1": (2, 1)}),
