@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from ..support.errors import argument_error
+from .pairs import NEAR, snapped
 
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -22,8 +23,6 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _LONGEST = 80
 _MEAN_OF_REPEATS = re.compile(r"pass(@|_at_)1,")
 """lm-eval's metrics that are the mean over all answers drawn."""
-NEAR = 1e-5
-"""Rewards this near to a number are that number: float32 and means of checks leave .999999 of a one."""
 UNSCORED = ("wrong", "omit")
 """What may be made of answers without a reward."""
 _TOLD = 5
@@ -100,7 +99,8 @@ LOGS: Mapping[str, Log] = MappingProxyType(
 
 def recognised(row: Any) -> str | None:
     """Whose log a row is of, by the columns that it has; None for a row of counts."""
-    if not isinstance(row, Mapping):
+    # Rows of counts may hold the prompt and more beside.
+    if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
         return None
     return next((name for name, log in LOGS.items() if all(column in row for column in log.known_by)), None)
 
@@ -158,7 +158,7 @@ def judge(
     for number, answer in answers:
         value = answer.values.get(column)
         if is_number(value):
-            found.append((answer, _snapped(float(value))))
+            found.append((answer, snapped(float(value))))
         elif isinstance(value, str):
             allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
             raise argument_error("reward", value, allowed)
@@ -194,10 +194,6 @@ def _without(column: str, lines: Sequence[tuple[int, str]]) -> ValueError:
         "as wrong, --unscored omit leaves them out"
     )
     return argument_error("reward", None, words)
-
-
-def _snapped(value: float) -> float:
-    return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
 
 
 def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:

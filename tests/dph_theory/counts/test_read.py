@@ -104,6 +104,8 @@ READ = {
     "an array": ({"x.json": json.dumps([A, B])}, {}, AB),
     "a table": ({"x.csv": table([A, B])}, {}, AB),
     "a table with gaps": ({"x.csv": table([A, B, {"id": "c", "n": 3, "c": 0, "kl": 0.5}])}, {}, AB | {"c": (3, 0)}),
+    "counts beside a prompt": ({"x.jsonl": lines(A | {"prompt": "q", "completion": ""}, B)}, {}, AB),
+    "verdicts of a hair below one": ({"x.jsonl": lines({"id": "a", "correct": [0.999999, 1e-9]})}, {}, {"a": (2, 1)}),
     "cut off, allowed": ({"x.jsonl": lines(A, B) + '{"id": "c"'}, {"allow_cut_off": True}, AB),
     "all that a row may hold": ({"x.jsonl": lines(FULL)}, {}, {3: (3, 2)}),
     "dph evaluate": ({"run/evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
