@@ -61,22 +61,10 @@ COMMANDS = {
         "Train by a recipe, from the last checkpoint if there is one.",
         "full",
     ),
-    "watch": _Command(
-        "full_scale.training.cli",
-        "watch_command",
-        "Draw a training's curves in the terminal or to a file.",
-        "full",
-    ),
     "evaluate": _Command(
         "full_scale.cli",
         "evaluate_command",
         "Greedy, Pass@k, styles, retention: of a run and its base.",
-        "full",
-    ),
-    "publish": _Command(
-        "full_scale.training.cli",
-        "publish_command",
-        "A trained model with its card in a folder, or on the Hub.",
         "full",
     ),
     "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
@@ -131,6 +119,15 @@ class _Lazy(click.Group):
             raise self._missing(cmd_name, error) from error
         found: click.Command = getattr(module, command.attribute)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from dph_theory.support.errors import meant
+
+        if args[0] not in self.known and (near := meant(args[0], tuple(self.known))):
+            ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
+        return super().resolve_command(ctx, args)
 
     def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
         return click.UsageError(

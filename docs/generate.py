@@ -10,11 +10,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dph_theory.audit.policy_loss import POLICY_LOSSES
 from dph_theory.kernel import coq, files
+from dph_theory.methods.kl_terms import SHOWN
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
-from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.files import rendered
@@ -34,7 +34,7 @@ def generated() -> dict[Path, str]:
     beta, proved = DOCS / "what-will-my-beta-do.md", DOCS / "proved.md"
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
-        (beta, "from dph_theory/trainers.py", trainers()),
+        (beta, "from dph_theory/methods/kl_terms.py", trainers()),
         (beta, "from dph_theory/predict/readers.py", defaults()),
     )
     for path, marker, text in tables:
@@ -63,7 +63,7 @@ def written() -> dict[Path, str]:
 
 def trainers() -> str:
     """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in PREDICTED]
+    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in SHOWN]
     head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
     return Table.of(head, rows).markdown()
 

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from dph_theory.support import terminal
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
@@ -28,18 +29,14 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
 @_config
-@click.option("--export", type=_OUTPUT, help="Write the rehearsal buffer there: .jsonl or .parquet.")
 @_overrides
-def presample_command(config: str, export: Path | None, overrides: Sequence[str]) -> None:
+def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
         check_versions()
         from .stages import presample_stage
 
-        found = presample_stage(_recipe(config, overrides), progress)
-        _say(console, found.findings)
-        if export is not None and os.environ.get("RANK", "0") == "0":
-            found.buffer.export(export)
+        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
 
 
 class _WithKeys(click.Command):
@@ -253,7 +250,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 @contextmanager
 def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
-    """A console and a progress callable; errors in words. Of several processes only the first one prints.
+    """A console and a progress callable; our errors in words. Only the first process prints.
 
     Where the file written is standard output, the console is standard error.
     """
@@ -269,7 +266,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
             sys.exit(terminal.INTERRUPTED)
         except BrokenPipeError:
             raise
-        except (ValueError, RuntimeError, OSError) as error:
+        except (ValueError, RefusedError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
 

@@ -21,8 +21,9 @@ from .storage.locks import end_with_launcher, locked
 from .storage.processes import Processes, take_device
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
+from .training.card import write_card
 from .training.record import TrainingRecord
-from .training.stage import train
+from .training.train import train
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -75,6 +76,8 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
                     evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
+            if processes.rank == 0:
+                write_card(folders)
     _take_leave()
     return found
 

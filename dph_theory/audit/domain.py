@@ -79,7 +79,9 @@ def limits_of(
     searched = Searched(loss, names, samples, match, OFF32 if single else OFF, reach, weights)
     shape = _SHAPES[sequences]
     if (off := searched.off(_base(shape, reach, right=True))) > searched.tolerance:
-        return (Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g}: {_off_words(off)}"),)
+        return (
+            Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g} it is {_off_words(off)}"),
+        )
     ways = [("log(pi/ref)", "log_ref")] + [("log(pi/old)", "log_old")] * (samples == "old_policy")
     found = [_ratios(searched, what, shape) for what, argument in ways if argument in names]
     if "advantages" in names:
@@ -89,7 +91,7 @@ def limits_of(
 
 def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
-    ends, example = {-1: -math.inf, 1: math.inf}, ""
+    ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     for sign in (1, -1):
         for right in (True, False) if "advantages" in searched.names else (True,):
 
@@ -104,12 +106,14 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
                         ends[sign] = sign * edge
                         beyond = min(1.25 * edge + 0.05, size)
                         problem = _moved(what, sign * beyond, shape, searched.reach, right=right)
-                        example = f"{_token(problem, right=right)}: {_off_words(off(beyond))}"
+                        off_by = _off_words(off(beyond))
+                        example = f"{_whose(searched, right)} at {_size(what, sign * beyond)} is {off_by}"
+                        place = f"{_token(problem)}: {off_by}"
                     break
                 last = size
     if math.isinf(ends[1]) and math.isinf(ends[-1]):
         return None
-    return Limit(what, ends[-1], ends[1], example)
+    return Limit(what, ends[-1], ends[1], example, place)
 
 
 def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
@@ -127,7 +131,7 @@ def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
             if off(size) > searched.tolerance:
                 edge = _edge(off, last, size, searched.tolerance)
                 ends[sign] = most * math.exp(sign * edge)
-                example = f"A = {most * math.exp(sign * size):.3g}: {_off_words(off(size))}"
+                example = f"an advantage of {most * math.exp(sign * size):.3g} is {_off_words(off(size))}"
                 break
             last = size
     return Limit("|A|", ends[-1], ends[1], example) if example else None
@@ -185,12 +189,25 @@ def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
     return replace(problem, policy=logs["policy"], reference=logs["reference"], old=logs["old"])
 
 
-def _token(problem: Problem, *, right: bool) -> str:
-    """The extreme token, such as: log_pi = -1.2, log_ref = -7.4, of a right answer."""
+def _whose(searched: Searched, right: bool) -> str:
+    if "advantages" not in searched.names:
+        return "a token"
+    return f"a {'right' if right else 'wrong'} answer's token"
+
+
+def _size(what: str, x: float) -> str:
+    """A ratio to the old policy as it is clipped, the log of that to the reference."""
+    return f"{math.exp(x):.2g}" if what == "log(pi/old)" else f"{what} = {x:.3g}"
+
+
+def _token(problem: Problem) -> str:
+    """The extreme token, such as: at log_pi = -1.2, log_ref = -7.4."""
     names = {"policy": "log_pi", "reference": "log_ref", "old": "log_old"}
     said = ", ".join(f"{names[of]} = {float(log[0, 0]):.3g}" for of, log in _logs(problem).items())
-    return f"at {said}, of a {'right' if right else 'wrong'} answer"
+    return f"at {said}"
 
 
 def _off_words(off: float) -> str:
-    return "it fails" if math.isinf(off) else f"off by {off:.2g} of its size"
+    if math.isinf(off):
+        return "not evaluated: it fails"
+    return f"{off:.2%} off" if off < 0.01 else f"{off:.0%} off"

@@ -5,7 +5,18 @@ from typing import Any
 
 import torch
 
-from .exact import Given, Loss, LossError, MeasuredLoss, Problem, batch, measure, rows, value_and_slope
+from .exact import (
+    Given,
+    Loss,
+    LossError,
+    MeasuredLoss,
+    Problem,
+    batch,
+    measure,
+    rows,
+    scalar_of,
+    value_and_slope,
+)
 from .report import AddingUp, EqualGroups, Match
 
 Matched = Callable[[list[tuple[Problem, MeasuredLoss]]], Match]
@@ -25,7 +36,8 @@ def equal_groups_of(
         return None
 
     def without(**given: Any) -> Any:
-        return loss(**{**given, "advantages": 0 * given["advantages"]}) + 0 * given["log_pi"].sum()
+        found = scalar_of(loss(**{**given, "advantages": 0 * given["advantages"]}))
+        return found + 0 * given["log_pi"].sum()
 
     try:
         results = [(p, measure(without, names, p, source)) for p in problems]

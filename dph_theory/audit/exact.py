@@ -192,8 +192,7 @@ def call(loss: Loss, given: Given) -> Tensor:
         value = loss(**given)
     except Exception as error:
         raise LossError(f"it raised {_said(error)}") from error
-    if isinstance(value, tuple) and value:
-        value = value[0]  # The loss, and what its trainer logs.
+    value = scalar_of(value)
     for name, tensor in given.items():
         if not torch.equal(tensor.detach(), before[name]):
             raise LossError(f"it changes its argument {name} in place")
@@ -209,6 +208,11 @@ def call(loss: Loss, given: Given) -> Tensor:
     if not value.requires_grad:
         raise LossError("its result does not depend on log_pi")
     return value
+
+
+def scalar_of(value: Any) -> Any:
+    """The loss of what it returned: its first, where what a trainer logs stands beside it."""
+    return value[0] if isinstance(value, tuple) and value else value
 
 
 def _said(error: Exception) -> str:

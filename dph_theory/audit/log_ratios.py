@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .exact import Given, Loss, LossError, Problem, batch, call, rows
+from .exact import Given, Loss, LossError, Problem, batch, call, rows, scalar_of
 from .report import Extremes, Stopped
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
@@ -29,7 +29,31 @@ LARGE = 1e12
 
 
 def responses(
-    loss: Loss,
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Value and d/d log_pi of the loss of one token at each x, computed in the dtype; at: as `_tokens`."""
+    given = _tokens(names, points, dtype, **at)
+    try:
+        return _at_once(loss, given)
+    except Exception:
+        # What cannot be vectorised, or fails, is evaluated point by point, and says why.
+        return _one_by_one(loss, given)
+
+
+def slopes_at(
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
+) -> np.ndarray:
+    """The slopes alone, up to a factor: of what cannot be vectorised, in one batch where answers add up."""
+    given = _tokens(names, points, dtype, **at)
+    for way in (_at_once, _as_rows):
+        try:
+            return way(loss, given)[1]
+        except Exception:
+            continue
+    return _one_by_one(loss, given)[1]
+
+
+def _tokens(
     names: tuple[str, ...],
     points: np.ndarray,
     dtype: torch.dtype,
@@ -37,8 +61,8 @@ def responses(
     shift: float = 0.0,
     advantage: float | None = None,
     of: str = "pi/old",
-) -> tuple[np.ndarray, np.ndarray]:
-    """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
+) -> Given:
+    """A batch of one token for each x = log(pi/ref), (points, 1, 1).
 
     Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
     zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
@@ -53,17 +77,27 @@ def responses(
         "advantages": torch.full_like(log_pi, advantage or 0.0),
         "mask": torch.ones_like(log_pi),
     }
-    given = {name: given[name] for name in names}
-    try:
-        return _at_once(loss, given)
-    except Exception:
-        # What cannot be vectorised, or fails, is evaluated point by point, and says why.
-        return _one_by_one(loss, given)
+    return {name: given[name] for name in names}
+
+
+def _as_rows(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    """All points as the answers of one batch; ValueError unless three of them have their slopes alone."""
+    rows = {name: tensor[:, 0].clone() for name, tensor in given.items()}
+    rows["log_pi"].requires_grad_()
+    value = scalar_of(loss(**rows))
+    (slope,) = torch.autograd.grad(value, rows["log_pi"])
+    slopes, count = slope.double().numpy().reshape(-1), len(slope)
+    some = [0, count // 2, count - 1]
+    alone = _one_by_one(loss, {name: tensor[some] for name, tensor in given.items()})[1]
+    for times in (1.0, float(count)):
+        if np.allclose(times * slopes[some], alone, rtol=1e-6, atol=0.0):
+            return np.full(count, float("nan")), times * slopes
+    raise ValueError("its batch is no sum of its answers")
 
 
 def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
     def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
-        value: Tensor = loss(**others, log_pi=log_pi)
+        value: Tensor = scalar_of(loss(**others, log_pi=log_pi))
         return value
 
     others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
@@ -123,8 +157,8 @@ def _finite_end(
     if first is None:
         return float(sign * np.inf)
     low, high = 0.0 if first == 0 else GRID[side[first - 1]], GRID[side[first]]
-    for _ in range(3):
-        points = np.linspace(low, high, 65)
+    for _ in range(4):
+        points = np.linspace(low, high, 17)
         good = np.all([np.isfinite(part) for part in responses(loss, names, points, dtype)], axis=0)
         place = int(np.argmin(good))
         low, high = points[max(place - 1, 0)], points[place]
@@ -135,13 +169,12 @@ def penalty_of(loss: Loss, names: tuple[str, ...]) -> Loss:
     """What of a loss of advantages goes with the reference, if an advantage of zero silences all of it."""
     if not {"advantages", "log_ref"} <= set(names):
         return loss
-    _, slopes = responses(loss, names, FINE, torch.float64)
-    if np.any(np.nan_to_num(slopes)):
+    if np.any(np.nan_to_num(slopes_at(loss, names, FINE, torch.float64))):
         return loss
 
     def penalty(**given: Any) -> Any:
         ones = {**given, "advantages": torch.ones_like(given["advantages"])}
-        return loss(**ones) - loss(**{**ones, "log_ref": given["log_pi"].detach()})
+        return scalar_of(loss(**ones)) - scalar_of(loss(**{**ones, "log_ref": given["log_pi"].detach()}))
 
     return penalty
 
@@ -170,7 +203,7 @@ def _stopped(loss: Loss, names: tuple[str, ...], advantage: float, of: str) -> l
         found = np.ones(len(points), dtype=bool)
         for shift in _SHIFTS:
             at = points[found]
-            slopes = responses(loss, names, at, torch.float64, shift=shift, advantage=advantage, of=of)[1]
+            slopes = slopes_at(loss, names, at, torch.float64, shift=shift, advantage=advantage, of=of)
             found[found] = slopes == 0
             if not found.any():
                 break
@@ -213,12 +246,12 @@ def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
     A point counts if the slope vanishes at it for two pairs (log_pi, log_ref). An interval that begins
     nearer to zero in float32 is rounding, the others are dead.
     """
-    values, slopes = responses(loss, names, FINE, torch.float64)
+    slopes = slopes_at(loss, names, FINE, torch.float64)
     if not np.any(slopes):
         return Slopes((), (), None)
     zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
     zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
-    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero, values)]
+    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero)]
     up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
     return Slopes(
         tuple(zone for zone in zones if zone not in rounded),
@@ -233,7 +266,7 @@ def _everywhere_zero(
     """Where the slopes are zero, also with both log-probabilities shifted."""
     zero = slopes == 0
     if zero.any():
-        _, again = responses(loss, names, points[zero], dtype, shift=SHIFT)
+        again = slopes_at(loss, names, points[zero], dtype, shift=SHIFT)
         zero[zero] = again == 0
     return zero
 
@@ -245,12 +278,10 @@ def runs(flags: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def _is_rounding(
-    loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray, values: np.ndarray
-) -> bool:
+def _is_rounding(loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray) -> bool:
     """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
     inner = min(zone, key=abs)
-    ends = [float(values[list(FINE).index(end)]) for end in zone]
+    ends = responses(loss, names, np.array(zone), torch.float64)[0].tolist()
     # A clamp's value is one constant, however large.
     if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
         return True
@@ -259,7 +290,7 @@ def _is_rounding(
         (np.sign(FINE) == np.sign(inner)) & (np.abs(FINE) < abs(inner)) & (np.abs(FINE) > 0.67 * abs(inner))
     )
     points = FINE[near & ~zero]
-    _, slopes = responses(loss, names, points, torch.float32)
+    slopes = slopes_at(loss, names, points, torch.float32)
     return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
 
 

@@ -47,9 +47,9 @@ from .report import (
     Minimiser,
     Stopped,
     Term,
-    verdict_line,
 )
 from .shapes import mixing_broadcast, of_answers, takes_one_an_answer
+from .verdict import verdict_of
 
 OTHER_SEEDS = 2
 """What a gradient is near is asked of so many more problems of each shape."""
@@ -147,7 +147,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     if draft.drops_penalty:
         # Where a prompt is solved its groups agree: what holds the others there is not there.
         draft = replace(draft, law="not known", selects="none")
-    return replace(draft, verdict=verdict_line(draft))
+    return replace(draft, verdict=verdict_of(draft))
 
 
 def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:

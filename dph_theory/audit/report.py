@@ -9,7 +9,6 @@ from typing import Any
 
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers import ENDS
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 """Where the audited samples come from; "filtered" are correct samples of the reference."""
@@ -110,13 +109,15 @@ class Match:
 class Limit:
     """Between which values of `what` an exact match was found to hold; infinite where no end was found.
 
-    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` is a place beyond.
+    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says of a token
+    beyond how far off it is, `place` with which log-probabilities.
     """
 
     what: str
     low: float
     high: float
     example: str
+    place: str = ""
 
     @property
     def words(self) -> str:
@@ -146,13 +147,9 @@ class Minimiser:
 
 @dataclass(frozen=True)
 class Batches:
-    """What a loss that couples its batch descends on single outcomes, by the batch size B.
-
-    `constant` is the constant as a function of B, such as "1 - 1/B", where the sizes tell one.
-    """
+    """What a loss that couples its batch descends on single outcomes, by the batch size B."""
 
     gradients: tuple[tuple[int, Match], ...]
-    constant: str | None
 
 
 @dataclass(frozen=True)
@@ -259,7 +256,7 @@ class AuditReport(LossReport):
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
     gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
-    `law` and `selects` are those of `law.law_of`: `selects` is a key of `trainers.ENDS`, or "none".
+    `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
     that at -5; all of them at an advantage of zero, the penalty's. `stopped` are the ratios without a slope
@@ -323,94 +320,63 @@ class AuditReport(LossReport):
         return self.sequence_match.exact and bool(penalties)
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The findings, (name, words) each; of a loss that could not be evaluated, why."""
-        extremes = [
-            f"{e.dtype}: {what} at x = {', '.join(f'{x:g}' for x in points)}"
-            for e in self.extremes
-            for what, points in (("nan", e.nan), ("early inf", e.inf))
-            if points
-        ]
-        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures) or "none")
+        """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
+        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures))
         if self.failed:
             return (failures,)
-        return (
-            ("value", match_words(self.value)),
-            ("gradient", match_words(self.gradient)),
-            ("value on sequences", match_words(self.sequence_value)),
-            ("gradient on sequences", match_words(self.sequence_gradient)),
-            ("near log ratios of zero", match_words(self.near_gradient)),
-            ("on sequences near", match_words(self.near_sequence_gradient)),
-            ("exact while", _domain(self.limits, self.gradient, self.near_gradient)),
-            (
-                "on sequences while",
-                _domain(self.sequence_limits, self.sequence_gradient, self.near_sequence_gradient),
-            ),
+        single, sequence = match_words(self.gradient), match_words(self.sequence_gradient)
+        unequal = differ(self.unequal_gradient, self.sequence_gradient)
+        found = (
+            ("value estimates", match_words(self.value)),
+            ("gradient", sequence),
+            ("of one token", single if differ(self.gradient, self.sequence_gradient) else "-"),
+            ("near log ratios of 0", match_words(self.near_sequence_gradient)),
+            ("of one token near 0", match_words(self.near_gradient)),
+            ("exact", _extent(self.limits, self.sequence_limits, self.match, self.sequence_match)),
             *((f"{term.name} term", term.words) for term in self.terms),
-            ("gradient, unequal lengths", match_words(self.unequal_gradient)),
+            ("where lengths differ", match_words(self.unequal_gradient) if unequal else "-"),
             ("adds up", "-" if self.reduction is None else self.reduction.words),
+            ("masked tokens", "-" if self.reduction is None else self.reduction.padding_words),
             ("batch of B", batch_words(self)),
-            ("law of training", self.law),
-            ("ends, with a small beta, at", end_words(self)),
+            ("law of training", "-" if self.law == "not known" else self.law),
+            ("ends, beta small", end_words(self)),
             ("minimiser", minimiser_words(self)),
             ("relative variance", variance_words(self)),
-            ("extremes, x = log(pi/ref)", "\n".join(extremes) or "-"),
+            (
+                "nan or early inf",
+                "\n".join(extreme for each in self.extremes for extreme in _bad(each)) or "-",
+            ),
             ("overflow", overflow_words(self)),
-            ("dead zones", dead_zone_words(self)),
+            (
+                "no KL gradient at",
+                f"log(pi/ref) in {zones}" if (zones := dead_zone_words(self)) != "none" else "-",
+            ),
             ("no slope at", ", ".join(zone.words for zone in self.stopped) or "-"),
             ("advantages of zero", equal_words(self)),
-            ("|slope at +5| / |slope at -5|", "-" if self.asymmetry is None else f"{self.asymmetry:.3g}"),
+            ("computes in", "-" if self.precision == "float64" else self.precision),
             failures,
         )
+        return tuple((name, words) for name, words in found if words not in ("", "-", "none"))
 
 
-def verdict_line(report: AuditReport) -> str:
-    """Such as: k3 on policy samples: value estimates reverse KL(pi||ref); its gradient descends ..."""
-    start = f"{report.loss} on {report.samples.replace('_', ' ')} samples"
-    if report.gradient.name == "failed":
-        return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
-    parts = [_value_words(report.value), _gradient_words(report)]
-    if report.broadcast:
-        parts.insert(
-            0, f"it MIXES ANSWERS by a broadcast of {report.broadcast}: each answer meets every other"
-        )
-    if _ignores_mask(report):
-        parts.insert(
-            0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
-        )
-    if report.near_gradient.exact:
-        parts.append(f"near it {_descent(report.near_gradient)}{_while(report.limits)}")
-    within, near = _while(report.sequence_limits), report.near_sequence_gradient
-    if report.reduction is not None and report.reduction.padding == "fills holes":
-        parts.insert(
-            0,
-            "it FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, change it; "
-            "the rest holds for masks without holes",
-        )
-    if differ(report.sequence_gradient, report.gradient) or (report.sequence_limits and not report.limits):
-        exact = within if report.sequence_gradient.exact else ""
-        parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}{exact}")
-    if near.exact:
-        parts.append(f"on sequences near it {_descent(near)}{within}")
-    parts += _reduction_words(report)
-    if report.minimiser is not None:
-        parts.append(_minimiser_words(report.minimiser))
-    parts += _zero_advantage_words(report)
-    if report.selects != "none":
-        parts.append(f"with a small beta, training ends at {ENDS[report.selects]} (the {end_words(report)})")
-    parts += _warnings(report)
-    return f"{start}: " + "; ".join(parts)
+def _extent(limits: Sequence[Limit], sequence: Sequence[Limit], *matches: Match) -> str:
+    """How far an exact match holds; "-" where there is none."""
+    if not any(match.exact for match in matches):
+        return "-"
+    found = {
+        limit.words: f"while {limit.words} ({limit.place or limit.example})" for limit in (*limits, *sequence)
+    }
+    return "\n".join(found.values()) or "wherever tried (log ratios to +-20)"
 
 
-def _zero_advantage_words(report: AuditReport) -> list[str]:
-    """What becomes of groups whose verdicts agree, where it is not that of the others."""
-    words, found = [], report.equal_groups
-    if report.drops_penalty:
-        words.append("where verdicts agree (advantage 0) it has NO PENALTY: nothing holds those prompts")
-    if found is not None and found.weight == "left out":
-        words.append("answers of advantage 0 are left out of the mean: the others count for more")
-    if found is not None and found.why:
-        words.append(f"where all advantages are 0, {found.why}")
-    return words
+def _bad(extremes: Extremes) -> list[str]:
+    pairs = (("nan", extremes.nan), ("early inf", extremes.inf))
+    return [f"{extremes.dtype}: {what} at x = {', '.join(f'{x:g}' for x in at)}" for what, at in pairs if at]
+
+
+def differ(one: Match, other: Match) -> bool:
+    """Whether another quantity is found, or one not exactly and the other exactly."""
+    return (one.name, one.exact) != (other.name, other.exact)
 
 
 def end_words(report: AuditReport) -> str:
@@ -422,148 +388,16 @@ def end_words(report: AuditReport) -> str:
     return f"{report.selects}, where all lengths are equal"
 
 
-def _ignores_mask(report: AuditReport) -> bool:
-    return report.reduction is not None and report.reduction.padding == "ignores its mask"
-
-
-def _times(match: Match) -> str:
-    """The constant in words, if it is not one."""
-    return "" if match.constant is None or abs(match.constant - 1) < 1e-6 else f"{match.constant:.6g} times "
-
-
-def _value_words(match: Match) -> str:
-    if match.name == "zero":
-        return "value is zero"
-    if match.exact:
-        return f"value estimates {_times(match)}{match.name}"
-    if match.bias is None:
-        return "value estimates none of the known divergences"
-    low, high = match.bias
-    return f"value is biased, nearest {match.name} (off by {low:+.0%} to {high:+.0%})"
-
-
-def differ(one: Match, other: Match) -> bool:
-    """Whether another quantity is found, or one not exactly and the other exactly."""
-    return (one.name, one.exact) != (other.name, other.exact)
-
-
-def _gradient_words(report: AuditReport) -> str:
-    within = _while(report.limits) if report.gradient.exact else ""
-    if report.gradient.name == "zero":
-        return f"its gradient is ZERO in expectation{within}: training on it changes nothing but noise"
-    return f"its gradient {_descent(report.gradient, report.batches)}{within}"
-
-
-def _while(limits: Sequence[Limit]) -> str:
-    """How far it holds, and an example of where it does not; nothing where no end was found."""
-    if not limits:
-        return ""
-    return f" while {' and '.join(limit.words for limit in limits)} (beyond, {limits[0].example})"
-
-
-def _domain(limits: Sequence[Limit], *matches: Match) -> str:
-    if not any(match.exact for match in matches):
-        return "-"
-    return "\n".join(f"{limit.words} (beyond, {limit.example})" for limit in limits) or "no end was found"
-
-
-def _descent(match: Match, batches: Batches | None = None) -> str:
-    if match.name == "zero":
-        return "descends nothing (zero in expectation)"
-    if not match.exact:
-        near = ", nothing near" if match.angle is None else f", nearest {_near_words(match)}"
-        return f"descends none of the known quantities{near}"
-    size = abs(match.constant or 1.0)
-    scale = "exactly" if abs(size - 1) < 1e-6 else f"exactly, scaled by {size:.6g}"
-    if batches is not None and batches.constant is not None and "B" in batches.constant:
-        scale = f"exactly, scaled by {batches.constant.removeprefix('-')} in a batch of B"
-    return f"{_direction(match)}, {scale}{PER_TOKEN[match.per_token]}{_sign_error(match)}"
-
-
-def _near_words(match: Match) -> str:
+def near_words(match: Match) -> str:
     """The nearest, or its opposite, and the largest angle to it."""
     opposite = "the opposite of " * (match.constant == -1)
     angle = match.angle or 0.0
     return f"{opposite}{match.name} at {'up to ' * (angle >= 1)}{angle_words(angle)}"
 
 
-def _direction(match: Match) -> str:
-    rises = match.constant is not None and match.constant < 0
-    if match.name == REWARD:
-        return f"{'lowers' if rises else 'raises'} the expected reward"
-    shout = match.name.replace("forward KL", "FORWARD KL").replace("reverse KL", "REVERSE KL")
-    return f"{'raises' if rises else 'descends'} {shout}"
-
-
-def _sign_error(match: Match) -> str:
-    """To raise an entropy is a bonus; to raise a divergence or to lower the reward is a mistake."""
-    rises = match.constant is not None and match.constant < 0
-    return ": sign error" if rises and "entropy" not in match.name else ""
-
-
-def _reduction_words(report: AuditReport) -> list[str]:
-    """How the batch matters, and the lengths, where they do."""
-    words = []
-    if report.batches is not None and report.batches.constant is None:
-        sizes = "; ".join(f"at B = {size} it {_descent(m)}" for size, m in report.batches.gradients)
-        known = all(match.exact for _, match in report.batches.gradients)
-        how = "" if known else ", in no way recognised"
-        words.append(f"it couples the sequences of a batch{how}: {sizes}")
-    elif report.batches is not None:
-        words.append("it couples the sequences of a batch")
-    reduction = report.reduction
-    if reduction is None or report.unequal_gradient.name == "failed":
-        return words
-    if reduction.padding in ("divides by the padded length", "other"):
-        words.append("it depends on how far the batch is padded")
-    told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
-    told = told and not _ignores_mask(report) and report.batches is None
-    if told and differ(report.unequal_gradient, report.sequence_gradient):
-        within = _while(report.sequence_limits) if report.unequal_gradient.exact else ""
-        words.append(
-            f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}{within}"
-        )
-    return words
-
-
 def angle_words(angle: float) -> str:
     """An angle in whole degrees; below one it still is no match."""
     return f"{angle:.0f} degree{'s' * (angle >= 1.5)}" if angle >= 1 else "under 1 degree"
-
-
-def _minimiser_words(found: Minimiser) -> str:
-    words = {
-        "p_*": "its minimiser is the filtered model p_* (valid mass 1)",
-        "base rate": "its minimiser keeps the base's own pass rate (valid mass A1)",
-        "constant": f"its minimiser has valid mass {found.ratio:.4g} A1" if found.ratio is not None else "",
-        "other": "its minimiser has a valid mass that is neither 1 nor a multiple of A1",
-        "none": "it has no minimiser (it falls without bound, or moves nothing)",
-    }[found.target]
-    if found.target != "none" and found.within_valid > 1e-3:
-        words += f", and is not p_* within Y1 (off by {found.within_valid:.2g} in total variation)"
-    return words
-
-
-def _warnings(report: AuditReport) -> list[str]:
-    words = []
-    if report.precision == "16 bits":
-        words.append("it computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64")
-    elif report.precision != "float64":
-        words.append(f"it computes in {report.precision}: exact to its rounding")
-    if report.dead_zones:
-        zones = ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones[:3])
-        words.append(f"no gradient at log ratios in {zones}")
-    for extremes in report.extremes:
-        if extremes.nan:
-            words.append(f"nan in {extremes.dtype} from |x| = {min(map(abs, extremes.nan)):g}")
-        if extremes.inf:
-            words.append(f"overflows early in {extremes.dtype} from |x| = {min(map(abs, extremes.inf)):g}")
-    failures = {f.problem: f.what for f in report.failures}
-    if why := failures.pop(SEVERAL, None):
-        words.append(f"it FAILS on {SEVERAL} ({why}): all this is about batches of one")
-    if failures:
-        words.append(f"failed on {len(failures)} of the problems ({next(iter(failures.values()))})")
-    return words
 
 
 _TARGETS = {
@@ -584,7 +418,7 @@ def match_words(match: Match) -> str:
     if match.bias is not None:
         return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
     if match.angle is not None:
-        return f"none; nearest {_near_words(match)}"
+        return f"none; nearest {near_words(match)}"
     return "none"
 
 
@@ -607,11 +441,9 @@ def minimiser_words(report: AuditReport) -> str:
 
 
 def batch_words(report: AuditReport) -> str:
-    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
+    """What it descends by batch size; "-" for a loss that does not couple its batch."""
     if report.batches is None:
         return "-"
-    if report.batches.constant is not None:
-        return f"scaled by {report.batches.constant}"
     return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
 
 

@@ -1,6 +1,6 @@
 (* The theorems on binary rewards (family A) at the examples that their entries keep. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot. From Interval Require Import Tactic.
-From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Limits Prompts Updates Flows Coverage Families Rounds Numbers.
+From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Limits Prompts Updates Flows Coverage Families Rounds Pulls Numbers.
 Import ListNotations. Open Scope R_scope.
 
 Notation four := (outcomes 4).
@@ -17,7 +17,14 @@ Lemma natural : natural_flow four base valid (flow four base valid (fun t => t))
 Proof. apply natural_flow_is; holds. Qed.
 Lemma with_penalty : penalised_flow four base valid 0.5 (flow four base valid (delayed 0.5)).
 Proof. apply penalised_flow_is; holds. Qed.
-Example A3_field : gives (proj1 (natural_field four (vector [0; 1; -1; 2]) (vector [1; 0; 0; 0]) valid ltac:(holds))) 0.0589071946489.
+Definition policy_logits := vector [ln 0.3; ln 0.25; ln 0.25; ln 0.2].
+Example A3_field_1 : gives (proj1 (natural_field four policy_logits (vector [1; 0; 0; 0]) valid ltac:(holds))) 0.135.
+Proof. both. Qed.
+Example A3_field_2 : gives (proj1 (natural_field four policy_logits (vector [0; 1; 0; 0]) valid ltac:(holds))) 0.1125.
+Proof. both. Qed.
+Example A3_field_3 : gives (proj1 (natural_field four policy_logits (vector [0; 0; 1; 0]) valid ltac:(holds))) (-0.1375).
+Proof. both. Qed.
+Example A3_field_4 : gives (proj1 (natural_field four policy_logits (vector [0; 0; 0; 1]) valid ltac:(holds))) (-0.11).
 Proof. both. Qed.
 Example A3_path_1 : gives (natural_path four base valid _ 2 ltac:(holds) natural ltac:(holds) 0%nat ltac:(holds)) 0.4267407565366.
 Proof. both. Qed.
@@ -127,7 +134,7 @@ Definition spread_law := vector [0.3; 0.3; 0.2; 0.2].
 Definition sharp_law := vector [0.6; 0.2; 0.1; 0.1].
 Definition family := map dirac four ++ [spread_law; sharp_law].
 Ltac members := let r := fresh in let I := fresh in intros r I; each I holds.
-Lemma no_double : NoDup four.
+Lemma no_double_a : NoDup four.
 Proof. repeat constructor; simpl; lia. Qed.
 Lemma are_laws : laws four family.
 Proof. members. Qed.
@@ -136,7 +143,7 @@ Proof. split; [holds|members]. Qed.
 Lemma nearest_at_02 : nearest four family reference right 0.2 (dirac 0).
 Proof. split; [holds|members]. Qed.
 Ltac clause := first [intros _; holds | let E := fresh in intro E; exfalso; revert E;
-  first [apply Rle_not_lt; numbers | rewrite dirac_kl by (exact no_double || holds); lra | cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR]; lra]].
+  first [apply Rle_not_lt; numbers | rewrite dirac_kl by (exact no_double_a || holds); lra | cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR]; lra]].
 Lemma best_is : most_valid four family reference right (dirac 0).
 Proof. split; [holds|]. intros r I. each I ltac:(split; [numbers|clause]). Qed.
 Lemma below_critical : forall r, In r family -> kl four r reference < kl four (dirac 0) reference ->
@@ -162,11 +169,15 @@ Lemma below_mode : forall r, In r family -> kl four r reference < - ln (referenc
 Proof. intros r I. each I clause. Qed.
 Lemma mode : forall y, In y four -> right y = true -> y <> 0%nat -> reference y < reference 0%nat.
 Proof. intros y I. each I ltac:(intros V D; first [discriminate V | contradiction | numbers]). Qed.
-Definition collapsed := proj2 (collapse four [spread_law; sharp_law] reference right 0.2 (dirac 0) 0 no_double ltac:(members)
+Definition collapsed := proj2 (collapse four [spread_law; sharp_law] reference right 0.2 (dirac 0) 0 no_double_a ltac:(members)
   ltac:(holds) ltac:(holds) ltac:(members) ltac:(holds) eq_refl mode ltac:(holds)) below_mode nearest_at_02.
 Example A10_collapse_1 : gives (collapsed 0%nat ltac:(holds)) 1.
 Proof. both. Qed.
 Example A10_collapse_2 : gives (collapsed 1%nat ltac:(holds)) 0.
+Proof. both. Qed.
+Example A10_collapse_3 : gives (collapsed 2%nat ltac:(holds)) 0.
+Proof. both. Qed.
+Example A10_collapse_4 : gives (collapsed 3%nat ltac:(holds)) 0.
 Proof. both. Qed.
 Definition target := filtered four reference right.
 Lemma projection_is : forall r, In r family -> exp_minus_kl four target r <= exp_minus_kl four target sharp_law.
@@ -176,7 +187,7 @@ Proof.
     | rewrite (exp_minus_kl_zero _ _ _ 0%nat) by (holds || numbers || reflexivity); left; apply exp_pos
     | rewrite (exp_minus_kl_zero _ _ _ 1%nat) by (holds || numbers || reflexivity); left; apply exp_pos]).
 Qed.
-Example A10_coverage : bounds (proj1 (projection_keeps four family reference right sharp_law sharp_law 1 no_double are_laws ltac:(holds)
+Example A10_coverage : bounds (proj1 (projection_keeps four family reference right sharp_law sharp_law 1 no_double_a are_laws ltac:(holds)
   ltac:(holds) ltac:(holds) ltac:(holds) projection_is ltac:(holds) ltac:(holds) ltac:(holds))) 0.1046496287529 0.277258872224.
 Proof. both. Qed.
 Example A10_segment : bounds (segment four base (vector [0.5; 0.2; 0.2; 0.1]) right 0.4 0.9 ltac:(holds) ltac:(holds)
@@ -194,3 +205,20 @@ Example A11_interior : gives (proj1 (interior_points 0.1 (lifted 2.78) ltac:(hol
 Proof. both. Qed.
 Example A11_unimodal : bounds (Rlt_le _ _ (one_peak 0.1 (lifted 2.5) (lifted 3.5) (lifted 5.5) ltac:(holds) ltac:(holds) ltac:(holds))) 1.0173891766502 1.4347068661954.
 Proof. split; [rewrite Rmin_right by numbers; numbers|numbers]. Qed.
+Example A10_accelerates_1 : gives (proj1 (proj2 (penalties_on_two_bits 0.1 20 ltac:(holds) ltac:(holds)))) 0.0489567532872.
+Proof. both. Qed.
+Example A10_accelerates_2 : gives (proj2 (proj2 (proj2 (penalties_on_two_bits 0.1 20 ltac:(holds) ltac:(holds))))) (-0.1).
+Proof. both. Qed.
+Example A11_least : bounds (proj1 (rises_and_fixed_points 0.1 0.75 ltac:(holds)) 0.7 ltac:(holds)) (-0.2501856051228) (-0.1349505679102).
+Proof. both. Qed.
+(* 0.6 and the beta whose fixed point has log odds higher by 1.5. *)
+Definition higher := expit (logit 0.6 + 1.5).
+Lemma is_fixed : fixed 0.6 (fixing 0.6 higher) higher.
+Proof. split; [holds|]. apply (interior_points 0.6 higher); holds. Qed.
+Definition rising_path n := proj1 (rounds_rise 0.6 (fixing 0.6 higher) higher ltac:(holds) ltac:(holds) is_fixed ltac:(holds)) n.
+Example A11_monotone_1 : bounds (Rlt_le _ _ (proj1 (rising_path 0%nat))) 0.4054651081082 1.4334632325367.
+Proof. both. Qed.
+Example A11_monotone_2 : bounds (Rlt_le _ _ (proj1 (rising_path 1%nat))) 1.4334632325367 1.6826685446907.
+Proof. both. Qed.
+Example A11_monotone_3 : bounds (Rlt_le _ _ (proj2 (rising_path 1%nat))) 1.6826685446907 1.9054651081082.
+Proof. both. Qed.

@@ -4,7 +4,7 @@ From Kernel Require Import Laws Extremes KLControl Trees Coverage Strategies Num
 Import ListNotations. Open Scope R_scope.
 
 Notation four := (outcomes 4).
-Lemma no_double : NoDup four.
+Lemma no_double_d : NoDup four.
 Proof. repeat constructor; simpl; lia. Qed.
 Definition answers := vector [0.48; 0.32; 0.15; 0.05].
 Definition right := verdicts [true; true; true; false].
@@ -15,16 +15,16 @@ Example D1_product : gives (product_form 5 2 3 ltac:(holds) ltac:(holds)) 0.9.
 Proof. both. Qed.
 Example D1_exact : gives (mean_over_prompts four (vector [0.1; 0.3; 0.6; 0.2]) 3 ltac:(holds)) 0.588.
 Proof. both. Qed.
-Example D2_distinct : gives (expected_distinct four answers right 3 ltac:(holds) no_double) 1.930835.
+Example D2_distinct : gives (expected_distinct four answers right 3 ltac:(holds) no_double_d) 1.930835.
 Proof. both. Qed.
 Example D2_uniform_1 : bounds (proj1 (dirac_and_uniform four answers right 4 ltac:(holds) ltac:(holds))) 0.99999375 2.19106383.
 Proof. both. Qed.
 Example D2_uniform_2 : bounds (proj2 (dirac_and_uniform four answers right 4 ltac:(holds) ltac:(holds))) 2.19106383 2.3458886574074.
 Proof. both. Qed.
-Example D2_schur : bounds (averaging_finds_more four answers right 4 0 1 0.3 ltac:(holds) no_double ltac:(holds) ltac:(holds)
+Example D2_schur : bounds (averaging_finds_more four answers right 4 0 1 0.3 ltac:(holds) no_double_d ltac:(holds) ltac:(holds)
   ltac:(holds) eq_refl eq_refl ltac:(holds)) 2.19106383 2.214367972848.
 Proof. both. Qed.
-Example D2_once : gives (proj1 (one_draw four answers right 0 1 0.3 no_double ltac:(holds) ltac:(holds) ltac:(holds) eq_refl eq_refl)) 0.95.
+Example D2_once : gives (proj1 (one_draw four answers right 0 1 0.3 no_double_d ltac:(holds) ltac:(holds) ltac:(holds) eq_refl eq_refl)) 0.95.
 Proof. both. Qed.
 
 (* Types of prompts by strategies. *)
@@ -48,10 +48,10 @@ Definition solved_types := table [[1; 0; 0; 1]; [0; 1; 0; 1]; [0; 0; 1; 0]].
 Definition three := vector [0.5; 0.3; 0.2].
 Lemma gap : forall s, In s four -> s <> 3%nat -> worth (outcomes 3) three solved_types s + 0.3 <= worth (outcomes 3) three solved_types 3%nat.
 Proof. intros s I. each I ltac:(first [intros _; exact_sum | let N := fresh in intro N; contradiction]). Qed.
-Example D3_limit_1 : bounds (proj1 (training_ends four (outcomes 3) three solved_types mixed 3%nat 0.3 10 2 no_double ltac:(holds)
+Example D3_limit_1 : bounds (proj1 (training_ends four (outcomes 3) three solved_types mixed 3%nat 0.3 10 2 no_double_d ltac:(holds)
   ltac:(holds) ltac:(holds) ltac:(holds) ltac:(pairs) ltac:(holds) gap)) 0.639376858952 0.7930674290794.
 Proof. both. Qed.
-Example D3_limit_2 : bounds (proj2 (training_ends four (outcomes 3) three solved_types mixed 3%nat 0.3 10 2 no_double ltac:(holds)
+Example D3_limit_2 : bounds (proj2 (training_ends four (outcomes 3) three solved_types mixed 3%nat 0.3 10 2 no_double_d ltac:(holds)
   ltac:(holds) ltac:(holds) ltac:(holds) ltac:(pairs) ltac:(holds) gap)) 0.7930674290794 0.9390776608623.
 Proof. both. Qed.
 Lemma each_solved : forall t, In t (outcomes 3) -> exists s, In s four /\ solved_types t s = 1.

@@ -125,8 +125,8 @@ Theorem relaxation : forall (ys : list Y) base valid beta th d, ys <> [] -> law 
   (forall e, Derive (fun t => mass ys (moved ys th e t) valid - beta * kl ys (moved ys th e t) base) 0 =
     sum ys (fun y => e y * update ys base valid beta (softmax ys th) y)) /\
   ((forall y, In y ys -> softmax ys th y = tilted ys base valid beta y) -> forall y, In y ys ->
-    Derive (fun t => update ys base valid beta (moved ys th d t) y) 0 =
-    - beta * (softmax ys th y * (d y - sum ys (fun z => softmax ys th z * d z)))).
+    Derive (fun t => update ys base valid beta (moved ys th d t) y) 0 / beta =
+    - (softmax ys th y * (d y - sum ys (fun z => softmax ys th z * d z)))).
 Proof.
   intros ys a v b th d N L P Hb. destruct (softmax_law ys th N) as [[_ S] Q]. set (q := softmax ys th) in *.
   set (gain := fun z => one (v z) - b * (ln (q z) - ln (a z))). split.
@@ -156,8 +156,8 @@ Proof.
       cbv beta. rewrite moved_0. fold q (gain z). rewrite (C z J). unfold plus, mult; simpl. ring. }
     assert (M := sum_derive ys _ _ 0 H). rewrite sum_minus in M. assert (MS := mean_score ys th d N). fold q in MS.
     rewrite (sum_ext ys (fun z => q z * score ys th d z * c) (fun z => c * (q z * score ys th d z))), !sum_scale, MS in M by (intros; ring).
-    apply is_derive_unique. unfold update.
-    evar_last; [apply (is_derive_mult (fun t => moved ys th d t y) _ 0 _ _ (moved_derive ys th d y N)
+    apply Rmult_eq_reg_l with b; [|lra]. unfold Rdiv. rewrite (Rmult_comm (Derive _ _)), <- Rmult_assoc, Rinv_r, Rmult_1_l by lra.
+    apply is_derive_unique. unfold update. evar_last; [apply (is_derive_mult (fun t => moved ys th d t y) _ 0 _ _ (moved_derive ys th d y N)
       (is_derive_minus _ _ 0 _ _ (G y I) M) Rmult_comm)|].
     unfold minus, plus, opp, mult; simpl. rewrite moved_0. fold q. fold (gain y).
     rewrite (sum_ext ys _ (fun z => c * q z)) by (intros z J; rewrite moved_0; fold q (gain z); rewrite (C z J); ring).

@@ -1,7 +1,7 @@
 """What a run's settings will do: the pass rates that they lead to, when, and what other settings do the same.
 
 `configuration_of` reads the settings of nine trainers; the KL terms and their laws stand in
-`dph_theory.trainers`.
+`dph_theory.methods.kl_terms`.
 """
 
 from dataclasses import dataclass
@@ -201,9 +201,11 @@ def _prompt(run: _Run, rate: float) -> PromptPrediction:
         reached, *others = (_released(run.found, rate, root.validity) for root in roots if root.stable)
     way = np.concatenate([[0.0], _TIMES])
     along = run.along(rate, way)
-    there = np.flatnonzero(along >= rate + NEAR * (reached - rate))
+    target = rate + NEAR * (reached - rate)
+    there = np.flatnonzero(along >= target)
     on_the_way = None if run.moved is None else float(run.along(rate, np.array([run.moved]))[0])
-    time = float(way[there[0]]) if there.size else None
+    # The pass rate rises: between two points of the grid it is nearly straight.
+    time = float(np.interp(target, along[: there[0] + 1], way[: there[0] + 1])) if there.size else None
     return PromptPrediction(rate, reached, tuple(o for o in others if o != reached), on_the_way, time)
 
 

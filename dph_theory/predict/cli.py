@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
@@ -86,15 +87,30 @@ def predict_command(
     if json_path is not None:
         write_json(json_path, _plain(found, told, list(rates), luck))
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    console.width = min(console.width, answer.WIDTH)
     for line in answer.lines(found, told, k=k, step=step, steps=steps, better=better, why=why):
         terminal.say(console, line)
-    tables = [*found.tables()]
+    _details(console, found, told, list(rates), luck)
+
+
+def _details(
+    console: Console,
+    found: Configuration,
+    told: Prediction | None,
+    names: list[str],
+    luck: dict[float, float],
+) -> None:
+    """What the settings are, each prompt's pass rates, and notes, in as few columns."""
+    console.width = min(console.width, answer.WIDTH)
+    tables = found.tables()
     if told is not None:
-        tables += [answer.by_prompt(told, list(rates), luck), *told.tables()[1:]]
+        tables += [answer.by_prompt(told, names, luck), *told.tables()[1:]]
     for table in tables:
+        shown = table.rich()
+        shown.columns[0].max_width = 30
+        for column in shown.columns:
+            column.overflow = "fold"  # A setting's name is told whole.
         console.print()
-        console.print(table.rich())
+        console.print(shown)
     for note in answer.notes(found, told, luck):
         terminal.say(console, note)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..support.errors import argument_error, meant
 from .reading import Configuration
-from .readings import READERS, unread
+from .readings import READERS
 from .settings import Asked, flag, flat
 
 _ORDER = ("verl", "skyrl", "prime-rl", "nemo-rl", "openrlhf", "areal", "tinker", "trl")
@@ -38,10 +38,11 @@ def configuration_of(
     if version is not None and trainer != "trl":
         raise argument_error("version", version, f"none for {trainer}: it is read at one commit")
     asked.version = version
-    found, (names, plain, clips) = READERS[trainer].read(asked), unread(trainer)
+    reader = READERS[trainer]
+    found, clips = reader.read(asked), reader.clips
     # A misspelt clip is told as one, and one that is spelt well is no slip of another name.
-    plain = {**plain, **dict.fromkeys(clips, ())}
-    harmless, not_read = asked.rest(plain, (*names, *clips * (found.updates == 1)))
+    plain = {**reader.plain, **dict.fromkeys(clips, ())}
+    harmless, not_read = asked.rest(plain, (*reader.harmless, *clips * (found.updates == 1)))
     flags = [flag(name) for name in clips]
     later = " (a clip: it acts on later updates of a batch)"
     told = tuple(each + later * (each.partition("=")[0] in flags) for each in not_read)

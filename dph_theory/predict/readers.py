@@ -1,21 +1,19 @@
 """Nine trainers' readers: from settings by a trainer's own names to what they amount to.
 
-A reader has its trainer's defaults and arithmetic at the version or commit of its row in `readings.py`.
+A reader has its trainer's defaults and arithmetic at the version or commit of its row in `trainers.toml`.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from ..support.errors import argument_error
-from ..trainers import KLTerm, kl_form
-from .reading import (
+from ..methods.kl_terms import KLTerm
+from ..methods.parts import (
     ALONE,
     ANSWERS,
     BEST,
     BY_MEAN,
     CENTRED,
     DIVIDED,
-    FOLLOWS,
     LEARNED,
     LEFT_OUT,
     MIXED,
@@ -23,11 +21,11 @@ from .reading import (
     RAW,
     SUMS,
     TOKENS,
-    Configuration,
     Weight,
     term,
-    told,
 )
+from ..support.errors import argument_error
+from .reading import FOLLOWS, Configuration, told
 from .settings import Asked
 
 CLAMPS = (20.0, 10.0)
@@ -47,7 +45,7 @@ def _group(asked: Asked, name: str, default: int, *, needed: bool = False) -> in
 def trl(asked: Asked) -> Configuration:
     """TRL's GRPOTrainer."""
     beta, version = asked.number("beta", 0), asked.version
-    bias = asked.on("use_bias_correction_kl", kl_form("trl", version=version).name == "corrected-k3")
+    bias = asked.on("use_bias_correction_kl", version is None or _numbers(version) >= (1, 10))
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scale = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
@@ -80,6 +78,13 @@ def trl(asked: Asked) -> Configuration:
         not_read=("loss_type=vespo",) * (loss_type == "vespo"),
         warnings=[FOLLOWS] * follows + [weighs] * (vllm and beta > 0) + logs,
     )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.split(".")[:2]
+    if not all(part.isdigit() for part in parts):
+        raise argument_error("version", version, "a dotted number, such as 1.16")
+    return tuple(int(part) for part in parts)
 
 
 def trl_parts(asked: Asked) -> float:
@@ -310,7 +315,11 @@ def prime_rl(asked: Asked) -> Configuration:
     weights = {
         "grpo": CENTRED,
         "max_rl": BY_MEAN,
-        **dict.fromkeys(("opd", "opsd"), Weight("none: no verdict trains")),
+        **dict.fromkeys(("opd", "opsd", "sft"), Weight("none: no verdict trains")),
+        **{
+            of: Weight(f"that of {of}: no weight is known")
+            for of in ("echo", "rae", "hierarchical_grpo", "debug")
+        },
     }
     algorithm = asked.word("orchestrator.algo.type", "grpo", weights)
     kind = asked.word("trainer.loss.type", "default", ("default", "ipo", "custom"))
@@ -323,7 +332,8 @@ def prime_rl(asked: Asked) -> Configuration:
         term("ratio, held estimate", "k1"),
         float(teacher),
         weights[algorithm],
-        group_size=_group(asked, "orchestrator.rollouts_per_example", 1),
+        group_size=_group(asked, "orchestrator.group_size", 1)
+        or _group(asked, "orchestrator.rollouts_per_example", 1),
         reduction=TOKENS,
         updates=None,
         sampler=f"vLLM, by the ratio, without tokens whose probability moved too far{region}",

@@ -1,23 +1,13 @@
 """What a run's settings amount to, in the words that all readers share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..methods.kl_terms import ENDS, KLTerm
+from ..methods.parts import Weight
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers import ENDS, KLTerm
-
-
-class Weight(NamedTuple):
-    """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from verdicts
-    (one of `dynamics.BASELINES`), None where no law is known.
-    """
-
-    words: str
-    scale: str | None = None
-    baseline: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +16,7 @@ class Configuration(Shown):
 
     version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
     coefficient; law: what it obeys where it ends; selects: where that is with a small coefficient, a key of
-    `trainers.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
+    `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
     law is known), its baseline and group_size (None where the settings do not tell); reduction, updates
     (optimiser steps a batch; None where not told), sampler. inert: settings without effect here; harmless:
     those not read that change no law; not_read: the others, which may; warnings: what a reader should know.
@@ -87,35 +77,6 @@ def end_words(found: Configuration) -> str:
     return f"{ENDS[found.selects]} (the {found.selects})" if found.selects in ENDS else found.selects
 
 
-DIVIDED = Weight(
-    "the group's mean subtracted, divided by its deviation: alpha_G(V) on grad V (theory E4)", "std", "mean"
-)
-CENTRED = Weight("the group's mean subtracted: the same weight at every pass rate", "none", "mean")
-LEFT_OUT = Weight(
-    "the mean of the group's other answers subtracted: the same weight at every pass rate",
-    "leave_one_out",
-    "mean",
-)
-RAW = Weight(
-    "no baseline: the same weight at every pass rate, with more noise (theory G4)", "leave_one_out", "none"
-)
-ALONE = Weight(
-    "one answer a prompt, so no group and no baseline: the verdict itself", "leave_one_out", "none"
-)
-BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
-OTHERS = Weight(
-    "the mean of the group's other answers subtracted, divided by their deviation: no objective is known"
-)
-MIXED = Weight("divided by the whole batch's deviation, which couples the groups")
-LEARNED = Weight("a learned value function: no weight is known")
-BEST = Weight(
-    "the best answer's verdict less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
-)
-TOKENS, ANSWERS, SUMS = (
-    "mean over the tokens of the batch",
-    "mean over each answer's tokens, then over answers: longer right answers gain under a token penalty (G8)",
-    "sum over each answer's tokens",
-)
 UNHELD = "none: nothing holds the policy to the base"
 NOWHERE = "nothing: the pass rate tends to 1, and sampling decides which right answers stay (A2, G3)"
 FOLLOWS = "the reference follows the policy: no law of a fixed base holds"
@@ -123,11 +84,6 @@ TRAP = (
     "KL in the reward and then division by a deviation: at the law penalised rewards have deviation zero, "
     "and a noise stays that more groups do not lessen (theory G2)"
 )
-
-
-def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
-    """A KL term by its arguments, of no trainer's row."""
-    return KLTerm("", "", "", "", place, estimator, inner, outer)
 
 
 def told(
@@ -173,8 +129,3 @@ def told(
         coefficient=coefficient,
         **{"unpredicted": unpredicted, **found},
     )
-
-
-def listed(weights: Mapping[str, Weight]) -> Mapping[str, Weight]:
-    """A table that cannot change."""
-    return MappingProxyType(dict(weights))

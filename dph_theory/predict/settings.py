@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +146,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     elif path.suffix == ".py":
         found = _called(path, text)
     else:
-        words = [
-            _ASSIGNED.sub(r"\1=\2", word) for word in shlex.split(text.replace("\\\n", " "), comments=True)
-        ]
-        of_shell = [word for word in words if _is_variable(word, text)]
-        variables, found = _arguments(of_shell), _arguments([word for word in words if word not in of_shell])
+        variables, found = _of_script(text.replace("\\\n", " "))
     if not found:
         raise argument_error("config", str(path), "a file that holds settings")
     base = found.get("defaults")
@@ -159,11 +156,28 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     return {name: _resolved(found | variables, value) for name, value in found.items()}
 
 
-def _is_variable(word: str, text: str) -> bool:
-    """Whether a word of a script sets a variable of its own: its name is in capitals, or used as $name."""
-    name, equals, _ = word.partition("=")
-    used = re.search(rf"\$[{{(]*{re.escape(name)}\b", text)
-    return bool(equals) and name.isidentifier() and bool(name.isupper() or used)
+def _of_script(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The variables that a script sets, and the settings of its commands.
+
+    A variable stands before the command of its line, is in capitals, or is used as $name.
+    """
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="\n;")
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
+    of_shell, others, leading = list[str](), list[str](), True
+    for word in (_ASSIGNED.sub(r"\1=\2", each) for each in lexer):
+        name, equals, _ = word.partition("=")
+        assigned = bool(equals) and name.isidentifier()
+        used = name.isupper() or re.search(rf"\$[{{(]*{re.escape(name)}\b", text)
+        if assigned and (leading or used):
+            of_shell.append(word)
+        elif word.strip("\n;"):
+            others.append(word)
+            leading = leading and word == "export"
+        else:
+            leading = True
+    if not others:  # No command: what stands there are settings.
+        return {}, _arguments(of_shell)
+    return _arguments(of_shell), _arguments(others)
 
 
 def overridden(words: Sequence[str]) -> dict[str, Any]:
@@ -231,10 +245,18 @@ def _arguments(words: list[str]) -> dict[str, Any]:
             found[name] = _value(value)
         elif word.startswith("--") and name:
             after = words[place + 1] if place + 1 < len(words) else "--"
-            found[name] = True if after.startswith("--") or "=" in after else _value(after)
+            numbers = list(takewhile(_is_number, words[place + 1 :]))
+            if len(numbers) > 1:
+                found[name] = " ".join(numbers)
+            else:
+                found[name] = True if after.startswith("--") or "=" in after else _value(after)
         elif name.isidentifier() and place + 1 < len(words):
             found.setdefault(name, Loose(words[place + 1]))
     return found
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(_value(text), float)
 
 
 def _value(text: str) -> Any:

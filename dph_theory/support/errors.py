@@ -4,6 +4,10 @@ from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 
+class RefusedError(RuntimeError):
+    """What cannot be done, in words that a user can act on; commands print it without a traceback."""
+
+
 def argument_error(name: str, value: Any, allowed: str) -> ValueError:
     """The error to raise: it names the argument, its value and what is allowed."""
     return ValueError(f"{name}={value!r} is not allowed: {allowed}")

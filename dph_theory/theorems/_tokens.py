@@ -165,14 +165,6 @@ REWARDED = chart(
     reward=uniform(0, 1, 4),
 ).deriving(two_tables)
 """Two tokens of a vocabulary of two, and a reward in [0, 1] for each of the four sequences."""
-REWARDED_PAIR = example(
-    ref_first=".8 .2",
-    ref_second=[".9 .1", ".5 .5"],
-    pi_first=".6 .4",
-    pi_second=[".7 .3", ".2 .8"],
-    reward="1 .25 0 .75",
-)
-"""Both policies likely to earn the first sequence's full reward."""
 
 FIRST_AND_SECOND = chart(
     first=simplex(3, spread=6.0),

@@ -43,6 +43,8 @@ def _with_sum(values: Values, theta: Values) -> Values:
     return np.concatenate([values, theta.sum(axis=-1, keepdims=True)], axis=-1)
 
 
+KEPT = example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10", weights="3 2 1 4")
+
 CONSERVED = theorem(
     "A2.conserved",
     "Plain policy gradient conserves sum theta, and e^-theta_y - e^-theta_y' within Y1 and within Y0",
@@ -51,7 +53,7 @@ CONSERVED = theorem(
     source=Source("ours", "implicit bias"),
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     equal=(later, at_the_start),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
+    examples=(KEPT,),
     exact=False,
     # What the Runge-Kutta steps leave out; e^-theta starts above 1.
     tolerance=1e-6,
@@ -95,7 +97,7 @@ ORBIT = theorem(
     source=Source("ours", "implicit bias"),
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     equal=(followed, on_the_orbit),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),),
+    examples=(KEPT,),
     exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
@@ -140,10 +142,7 @@ LIMIT = theorem(
     on=chart(weights=integers(1, 9, 4), valid=masks(4)),
     tends=(near_the_end, lambda weights, valid: uniform_on_likeliest(weights, valid)),
     # In the second example a is constant on Y1: only then is the limit p_*.
-    examples=(
-        example(weights="3 2 1 4", valid=[True, True, True, False]),
-        example(weights="2 2 2 4", valid=[True, True, True, False]),
-    ),
+    examples=(KEPT, example(weights="2 2 2 4", valid=[True, True, True, False])),
     # Masses are compared absolutely: at eps = 1e-8 a poorer outcome keeps up to about 8 eps.
     tolerance=1e-6,
     floor=1.0,
@@ -186,10 +185,7 @@ RICHER = theorem(
     source=Source("ours", "implicit bias"),
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     at_most=(starting_ratio, later_ratio),
-    examples=(
-        example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="10"),
-        example(base=".02 .86 .1 .02", valid=[True, True, True, False], time=".01"),
-    ),
+    examples=(KEPT, example(base=".02 .86 .1 .02", valid=[True, True, True, False], time=".01")),
     exact=False,
     false=(neighbour("the ratios stay", relation=Relation.EQUAL),),
 )
@@ -224,7 +220,7 @@ RATIOS = theorem(
     source=Source("ours", "implicit bias"),
     on=chart(weights=integers(1, 9, 4), valid=masks(4)),
     tends=(poorer_over_richer, limit_of_ratio),
-    examples=(example(weights="3 2 1 4", valid=[True, True, True, False]),),
+    examples=(KEPT,),
     # Ratios up to one are compared absolutely, at eps = 1e-8.
     tolerance=1e-6,
     floor=1.0,

@@ -42,6 +42,10 @@ FIELD = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(policy=simplex(4, zeros=True), valid=masks(4)),
     equal=(fisher_times_field, fisher_image),
+    examples=(
+        example(policy=".3 .25 .25 .2", valid=[True, True, False, False], value=".135 .1125 -.1375 -.11"),
+    ),
+    coq="natural_field",
     false=(
         neighbour(
             "the plain gradient is its own natural gradient",
@@ -120,16 +124,7 @@ LIMIT = theorem(
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(5), valid=masks(5), time=uniform(1e-3, 50)),
     at_most=(distance_to_filtered, exponential),
-    examples=(
-        FOUR.giving(lhs=".2887654057724", rhs=".4060058497098"),
-        example(
-            base=".2 .2 .2 .2 .2",
-            valid=[True, True, False, True, False],
-            time="6",
-            lhs=".0016497751952",
-            rhs=".0016525014511",
-        ),
-    ),
+    examples=(FOUR.giving(lhs=".2887654057724", rhs=".4060058497098"),),
     coq="natural_limit",
     false=(neighbour("the limit is uniform on Y1", at=FOUR.but(time="9"), lhs=distance_to_uniform),),
 )
@@ -181,17 +176,7 @@ SLOWER = theorem(
     source=Source("ours", "natural gradient"),
     on=RUNS,
     at_most=(lost_with_penalty, lost_without),
-    examples=(
-        FOUR.giving(lhs=".1756444443592", rhs=".4544585927932"),
-        example(
-            base=".2 .3 .3 .2",
-            valid=[True, False, True, False],
-            time=".1",
-            beta=".01",
-            lhs=".0012482312820",
-            rhs=".0012494795136",
-        ),
-    ),
+    examples=(FOUR.giving(lhs=".1756444443592", rhs=".4544585927932"),),
     coq="penalty_keeps_more",
     false=(
         neighbour(

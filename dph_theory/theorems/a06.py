@@ -33,13 +33,6 @@ POINTWISE = theorem(
     at_most=(deviation, exponential),
     examples=(
         FOUR.giving(lhs=".1732592434634 .115506162309 .1732592434634 .115506162309", rhs=".4060058497098"),
-        example(
-            base=".3 .3 .2 .2",
-            valid=[True, True, True, False],
-            beta=".2",
-            lhs=".0006306202597 .0006306202597 .0004204135065 .0016816540258",
-            rhs=".0016844867498",
-        ),
     ),
     coq="pointwise",
     false=(

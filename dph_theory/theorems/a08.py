@@ -79,10 +79,6 @@ FRONTIER = theorem(
 )
 
 
-def whole_cost(policy: Values, base: Values) -> Values:
-    return REVERSE_KL(policy, base)
-
-
 def frontier_and_distance(policy: Values, base: Values, valid: Values) -> Values:
     return frontier(policy, base, valid) + REVERSE_KL(policy, tilted_to(policy, base, valid))
 
@@ -106,7 +102,7 @@ EQUALITY = theorem(
     r" 1/\beta = \mathrm{logit}\,\mu - \mathrm{logit}\,A_1 \text{ of either sign}",
     source=Source("ours", "equality clause"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
-    equal=(whole_cost, frontier_and_distance),
+    equal=(lambda policy, base: REVERSE_KL(policy, base), frontier_and_distance),
     # Below the base's own validity, and on the frontier itself.
     examples=(FOUR.giving(value=".2089771492894"),),
     coq="equality",

@@ -33,6 +33,10 @@ def with_more_gain(base_rates: Values, beta: Values, rise: Values) -> Values:
     return mean_after_rise(base_rates, beta / (1 + rise))
 
 
+KEPT = example(
+    base_rates=".1 .3 .6 .2", beta=".5", rise=".5", solvable=[True, True, True, False], targets=".8 .7 .9 .6"
+)
+
 INCREASING = theorem(
     "A9.increasing",
     "The mean validity under one beta is strictly increasing in 1/beta",
@@ -42,10 +46,7 @@ INCREASING = theorem(
     source=Source("ours", "many prompts"),
     on=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
     at_most=(mean_after_rise, with_more_gain),
-    examples=(
-        example(base_rates=".1 .3 .6 .2", beta=".5", rise=".5", lhs=".694221482349", rhs=".8470722493052"),
-        example(base_rates=".5 .02 .5", beta=".008", rise="1", lhs="1", rhs="1"),
-    ),
+    examples=(KEPT.giving(lhs=".694221482349", rhs=".8470722493052"),),
     coq="mean_rises",
     # fewer would round rates near 1 to 1
     digits=8,
@@ -75,13 +76,7 @@ RANGE = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(rates_of_base),
     at_most=(lower_ends, upper_ends),
     examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            solvable=[True, True, True, False],
-            beta=".5",
-            lhs=".25 .532025071278",
-            rhs=".532025071278 .75",
-        ),
+        KEPT.giving(lhs=".25 .532025071278", rhs=".532025071278 .75"),
         RANGE_ATTAINED.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
     ),
     # fewer would round rates near 1 to 1
@@ -123,22 +118,7 @@ ENDS = theorem(
     # Below beta = 2e-3 the bound e^{1/beta} leaves the range of float64.
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(rates_of_base),
     at_most=(distances, vanishing),
-    examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            solvable=[True, True, True, False],
-            beta=".5",
-            lhs=".282025071278 .217974928722",
-            rhs=".8625225733556 .4060058497098",
-        ),
-        example(
-            base_rates=".1 .3 .6",
-            solvable=[True, True, False],
-            beta=".02",
-            lhs=".5333333333333 7.286388315e-22",
-            rhs="518470552858707246408.6453322933485 7.286388315e-22",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),),
     # fewer would round rates near 1 to 1
     digits=8,
     coq="mean_near_ends",
@@ -214,22 +194,7 @@ DUAL = theorem(
     # Below beta = 1e-2 a tilted rate differs from 1 by less than 192 bits resolve.
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(priced_cost, cost),
-    examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            targets=".8 .7 .9 .6",
-            beta=".5",
-            lhs=".5091851433615",
-            rhs=".5774636400764",
-        ),
-        example(
-            base_rates=".2 .5 .6",
-            targets=".9999999 .9999999 .9999999",
-            beta=".04",
-            lhs=".9378010722271",
-            rhs=".9378018277495",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".5091851433615", rhs=".5774636400764"),),
     # fewer would round rates near 1 to 1
     digits=8,
     coq="dual",

@@ -73,6 +73,19 @@ def worth_of_saving(family: Values, base: Values, valid: Values, beta: Values) -
     return np.where(same, 1 + 0 * saved, beta * saved)
 
 
+KEPT = example(
+    first="1 0 0 0",
+    second=".6 .2 .1 .1",
+    third=".3 .3 .2 .2",
+    base=".3 .2 .1 .4",
+    valid=[True, True, False, False],
+    fraction=".5",
+    family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
+    beta=".4",
+    laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
+    q=".3 .3 .2 .2",
+)
+
 VALIDITY = theorem(
     "A10.validity",
     "Over any family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
@@ -81,24 +94,7 @@ VALIDITY = theorem(
     source=Source("dymetman2026binary", "misspecification"),
     on=chart(family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
     at_most=(validity_lost, worth_of_saving),
-    examples=(
-        example(
-            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            beta=".4",
-            lhs=".2",
-            rhs=".3706855728408",
-        ),
-        example(
-            family=[".3 .67 .03", ".3 .3 .4", ".9998 .0001 .0001"],
-            base=".07 .73 .2",
-            valid=[True, False, False],
-            beta=".3",
-            lhs=".6998",
-            rhs=".7004009256180",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".2", rhs=".3706855728408"),),
     coq="validity_lost",
     false=(neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
 )
@@ -143,17 +139,7 @@ ORDER = theorem(
         fraction=uniform(0.01, 0.99),
     ),
     equal=(at_fraction, validity_first),
-    examples=(
-        example(
-            first="1 0 0 0",
-            second=".6 .2 .1 .1",
-            third=".3 .3 .2 .2",
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            fraction=".5",
-            value="1 1.2039728043259",
-        ),
-    ),
+    examples=(KEPT.giving(value="1 1.2039728043259"),),
     coq="validity_first",
     false=(
         neighbour(
@@ -191,8 +177,15 @@ COLLAPSE = theorem(
     ),
     equal=(projected_law, base_mode),
     examples=(
-        example(laws=[".3 .3 .2 .2"], base=".3 .2 .1 .4", valid=[True, True, False, False], fraction=".999"),
+        example(
+            laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            fraction=".9",
+            value="1 0 0 0",
+        ),
     ),
+    coq="collapse",
     false=(
         neighbour(
             "the limit is the filtered model", rhs=lambda base, valid: filtered(normalised(base), valid)
@@ -248,9 +241,7 @@ JUMP = theorem(
     # Weights spread evenly, since near the uniform law two modes tie within rounding.
     on=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     equal=(before_and_after, dirac_then_rival),
-    examples=(
-        example(laws=[".3 .3 .2 .2", ".6 .2 .1 .1"], base=".3 .2 .1 .4", valid=[True, True, False, False]),
-    ),
+    examples=(KEPT,),
     false=(neighbour("no jump: the two laws mix continuously", rhs=half_way),),
 )
 
@@ -296,15 +287,7 @@ COVERAGE = theorem(
     source=Source("dymetman2026binary", "misspecification"),
     on=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     at_most=(forgotten, best_law),
-    examples=(
-        example(
-            laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            lhs=".1046496287529",
-            rhs=".277258872224",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".1046496287529", rhs=".277258872224"),),
     coq="projection_keeps",
     false=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
@@ -323,7 +306,7 @@ ALPHA = refuted(
         lambda q, base: law_to_filtered(q, base, alpha_divergence(0.5)),
         lambda base: dirac_to_filtered(base, alpha_divergence(0.5)),
     ),
-    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4", lhs=".9173030790972", rhs=".9016133230341"),),
+    examples=(KEPT.giving(lhs=".9173030790972", rhs=".9016133230341"),),
     note="For alpha in (0, 1) a Dirac costs a finite amount. A10.threshold holds instead: each law has one "
     "alpha* in (0, 1), above which it is nearer to p_* than any Dirac and below which it is not (alpha* = "
     "0.504968 in the example); for alpha >= 1 it always is (A10.above).",
@@ -383,7 +366,7 @@ ABOVE = theorem(
     source=Source("ours", "f(0) = inf"),
     on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     at_most=(costs_and_distances, distances),
-    examples=(example(q=".3 .3 .2 .2", base=".3 .2 .1 .4"),),
+    examples=(KEPT,),
     false=(
         neighbour(
             "one outcome costs as much as both",
@@ -428,14 +411,7 @@ THRESHOLD = theorem(
     source=Source("ours", "convexity in alpha"),
     on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
     at_most=(at_smaller_alpha, at_larger_alpha),
-    examples=(
-        example(
-            q=".3 .3 .2 .2",
-            base=".3 .2 .1 .4",
-            lhs="-2.5582972772331 -.0101276939898",
-            rhs="-.0101276939898 .5298492968033",
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-2.5582972772331 -.0101276939898", rhs="-.0101276939898 .5298492968033"),),
     false=(neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),),
 )
 
@@ -467,17 +443,7 @@ MONOTONE = theorem(
         fraction=uniform(0.01, 1),
     ),
     at_most=(validity_and_kl, at_smaller_beta),
-    examples=(
-        example(
-            family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            beta=".4",
-            fraction=".5",
-            lhs=".8 .277258872224",
-            rhs="1 1.2039728043259",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".8 .277258872224", rhs="1 1.2039728043259"),),
     coq="smaller_beta_chooses",
     false=(neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
 )
@@ -670,11 +636,12 @@ ACCELERATES = theorem(
     source=Source("ours", "a family that cannot hold the base"),
     on=chart(lean=uniform(-0.95, 0.95), odds=log_uniform(1e-3, 1e3)),
     equal=(added_speeds, closed_forms),
-    examples=(example(lean=".1", odds="20"), example(lean=".1", odds="2")),
+    examples=(example(lean=".1", odds="20", value=".0489567532872 -.1"),),
     digits=6,
     note="In a small lean m to one mode the reverse KL adds beta m (L/2 - 1) to its growth: above L = 2 the"
     " penalty itself drives the policy to one mode, together with a reward for agreeing bits, which adds"
     " m (1 - m^2)/2. The forward KL adds -beta m: it restores the balance, whatever the base.",
+    coq="penalties_on_two_bits",
     false=(
         neighbour("to first order in the lean", rhs=small_lean),
         neighbour(

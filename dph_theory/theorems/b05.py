@@ -49,10 +49,10 @@ CHAIN = theorem(
             ref_first=".3 .5 .2",
             ref_second=[".2 .5 .3", ".6 .3 .1"],
             ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
+            value=".3716554812265",
         ),
     ),
     coq="chain_rule",
-    part="where the divergence is finite",
     false=(
         neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, FORWARD_KL)),
         neighbour(
@@ -154,7 +154,8 @@ DEFICIT = theorem(
     source=Source("ours", "product measures"),
     on=INDEPENDENT,
     equal=(partial(independent_divergences, JS_AND_ALPHAS), tokens_less_deficits),
-    examples=(INDEPENDENT_PAIR,),
+    examples=(INDEPENDENT_PAIR.giving(value=".9048193214912 2.2512977236829 2.1533417999923"),),
+    coq="deficit",
     false=(neighbour("the token sum itself", rhs=partial(summed_divergences, JS_AND_ALPHAS)),),
 )
 
@@ -185,6 +186,7 @@ PRODUCT = theorem(
             rhs=".6840289760144 3.1714130856421 1.8091097699793",
         ),
     ),
+    coq="independent_tokens",
     false=(
         neighbour(
             "alpha = -1, outside of (0, 1)",

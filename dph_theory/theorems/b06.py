@@ -16,6 +16,7 @@ from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Side, Theorem, neighbour, scaled, theorem
+from ._laws import PI_REF
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
@@ -37,7 +38,7 @@ VALUES = theorem(
     source=SOURCE,
     on=CHART,
     equal=(expected_k1_and_k3, reverse_kl),
-    examples=(EXAMPLES[0].giving(value=".360062440636"),),
+    examples=(PI_REF.giving(value=".3537826013701"),),
     coq="estimators_as_values",
     false=(
         neighbour(
@@ -48,7 +49,9 @@ VALUES = theorem(
 )
 
 
-def gradient_entry(name: str, title: str, statement: str, sides: tuple[Side, Side], **others: Any) -> Theorem:
+def gradient_entry(
+    name: str, title: str, statement: str, sides: tuple[Side, Side], value: str, **others: Any
+) -> Theorem:
     """An entry that says which gradient an estimator gives."""
     return theorem(
         f"B6.{name}",
@@ -57,7 +60,7 @@ def gradient_entry(name: str, title: str, statement: str, sides: tuple[Side, Sid
         source=SOURCE,
         on=CHART,
         equal=sides,
-        examples=EXAMPLES,
+        examples=(PI_REF.giving(value=value),),
         **others,
     )
 
@@ -69,6 +72,7 @@ GRADIENTS = (
         "k1 as a loss has expected gradient zero",
         r"E_\pi[\nabla(-\log r)] = E_\pi[\nabla\log\pi] = 0 \quad\text{(samples fixed)}",
         (K1.loss_gradient, lambda pi: 0 * pi),
+        value="0",
         coq="k1_in_the_loss",
         false=(neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),),
     ),
@@ -78,6 +82,7 @@ GRADIENTS = (
         r"E_\pi[\nabla\tfrac12(\log r)^2] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})"
         r" \quad\text{(samples fixed)}",
         (K2.loss_gradient, REVERSE_KL.gradient),
+        value=".4130047038999 -.1523799843592 -.1153852305369 -.1452394890038",
         coq="k2_in_the_loss",
         false=(
             neighbour("k2 as a loss gives the forward-KL gradient", **FORWARD_TOO),
@@ -90,6 +95,7 @@ GRADIENTS = (
         r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
         r" \quad\text{(samples fixed)}",
         (K3.loss_gradient, FORWARD_KL.gradient),
+        value=".3 -.05 -.05 -.2",
         coq="k3_in_the_loss",
         note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
         " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation,"
@@ -108,6 +114,7 @@ GRADIENTS = (
         r"E_{\pi_{old}}\big[\nabla\tfrac{\pi}{\pi_{old}}(r - 1 - \log r)\big]_{\pi_{old} = \pi}"
         r" = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K3.corrected_loss_gradient, REVERSE_KL.gradient),
+        value=".4130047038999 -.1523799843592 -.1153852305369 -.1452394890038",
         coq="k3_with_the_ratio",
         false=(
             neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
@@ -119,6 +126,7 @@ GRADIENTS = (
         "k1 inside the reward gives the exact reverse-KL gradient",
         r"E_\pi[(-\log r)\,\nabla\log\pi] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K1.reward_gradient, REVERSE_KL.gradient),
+        value=".4130047038999 -.1523799843592 -.1153852305369 -.1452394890038",
         coq="k1_in_the_reward",
         false=(
             neighbour("k1 in the reward gives the forward-KL gradient", **FORWARD_TOO),

@@ -29,6 +29,8 @@ def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
 
 
+KEPT = example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5")
+
 GRADIENT = theorem(
     "B7.gradient",
     "The alpha-DPG reward's policy gradient is -grad D_alpha(pi || p_*)",
@@ -37,7 +39,19 @@ GRADIENT = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(policy_gradient, downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value=(
+                ".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
+                ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
+                "-.5103462376768 -.2961967338915 -.229384994976"
+            ),
+        ),
+    ),
+    coq="dpg_descends",
     false=(
         neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
         neighbour(
@@ -65,7 +79,16 @@ INVALID = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
     equal=(on_invalid, least),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5"),),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            alpha=".5",
+            value="0 0 -2 -2",
+        ),
+    ),
+    coq="reward_of_invalid",
     false=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
@@ -88,7 +111,15 @@ KLDPG = theorem(
     source=Source("go2023fdpg"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value=".3 .15 -.25 -.2",
+        ),
+    ),
+    coq="kldpg_descends",
     false=(
         neighbour(
             "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
@@ -127,11 +158,11 @@ RATE = theorem(
     at_most=(distance, linear_rate),
     examples=(
         example(
-            pi=".5 .5",
-            target=".6 .4",
+            pi=".4 .3 .2 .1",
+            target=".1 .35 .25 .3",
             alpha=".9",
-            lhs=".0018670516952 .0021642821657",
-            rhs=".0019944690043 .0024896522247",
+            lhs=".042028234723 .0013107495985 .0028711548015 .1245829116419",
+            rhs=".0960906027836 .001386141872 .0031120652808 .1810423441219",
         ),
         example(
             pi=".62 .3 .08",
@@ -146,6 +177,7 @@ RATE = theorem(
     # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.
     digits=6,
     note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
+    coq="reward_rate",
     false=(
         neighbour(
             "a rate quadratic in 1 - alpha",
@@ -188,7 +220,15 @@ ZERO = theorem(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(to_filtered, both_parts),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942",
+        ),
+    ),
+    coq="cost_of_the_invalid",
     false=(
         neighbour(
             "the invalid outcomes cost nothing more",

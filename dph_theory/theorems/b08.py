@@ -89,6 +89,8 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
     return (ref * weight * np.square(normalised)).sum(axis=-1)
 
 
+KEPT = example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20")
+
 GAP = theorem(
     "B8.gap",
     "Outcomes that gained mass give the generator form more variance, those that lost mass less",
@@ -97,7 +99,8 @@ GAP = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(PI_REF.giving(value=".4593799640583 .7932591396077 .1291599555457 .5532994828199"),),
+    coq="variance_gap",
     false=(
         neighbour(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
@@ -152,12 +155,17 @@ COST = theorem(
     source=Source("ours", "passes counted at N = Var/error^2 answers"),
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20"),),
+    examples=(
+        PI_REF.but(updates="8", drawing="20").giving(
+            value=".9366466899641 1.885278799917 .0617375539039 1.1264063981858"
+        ),
+    ),
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
     " is less than twice the other's: B8.gap says which outcomes decide that, B8.variance that neither form"
     " always wins.",
+    coq="relative_cost",
     false=(
         neighbour("as at equal numbers of answers", rhs=at_equal_samples),
         neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),
@@ -199,10 +207,6 @@ VARIANCE = refuted(
 )
 
 
-def generator_loss_by_autograd(pi: Values, ref: Values) -> Values:
-    return _by_autograd(pi, ref, law=ref)
-
-
 def _by_autograd(pi: Values, ref: Values, law: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
     from ..audit.exact import expected_gradients
@@ -223,9 +227,9 @@ AUTOGRAD = theorem(
     statement=r"\mathbb{E}_{y\sim\pi_{ref}}[\nabla_\theta f(u(y))] = \nabla_\theta D_f(\pi\|\pi_{ref})",
     source=Source("ours", "exact enumeration"),
     on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
-    equal=(generator_loss_by_autograd, gradients),
+    equal=(lambda pi, ref: _by_autograd(pi, ref, law=ref), gradients),
     exact=False,
     needs="torch",
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(KEPT,),
     false=(neighbour("on policy samples too", lhs=lambda pi, ref: _by_autograd(pi, ref, law=pi)),),
 )

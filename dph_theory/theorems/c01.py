@@ -22,6 +22,21 @@ CHAIN = STEP.but(gamma=".02", tv=".4", away="0")
 BALANCED = STEP.but(gamma=".001", tv=".01", away="0")
 """The balanced step below itself, at a small discount and a small step."""
 
+KEPT = example(
+    P=[
+        [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+        [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+        [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+    ],
+    r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
+    rho0=".5 .3 .2",
+    pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
+    pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+    gamma=".5",
+    tv=".5",
+    away="1",
+)
+
 TRPO = theorem(
     "C1.trpo",
     "TRPO: J(pi) >= L_old(pi) - 4 eps gamma TVmax^2/(1-gamma)^2",
@@ -32,24 +47,7 @@ TRPO = theorem(
     at_most=(scaled_loss, scaled_trpo_penalty),
     # TV = .1 in both states, eps = 1, 1/4 = (1-gamma)^2. The new visitation is (.45, .55), gains (.2, -.2):
     # L - J = 2 * .05 * .4 = .04.
-    examples=(
-        example(
-            P=[
-                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
-                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
-                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
-            ],
-            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
-            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
-            gamma=".5",
-            tv=".5",
-            away="1",
-            lhs="-.0003915515871",
-            rhs=".0104114385252",
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0104114385252"),),
     note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"
     " the constant 4 is the best possible as TV -> 0.",
     coq="trust_region",
@@ -126,24 +124,7 @@ SHARP = theorem(
     source=Source("ours"),
     on=STEPS,
     at_most=(scaled_loss, sharp_penalty),
-    examples=(
-        example(
-            P=[
-                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
-                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
-                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
-            ],
-            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
-            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
-            gamma=".5",
-            tv=".5",
-            away="1",
-            lhs="-.0003915515871",
-            rhs=".0094649441138",
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0094649441138"),),
     note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
     coq="sharp_form",
     false=(
@@ -175,7 +156,6 @@ ATTAINED = theorem(
 
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
-UNEVEN_STEP = STEP.but(pi=[".4 .6 0", ".45 .55 0", ".45 .55 0"])
 
 
 def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
@@ -204,25 +184,7 @@ SPAN = theorem(
     source=Source("ours", "cf. achiam2017cpo"),
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),
-    examples=(
-        example(
-            P=[
-                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
-                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
-                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
-            ],
-            r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
-            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
-            gamma=".5",
-            tv=".5",
-            away="1",
-            lhs="-.0003915515871 .0035921171084",
-            rhs=".0035921171084 .0104114385252",
-        ),
-        CHAIN.giving(lhs=".0126963562753 .0128", rhs=".0128"),
-    ),
+    examples=(KEPT.giving(lhs="-.0003915515871 .0035921171084", rhs=".0035921171084 .0104114385252"),),
     coq="shortfall_by_span span_below_trpo",
     false=(
         neighbour(

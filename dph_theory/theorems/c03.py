@@ -24,7 +24,7 @@ from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import Chart, chart, example, rates, uniform
 from ..statement.theorem import neighbour, theorem
-from ._mdps import SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
+from ._mdps import EVEN, SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
 
 
 def gain_promised(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
@@ -41,6 +41,18 @@ def squared_distance(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values
     return anchor_gain(mdp, pi_old, pi_pef) - penalty
 
 
+KEPT = example(
+    P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
+    r=["1 0", ".5 .2", "0 .8"],
+    rho0=".5 .3 .2",
+    pi_old=[".5 .5", ".3 .7", ".6 .4"],
+    pi=[".6 .4", ".35 .65", ".5 .5"],
+    pi_pef=[".8 .2", ".6 .4", ".2 .8"],
+    gamma=".5",
+    weight=".4",
+    share=".25",
+)
+
 ANCHOR = theorem(
     "C3.anchor",
     "Anchor bound: J(pi) >= J_old + (delta - max_s TV_s(pi, pi_pef) span A_pef(s, .))/(1-gamma)",
@@ -49,23 +61,11 @@ ANCHOR = theorem(
     source=Source("ours"),
     on=TRIPLES,
     at_most=(gain_promised, scaled_gain),
-    examples=(
-        example(
-            P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
-            r=["1 0", ".5 .2", "0 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5", ".3 .7", ".6 .4"],
-            pi=[".6 .4", ".35 .65", ".5 .5"],
-            pi_pef=[".8 .2", ".6 .4", ".2 .8"],
-            gamma=".5",
-            lhs="-.1327606890836",
-            rhs=".0657353599976",
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-.1327606890836", rhs=".0657353599976"),),
     # Near gamma = 1 returns of 1e3 are subtracted.
     floor=0.01,
     coq="anchored",
-    false=(neighbour("second order in the distance, as TRPO's penalty is", lhs=squared_distance),),
+    false=(neighbour("second order in the distance, as TRPO's penalty is", at=EVEN, lhs=squared_distance),),
 )
 
 
@@ -102,8 +102,8 @@ DIVERGENCE = theorem(
         ),
     ),
     false=(
-        neighbour("linear in the divergence, as in C2", rhs=second_order),
-        neighbour("f''(1) = 1 for Jensen-Shannon as well", rhs=without_curvature),
+        neighbour("linear in the divergence, as in C2", at=EVEN, rhs=second_order),
+        neighbour("f''(1) = 1 for Jensen-Shannon as well", at=EVEN, rhs=without_curvature),
     ),
 )
 
@@ -125,20 +125,7 @@ MAXIMUM = theorem(
     source=Source("ours"),
     on=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
     at_most=(best_and_mixture, lambda mdp, pi: trailing(mdp.return_(pi), 1)),
-    examples=(
-        example(
-            P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
-            r=["1 0", ".5 .2", "0 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5", ".3 .7", ".6 .4"],
-            pi=[".6 .4", ".35 .65", ".5 .5"],
-            pi_pef=[".8 .2", ".6 .4", ".2 .8"],
-            gamma=".5",
-            weight=".4",
-            lhs=".8495477710136 .6372796883857",
-            rhs=".8927597314628",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".8495477710136 .6372796883857", rhs=".8927597314628"),),
     # Rounding of (1-gamma) J is relative to the scale of the rewards, not to J itself.
     floor=0.1,
     coq="both_bounds",
@@ -195,19 +182,7 @@ BEATS = theorem(
     source=Source("ours"),
     on=BETWEEN,
     equal=(promise, gain_less_share),
-    examples=(
-        example(
-            P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
-            r=["1 0", ".5 .2", "0 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5", ".3 .7", ".6 .4"],
-            pi=[".6 .4", ".35 .65", ".5 .5"],
-            pi_pef=[".8 .2", ".6 .4", ".2 .8"],
-            gamma=".5",
-            share=".25",
-            value=".0151318488099",
-        ),
-    ),
+    examples=(KEPT.giving(value=".0151318488099"),),
     # Near gamma = 1 values of 1e3 are subtracted.
     floor=0.1,
     coq="anchor_beats",
@@ -241,18 +216,7 @@ MYOPIC = theorem(
     source=Source("ours"),
     on=DISCOUNT_APART.deriving(without_future),
     at_most=(anchor_bound, trpo_bound),
-    examples=(
-        example(
-            P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
-            r=["1 0", ".5 .2", "0 .8"],
-            rho0=".5 .3 .2",
-            pi_old=[".5 .5", ".3 .7", ".6 .4"],
-            pi=[".6 .4", ".35 .65", ".5 .5"],
-            pi_pef=[".8 .2", ".6 .4", ".2 .8"],
-            lhs=".251",
-            rhs=".4715",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".251", rhs=".4715"),),
     coq="myopic",
     false=(
         neighbour("at gamma = 1/2 neither", at=TRIPLE, instances=DISCOUNT_APART.deriving(half_discounted)),

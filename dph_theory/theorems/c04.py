@@ -53,6 +53,14 @@ DECISIVE = example(
 )
 """The first token decides the reward: the returns tell all that differs."""
 
+KEPT = example(
+    ref_first=".8 .2",
+    ref_second=[".9 .1", ".5 .5"],
+    pi_first=".6 .4",
+    pi_second=[".7 .3", ".2 .8"],
+    reward="1 .25 0 .75",
+)
+
 REFERENCE = theorem(
     "C4.reference",
     "kl(J(pi_pef) || J(pi)) <= KL_seq(pi_pef || pi), for rewards in [0, 1]",
@@ -62,15 +70,7 @@ REFERENCE = theorem(
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
     examples=(
-        example(
-            ref_first=".8 .2",
-            ref_second=[".9 .1", ".5 .5"],
-            pi_first=".6 .4",
-            pi_second=[".7 .3", ".2 .8"],
-            reward="1 .25 0 .75",
-            lhs=".0318424897159",
-            rhs=".2292023373811",
-        ),
+        KEPT.giving(lhs=".0318424897159", rhs=".2292023373811"),
         FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
         DECISIVE,
     ),
@@ -114,26 +114,7 @@ INVERTED = theorem(
     at_most=(guarantee, policy_return),
     # The inversion is a bisection in floats; C4.reference certifies what it inverts.
     exact=False,
-    examples=(
-        example(
-            ref_first=".8 .2",
-            ref_second=[".9 .1", ".5 .5"],
-            pi_first=".6 .4",
-            pi_second=[".7 .3", ".2 .8"],
-            reward="1 .25 0 .75",
-            lhs=".488355262808",
-            rhs=".705",
-        ),
-        example(
-            ref_first="1 0",
-            ref_second=["1 0", "1 0"],
-            pi_first="1 0",
-            pi_second=["1 0", "0 1"],
-            reward="1 .6 1 0",
-            lhs="1",
-            rhs="1",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".488355262808", rhs=".705"),),
     coq="least_return",
     false=(neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),),
 )
@@ -143,17 +124,13 @@ def guaranteed_rate(pi: Values, base: Values, valid: Values) -> Values:
     return rehearsal_guarantee(FORWARD_KL(pi, filtered(base, valid)))
 
 
-def pass_rate(pi: Values, valid: Values) -> Values:
-    return valid_mass(pi, valid)
-
-
 def from_base(pi: Values, base: Values, valid: Values) -> Values:
     """The same with the base in place of the filtered model, as if all its samples were correct."""
     return np.exp(-FORWARD_KL(pi, base))
 
 
-FOUR = example(
-    pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], lhs=".546681036972", rhs=".55"
+KEPT_2 = example(
+    m=".55", base=".15 .1 .45 .3", rest="0 0 .4 .6", valid=[True, True, False, False], pi=".3 .25 .25 .2"
 )
 
 FILTERED = theorem(
@@ -162,16 +139,8 @@ FILTERED = theorem(
     statement=r"J(\pi) = \pi(Y_1) \ge e^{-\mathrm{KL}(p_*\|\pi)}",
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
-    at_most=(guaranteed_rate, pass_rate),
-    examples=(
-        example(
-            pi=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            lhs=".5466810369716",
-            rhs=".55",
-        ),
-    ),
+    at_most=(guaranteed_rate, lambda pi, valid: valid_mass(pi, valid)),
+    examples=(KEPT_2.giving(lhs=".5466810369716", rhs=".55"),),
     coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
@@ -207,16 +176,7 @@ EQUALITY = theorem(
     source=Source("ours"),
     on=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     equal=(guarantees, rate_times_shape),
-    examples=(
-        example(
-            m=".55",
-            base=".15 .1 .45 .3",
-            rest="0 0 .4 .6",
-            valid=[True, True, False, False],
-            pi=".3 .25 .25 .2",
-            value=".55 .5466810369716",
-        ),
-    ),
+    examples=(KEPT_2.giving(value=".55 .5466810369716"),),
     coq="rehearsal_exact",
     false=(
         neighbour(

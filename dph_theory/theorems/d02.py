@@ -80,6 +80,8 @@ def law_then_uniform(q: Values, k: Values) -> Values:
     return np.stack([distinct(q, k), distinct_if_uniform(q, k)], axis=-1)
 
 
+KEPT = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=".3")
+
 UNIFORM = theorem(
     "D2.uniform",
     "Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at fixed validity, k >= 2",
@@ -88,10 +90,7 @@ UNIFORM = theorem(
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), k=integers(2, 12)),
     at_most=(dirac_then_law, law_then_uniform),
-    examples=(
-        example(q=".48 .32 .15 .05", k=4, lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),
-        example(q=".25 .25 .25 .25", k="6", lhs=".9997558593750 2.4660644531250", rhs="2.4660644531250"),
-    ),
+    examples=(KEPT.giving(lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),),
     coq="dirac_and_uniform",
     false=(
         neighbour(
@@ -118,26 +117,10 @@ SCHUR = theorem(
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     at_most=(distinct_with_two, distinct_averaged),
-    examples=(
-        example(
-            q=".48 .32 .15 .05",
-            valid=[True, True, True, False],
-            k=4,
-            share=".3",
-            lhs="2.19106383",
-            rhs="2.214367972848",
-        ),
-        example(
-            q=".3 .3 .3 .1", valid=[True, True, True, False], k="3", share=".9", lhs="1.971", rhs="1.971"
-        ),
-    ),
+    examples=(KEPT.giving(lhs="2.19106383", rhs="2.214367972848"),),
     coq="averaging_finds_more",
     false=(neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),),
 )
-
-
-def in_one_draw(q: Values, valid: Values) -> Values:
-    return distinct_with_two(q, valid, 1)
 
 
 def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
@@ -150,8 +133,8 @@ ONCE = theorem(
     statement=r"D_1(Tq) = D_1(q) = q(Y_1)",
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), share=uniform(0.01, 0.99)),
-    equal=(in_one_draw, in_one_draw_averaged),
-    examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], share=".3", value=".95"),),
+    equal=(lambda q, valid: distinct_with_two(q, valid, 1), in_one_draw_averaged),
+    examples=(KEPT.giving(value=".95"),),
     coq="one_draw",
     false=(
         neighbour(

@@ -77,9 +77,6 @@ SINGLE = theorem(
             lhs=".71601759",
             rhs=".92688384",
         ),
-        example(
-            q=".4 .3 .3", other=".4 .3 .3", rho="1 ", success=[".6 1 0"], k="2", lhs=".7884", rhs=".7884"
-        ),
     ),
     coq="one_type",
     false=(
@@ -171,15 +168,6 @@ CONDITIONED = theorem(
             lhs=".8685756",
             rhs=".9614881508176",
         ),
-        example(
-            q=[".499994 6e-6 .5", ".4 .3 .3"],
-            rho=".996 .004",
-            success=["1 1 1", "1 1 1"],
-            k="3",
-            gain="40",
-            lhs="1",
-            rhs="1",
-        ),
     ),
     coq="conditioned",
     false=(
@@ -233,15 +221,6 @@ RISING = theorem(
             lhs=".4440140698096",
             rhs=".463054761471",
         ),
-        example(
-            q=".3 .3 .4",
-            rho=".5 .5",
-            success=[".04 .9 .2", ".9 1 1"],
-            gain="100",
-            more=".01",
-            lhs=".9500000000000",
-            rhs=".9500000000000",
-        ),
     ),
     coq="training_rises",
     false=(
@@ -287,6 +266,8 @@ def without_draws(q: Values, rho: Values, success: Values, k: Values, gain: Valu
     return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * d], axis=-1)
 
 
+KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10)
+
 LIMIT = theorem(
     "D3.limit",
     "Training shared strategies: pass@k tends to max_s w_s for every k, with rates",
@@ -301,17 +282,7 @@ LIMIT = theorem(
         gain=log_uniform(1e-2, 1e3),
     ),
     at_most=(lower_ends, upper_ends),
-    examples=(
-        example(
-            q=".4 .3 .2 .1",
-            rho=".5 .3 .2",
-            success=["1 0 0 1", "0 1 0 1", "0 0 1 0"],
-            k=2,
-            gain=10,
-            lhs=".639376858952 .7930674290794",
-            rhs=".7930674290794 .9390776608623",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
     coq="training_ends",
     false=(
         neighbour(
@@ -351,16 +322,7 @@ COVERAGE = theorem(
     source=Source("ours", "shared strategies"),
     on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),
     at_most=(trained_and_bound, full_and_base),
-    examples=(
-        example(
-            q=".4 .3 .2 .1",
-            rho=".5 .3 .2",
-            success=["1 0 0 1", "0 1 0 1", "0 0 1 0"],
-            k=2,
-            lhs=".8 .36",
-            rhs="1 .639",
-        ),
-    ),
+    examples=(KEPT.giving(lhs=".8 .36", rhs="1 .639"),),
     coq="base_covers",
     false=(
         neighbour(

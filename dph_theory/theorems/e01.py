@@ -42,7 +42,17 @@ MIXTURE = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(of_answers, of_verdicts),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            mu=".7",
+            value=(
+                ".0871766935724 .0822828785051 .0420118514037 .0421873741386 .16 "
+                ".1904761904762 .0832442101456 .0843747482772 .0856825527182"
+            ),
+        ),
+    ),
     coq="one_shape",
     false=(
         neighbour(
@@ -70,11 +80,22 @@ FRONTIER = theorem(
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(verdicts_cost, answers_cost),
     examples=(
-        example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),
+        example(
+            q=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            lhs=(
+                ".1860048777334 .2037800175057 .0955493756861 .0964851474282 .48 "
+                ".3636363636364 .1978564057167 .1929702948564 .1890420053186"
+            ),
+            rhs=(
+                ".190542381367 .2089771492894 .0977332030569 .0987898234647 .4972222222222 "
+                ".375 .2026878025066 .1975796469293 .1935572217688"
+            ),
+        ),
         example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
     ),
     coq="verdicts_cost",
-    part="for laws without a zero mass",
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
     " mu alone (E1.dial).",
     false=(
@@ -131,6 +152,8 @@ def at_first_order(base_rate: Values, progress: Values) -> Values:
     return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
 
 
+KEPT = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
+
 DIAL = theorem(
     "E1.dial",
     "The validity at beta: f'(mu/A1) - f'((1-mu)/A0) = 1/beta, for every f",
@@ -142,9 +165,21 @@ DIAL = theorem(
         other=rates(low=1e-3, high=1e-3),
     ),
     at_most=(elsewhere, at_the_law),
-    examples=(example(base_rate=".25", progress=".25", other=".6"),),
+    examples=(
+        KEPT.giving(
+            lhs=(
+                ".2045535469146 .2345409375889 .108825236153 .1093047396683 .5466666666667 "
+                ".3603316326531 .2263157322722 .2186094793366 .2113735621148"
+            ),
+            rhs=(
+                ".2574757259784 .2876820724518 .1336155681385 .1349385051007 .6875 "
+                ".4920634920635 .278048193431 .2698770102013 .2630531992723"
+            ),
+        ),
+    ),
     digits=9,
     floor=1.0,
+    coq="dial",
     false=(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",
@@ -180,8 +215,9 @@ FORWARD = theorem(
     source=Source("ours", "laws of training; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
-    examples=(example(base_rate=".25", beta="1"),),
+    examples=(example(base_rate=".3", beta=".525", value="1"),),
     digits=6,
+    coq="forward_dial",
     false=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
     ),
@@ -206,13 +242,13 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        example(base_rate=".25", beta=".5", mu=".3", lhs=".2933333333333", rhs=".34375"),
-        # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
+        KEPT.giving(lhs=".2933333333333", rhs=".34375"),
         example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
     ),
     digits=9,
     floor=1.0,
+    coq="pearson_dial",
     false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
 )
 
@@ -240,7 +276,7 @@ FAILURES = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
-    examples=(example(base_rate=".25"),),
+    examples=(KEPT,),
     exact=False,
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),

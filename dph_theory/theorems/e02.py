@@ -91,11 +91,7 @@ VALUE = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4, spread=3.0), after=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)),
     equal=(root, validity),
-    examples=(
-        example(base=".4 .3 .2 .1", after=".9 .1 .5 .3", beta=".5"),
-        # l^2 - 3l/2 + 1/4 = 0: V = l - 1/2 = (1/2 + sqrt(5/4))/2.
-        example(base=".5 .5", after="1 0", beta=".5", rhs=".809016994375"),
-    ),
+    examples=(example(base=".144 .348 .312 .196", after=".9 .5 .3 .1", beta=".5", value=".58"),),
     coq="value_of_prefix",
     floor=1.0,
     false=(neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),),

@@ -11,6 +11,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
 from ..laws import filtered_law, locally_filtered, token_forward_limit, token_law
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.charts import example
 from ..statement.theorem import neighbour, theorem
 from ._laws import STRING, STRINGS, TREES, TWO_TOKENS, answers_of, flat, local_filter, tables, verifier
 
@@ -144,7 +145,7 @@ COST = theorem(
     source=Source("ours", "laws of training"),
     on=STRINGS,
     equal=(of_answers, of_prefixes),
-    examples=(STRING,),
+    examples=(STRING.giving(value="1.2295568024662"),),
     coq="local_cost",
     false=(
         neighbour("averaged over the base's prefixes", rhs=under_the_base),
@@ -164,9 +165,6 @@ def local_cost(first: Values, second: Values, valid: Values) -> Values:
     return REVERSE_KL(answers_of(law), answers_of([first, second]))
 
 
-EVEN_TREE = TWO_TOKENS.but(second=[".5 .5", ".5 .5"])
-"""Both first tokens end valid alike: local filtering is filtering."""
-
 DEARER = theorem(
     "E3.dearer",
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
@@ -175,8 +173,14 @@ DEARER = theorem(
     on=TREES,
     at_most=(filtering_cost, local_cost),
     examples=(
-        TWO_TOKENS.giving(lhs=".693147180560", rhs="1.20397280433"),
-        EVEN_TREE.giving(lhs=".6931471805599", rhs=".6931471805599"),
+        example(
+            first=".5 .3 .2",
+            second=[".7 .2 .1", ".4 .5 .1", "0 0 1"],
+            valid=[True, True, False, True, False, False, False, False, True],
+            beta=".5",
+            lhs=".2613647641344",
+            rhs=".3275674773912",
+        ),
     ),
     coq="local_dearer",
     false=(neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),),

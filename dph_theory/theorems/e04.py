@@ -50,6 +50,8 @@ def from_the_whole_group(validity: Values) -> Values:
     )
 
 
+KEPT = example(validity=".25")
+
 WEIGHT = theorem(
     "E4.weight",
     "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
@@ -58,7 +60,7 @@ WEIGHT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(over_all_groups, weighed),
-    examples=(example(validity=".25"),),
+    examples=(KEPT,),
     floor=1e-6,
     digits=6,
     false=(
@@ -83,7 +85,7 @@ CONSTANT = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(example(validity=".25"),),
+    examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
     coq="constant",
     digits=6,
     false=(
@@ -120,9 +122,20 @@ ENDS = theorem(
     source=Source("ours", "group normalisation"),
     on=chart(pace=uniform(0.5, 2)),
     tends=(near_the_ends, bounded),
-    examples=(example(pace="1"),),
+    examples=(
+        example(
+            pace="1",
+            lhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+            rhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+        ),
+    ),
     exact=False,
     tolerance=1e-5,
+    coq="ends",
     false=(
         neighbour("1/sqrt(V(1-V))", rhs=population),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),
@@ -149,7 +162,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(weights, geometric),
-    examples=(example(validity=".25"),),
+    examples=(example(validity=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
     digits=6,
     false=(
@@ -205,14 +218,6 @@ def drive(validity: Values, beta: Values) -> Values:
     return expected_weight(32, validity) / beta - logit(validity)
 
 
-def upper_drive(low: Values, share: Values, beta: Values) -> Values:
-    return drive(low + (1 - low) * share, beta)
-
-
-def lower_drive(low: Values, beta: Values) -> Values:
-    return drive(low, beta)
-
-
 def small_group(validity: Values, beta: Values) -> Values:
     return 3 * expected_weight(4, validity) / beta - logit(validity)
 
@@ -224,7 +229,10 @@ UNIQUE = refuted(
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
     source=Source("ours", "group normalisation"),
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
-    at_most=(upper_drive, lower_drive),
+    at_most=(
+        lambda low, share, beta: drive(low + (1 - low) * share, beta),
+        lambda low, beta: drive(low, beta),
+    ),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"

@@ -92,12 +92,14 @@ SHARED = theorem(
     equal=(objective, from_the_mean_tilt),
     examples=(
         example(
-            q=".25 .25 .25 .25",
+            q=".3 .25 .25 .2",
             base=".3 .2 .1 .4",
             one=[True, True, False, False],
             other=[True, False, True, False],
             beta=".5",
+            value=".9537708653149",
         ),
     ),
+    coq="one_law_for_all",
     false=(neighbour("the mean of the prompts' own tilted models", rhs=from_the_mean_of_tilts),),
 )

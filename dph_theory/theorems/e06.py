@@ -43,13 +43,23 @@ RATE = theorem(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
     tends=(flow_near_the_law, relaxation),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 0 0 -.5"),),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, True, False],
+            beta=".5",
+            push="1 .5 0 -.5",
+            lhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+            rhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+        ),
+    ),
     exact=False,
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."
     " The slowest mode is that of the invalid mass: its eigenvalue dies with that mass.",
     tolerance=1e-4,
     floor=1e-2,
     ladder=(1e-2, 1e-4, 1e-6),
+    coq="relaxation",
     false=(
         neighbour("diag(p) alone", rhs=without_the_mean),
         neighbour("the base in the place of its law", rhs=at_the_base),

@@ -11,6 +11,7 @@ from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, theorem
+from ._laws import PI_REF
 
 
 def gradient(pi: Values, ref: Values) -> Values:
@@ -38,16 +39,13 @@ ONPOLICY = theorem(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(gradient, own_mass_times_gap),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".197750212 -.197750212"),),
+    examples=(PI_REF.giving(value="-.4130047038999 .1523799843592 .1153852305369 .1452394890038"),),
+    coq="on_policy_pull",
     false=(
         neighbour("ref - pi, the pull of rehearsal", rhs=what_it_lacks),
         neighbour("without the mean log ratio", rhs=without_the_mean),
     ),
 )
-
-
-def rehearsed_gradient(pi: Values, ref: Values) -> Values:
-    return -FORWARD_KL.gradient(pi, ref)
 
 
 def own_mass_times_what_it_lacks(pi: Values, ref: Values) -> Values:
@@ -61,8 +59,9 @@ REHEARSED = theorem(
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi_{ref}\|\pi) = \pi_{ref,y} - \pi_y",
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
-    equal=(rehearsed_gradient, what_it_lacks),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".4 -.4"),),
+    equal=(lambda pi, ref: -FORWARD_KL.gradient(pi, ref), what_it_lacks),
+    examples=(PI_REF.giving(value="-.3 .05 .05 .2"),),
+    coq="rehearsed_pull",
     false=(neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),),
 )
 
@@ -73,10 +72,6 @@ def pulls(rest: Values, ref: Values, eps: float) -> Values:
     return np.stack([-f.gradient(pi, ref)[..., 0] for f in (REVERSE_KL, FORWARD_KL)], axis=-1)
 
 
-def none_and_all(ref: Values) -> Values:
-    return np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)
-
-
 VANISHES = theorem(
     "E7.vanishes",
     "On an answer that is lost the on-policy pull vanishes, and the rehearsed one does not",
@@ -84,7 +79,7 @@ VANISHES = theorem(
     r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",
     source=Source("ours", "the way back"),
     on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
-    tends=(pulls, none_and_all),
+    tends=(pulls, lambda ref: np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)),
     examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
     exact=False,
     tolerance=1e-4,

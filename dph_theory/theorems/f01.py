@@ -8,6 +8,7 @@ from ..divergences import REVERSE_KL
 from ..estimators import K2
 from ..numeric.balls import Values
 from ..references import Source
+from ..statement.charts import example
 from ..statement.theorem import neighbour, refuted, theorem
 from ._tokens import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
 
@@ -55,6 +56,15 @@ FUTURE = theorem(
     source=Source("tang2025pitfalls", "known; also yao2026future"),
     on=FIRST_AND_SECOND,
     equal=(first_token_gradient, with_future),
-    examples=(FIRST_DIFFERS,),
+    examples=(
+        example(
+            first=".5 .3 .2",
+            second=[".5 .3 .2", ".2 .7 .1", ".3 .3 .4"],
+            ref_first=".3 .3 .4",
+            ref_second=[".2 .4 .4", ".6 .3 .1", ".25 .25 .5"],
+            value=".1973024929842 .0071862295951 -.2044887225793",
+        ),
+    ),
+    coq="kl_to_come",
     false=(neighbour("the KL to come not centred", rhs=uncentred),),
 )

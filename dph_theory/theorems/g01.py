@@ -71,10 +71,18 @@ COEFFICIENT = theorem(
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20)),
     equal=(coefficients, none_and_cost),
-    examples=(example(base=".35 .35 .2 .1", valid=[True, True, False, False], beta=".5"),),
+    examples=(
+        example(
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            value="0 -.234005297831 0 -.234005297831 0 -.234005297831 0 -.234005297831",
+        ),
+    ),
     floor=1.0,
     note="Plain k3 has a mean of zero at its own law (E1), and so no such noise; divided by the group's"
     " deviation, advantages keep size one on differences that vanish, and the noise stays whatever the form.",
+    coq="coefficients",
     false=(
         neighbour("the KL from the base to the law", rhs=none_and_other_cost),
         neighbour("in the reward with a baseline of the verdicts alone", lhs=not_centred),

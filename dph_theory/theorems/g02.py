@@ -62,12 +62,14 @@ TRAP = theorem(
             beta=".5",
             push=".6 -.4 .2 -.7",
             away=".05",
+            value="-.0085527287997 .0041179805332 -.0034844450666 .0079191933331",
         ),
     ),
     exact=False,
     floor=1.0,
     note="So its spread falls with no number of groups, and grows with the step (verl: use_kl_in_reward"
     " under GRPO's normalisation).",
+    coq="trap",
     false=(
         neighbour("it falls with the distance", rhs=falling_with_it),
         neighbour("away from the law", rhs=scaled(of_the_push, -1.0)),

@@ -30,7 +30,9 @@ FREE = theorem(
     source=Source("ours", "finite training"),
     on=chart(law=simplex(4, spread=4), valid=masks(4), baseline=uniform(-1, 2)),
     equal=(expected_update, slope_of_the_rate),
-    examples=(example(law=".3 .2 .1 .4", valid=[True, True, False, False], baseline="1"),),
+    examples=(
+        example(law=".4 .3 .2 .1", valid=[True, True, False, False], baseline="1", value=".12 .09 -.14 -.07"),
+    ),
     coq="every_baseline",
     floor=1.0,
     note="What is reported of negative-sample reinforcement (arXiv 2506.01347, as summarised: it keeps"
@@ -70,9 +72,10 @@ NOISE = theorem(
     source=Source("ours", "finite training"),
     on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
     equal=(separation, by_right_answers),
-    examples=(example(rate=".3", tilt=".5", baseline=".3"),),
+    examples=(example(rate=".3", tilt=".6", baseline=".25", value=".16875"),),
     exact=False,
     note="The price of c = 1: while few answers are wrong few steps teach anything, and the pass rate is"
     " noisier on the way where most are wrong.",
+    coq="drift_of_a_draw",
     false=(neighbour("wrong answers set them apart too", rhs=by_all_answers),),
 )

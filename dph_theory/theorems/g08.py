@@ -49,7 +49,9 @@ REWARD = theorem(
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), weight=rates(4)),
     equal=(with_the_penalty_in_the_reward, none),
     examples=(
-        example(base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25"),
+        example(
+            base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25", value="0"
+        ),
     ),
     coq="weights_move_nothing",
     floor=1.0,

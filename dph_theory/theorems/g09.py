@@ -47,7 +47,12 @@ LAW = theorem(
     equal=(under_errors, at_effective_beta),
     examples=(
         example(
-            base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", accepted=".05", refused=".2"
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            accepted=".05",
+            refused=".2",
+            value=".3594126161783 .2396084107855 .2405873838217 .1603915892145",
         ),
     ),
     coq="errors_scale_beta",

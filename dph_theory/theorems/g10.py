@@ -37,11 +37,20 @@ MOTION = theorem(
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), beta=log_uniform(0.1, 5)),
     tends=(motion, by_the_verdict),
-    examples=(example(base=".06 .03 .01 .9", valid=[True, True, True, False], beta=".5"),),
+    examples=(
+        example(
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            lhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
+            rhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
+        ),
+    ),
     exact=False,
     tolerance=1e-5,
     ladder=(1e-2, 1e-3, 1e-4),
     note="From beta = 1 to .05 in a time of 400 the flow's KL to p_* among right answers peaks at .0059 where"
     " beta falls geometrically, at .2305 where it is .05 throughout.",
+    coq="motion",
     false=(neighbour("by the answer's own mass too", rhs=by_the_surprise),),
 )

@@ -42,14 +42,20 @@ CLOCK = theorem(
     on=chart(law=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
     equal=(of_verdicts, plain_on_another_clock),
     examples=(
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="1", wrong="0"),
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="0.1", wrong="-1"),
+        example(
+            law=".4 .3 .2 .1",
+            valid=[True, True, False, False],
+            right=".9",
+            wrong="-.4",
+            value=".156 .117 -.182 -.091",
+        ),
     ),
     exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
     " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
     " its flow. What they differ in is the clock and the noise (G3, G4).",
+    coq="another_clock",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
         neighbour(
@@ -80,11 +86,12 @@ ENTROPY = theorem(
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(at_tilted_uniform, nothing),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5"),),
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
     exact=False,
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become right, as t -> 0: other shares where answers branch unevenly.",
+    coq="entropy_bonus",
     false=(
         neighbour(
             "the base's tilted model",

@@ -34,10 +34,6 @@ def _pull(law: Values, *, on_advantage: bool) -> Values:
     return found[..., 0] - found[..., 1]
 
 
-def on_the_advantage(law: Values) -> Values:
-    return _pull(law, on_advantage=True)
-
-
 def apart(law: Values) -> Values:
     p, q, w = (law[..., i] for i in range(3))
     return w * (p - q) * (1 + p * p + q * q + w * w) / 3
@@ -45,10 +41,6 @@ def apart(law: Values) -> Values:
 
 def together(law: Values) -> Values:
     return -apart(law)
-
-
-def in_the_reward(law: Values) -> Values:
-    return _pull(law, on_advantage=False)
 
 
 def once_both_are_common(law: Values) -> Values:
@@ -67,12 +59,13 @@ ADVANTAGE = theorem(
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
-    equal=(on_the_advantage, apart),
+    equal=(lambda law: _pull(law, on_advantage=True), apart),
     examples=(example(law=".5 .3 .2", value=".0184"),),
     exact=False,
     floor=1.0,
     note="Two readings of one summary, with other ends. Groups of three, no deviation; answers told apart"
     " exactly. In groups of four with GRPO's deviation the atlas finds the same two ends.",
+    coq="uniqueness_weights",
     false=(neighbour("it pulls them together", rhs=together),),
 )
 
@@ -83,11 +76,12 @@ REWARD = theorem(
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{p-q}{3}\big(w(1+w) - 2pq\big)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
-    equal=(in_the_reward, once_both_are_common),
+    equal=(lambda law: _pull(law, on_advantage=False), once_both_are_common),
     examples=(example(law=".5 .3 .2", value="-.004"),),
     exact=False,
     floor=1.0,
     note="An answer of mass below about w/2 still loses: on the way up, while many answers are wrong, rare"
     " right answers are lost first, and their way back is slow, in proportion to their mass (E7).",
+    coq="uniqueness_weights",
     false=(neighbour("it pulls them together everywhere", rhs=always_together),),
 )

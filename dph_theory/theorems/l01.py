@@ -21,14 +21,6 @@ def height(x: Values, a: Values, b: Values) -> Values:
     return a**2 * x + a * b * x**2 + b**2 * x**3 / 3
 
 
-def at_start(start: Values, a: Values, b: Values) -> Values:
-    return height(start, a, b)
-
-
-def at_end(start: Values, step: Values, a: Values, b: Values) -> Values:
-    return height(start + step, a, b)
-
-
 RISING = theorem(
     "L1.rising",
     "A function whose slope is not negative does not fall",
@@ -36,7 +28,7 @@ RISING = theorem(
     r" f' = 0 \Rightarrow f(v) = f(w) \quad (\text{here } f'(x) = (a + bx)^2)",
     source=Source("rudin1976principles", "theorem 5.11"),
     on=chart(start=uniform(-3, 3), step=log_uniform(1e-3, 3), a=uniform(-3, 3), b=uniform(-3, 3)),
-    at_most=(at_start, at_end),
+    at_most=(lambda start, a, b: height(start, a, b), lambda start, step, a, b: height(start + step, a, b)),
     examples=(example(start="-1", step="2", a=".5", b="1", lhs="-.0833333333333", rhs="1.0833333333333"),),
     coq="rising",
     false=(
@@ -67,7 +59,20 @@ TANGENT = theorem(
     source=Source("rudin1976principles", "exercise 5.14"),
     on=chart(v=log_uniform(1e-3, 1e3), w=log_uniform(1e-3, 1e3)),
     at_most=(tangent, curve),
-    examples=(example(v=".4", w="2.5"),),
+    examples=(
+        example(
+            v=".4",
+            w="2.5",
+            lhs=(
+                "-.0762907318742 -1.7334837072503 -.4169458103599 -.4341210428977 -4.05 "
+                "-.864 -.9900022619174 -.8682420857953 -.7646528503974"
+            ),
+            rhs=(
+                ".9162907318742 -.3665162927497 .1328286287646 .1350889359326 .36 .9 "
+                ".2508086833431 .2701778718653 .2918894465757"
+            ),
+        ),
+    ),
     coq="tangent",
     false=(
         neighbour(
@@ -100,7 +105,20 @@ JENSEN = theorem(
     source=Source("cover2006elements", "theorem 2.6.2"),
     on=chart(law=simplex(3), x=log_uniform(1e-3, 1e3, 3)),
     at_most=(at_the_mean, mean_value),
-    examples=(example(law=".2 .3 .5", x=".5 1 4"),),
+    examples=(
+        example(
+            law=".2 .3 .4 .1",
+            x=".5 1 4 2",
+            lhs=(
+                "-.7884573603643 1.7346061928014 .230594579215 .2335206051617 1.44 "
+                ".6545454545455 .4991315409546 .4670412103235 .4379558099685"
+            ),
+            rhs=(
+                "-.485203026392 2.2873856958478 .4194693214026 .4343145750508 3.75 1.05 "
+                ".9681554962694 .8686291501015 .785144429332"
+            ),
+        ),
+    ),
     coq="jensen",
     false=(
         neighbour(
@@ -124,11 +142,7 @@ LOGARITHM = theorem(
     source=Source("cover2006elements", "equation 2.85"),
     on=chart(s=log_uniform(1e-6, 1e6)),
     at_most=(bound, lambda s: np.log(s)),
-    examples=(
-        example(s=".5", lhs="-1", rhs="-.6931471805599"),
-        example(s="1.25", lhs=".2", rhs=".2231435513142"),
-        example(s="1.01"),
-    ),
+    examples=(example(s=".5", lhs="-1", rhs="-.6931471805599"),),
     coq="logarithm",
     false=(neighbour("s - 1, the tangent from above", lhs=lambda s: s - 1),),
 )
@@ -138,18 +152,14 @@ def likelihood_of_other(q: Values, p: Values) -> Values:
     return xlogy(q, p).sum(axis=-1)
 
 
-def own_likelihood(q: Values) -> Values:
-    return xlogy(q, q).sum(axis=-1)
-
-
 GIBBS = theorem(
     "L1.gibbs",
     "Gibbs: KL(q||p) >= 0, with equality only at p = q",
     statement=r"\sum_y q \log p \le \sum_y q \log q, \quad \text{with equality} \iff p = q",
     source=Source("cover2006elements", "theorem 2.6.3"),
     on=chart(q=simplex(3, zeros=True), p=simplex(3)),
-    at_most=(likelihood_of_other, own_likelihood),
-    examples=(example(q=".5 .3 .2", p=".2 .2 .6", lhs="-1.3897154547005", rhs="-1.0296530140646"),),
+    at_most=(likelihood_of_other, lambda q: xlogy(q, q).sum(axis=-1)),
+    examples=(example(q=".4 .3 .2 .1", p=".1 .35 .25 .3", lhs="-1.6336368272038", rhs="-1.2798542258337"),),
     coq="gibbs",
     false=(neighbour("weights that do not sum to one", lhs=lambda q, p: likelihood_of_other(q, 2 * p)),),
 )
@@ -170,12 +180,15 @@ CAUCHY = theorem(
     source=Source("rudin1976principles", "theorem 1.35"),
     on=chart(law=simplex(3, spread=2.0), a=uniform(-2, 2, 3), b=uniform(-2, 2, 3)),
     at_most=(squared_product, product_of_squares),
-    examples=(
-        example(law=".2 .3 .5", a="1 2 -1", b="2 1 1", lhs=".25", rhs="3.04"),
-        example(law=".4 .3 .3", a="2 2 2", b="2 2 2", lhs="16", rhs="16"),
-    ),
+    examples=(example(law=".2 .3 .4 .1", a="1 2 -1 3", b="2 1 1 -1", lhs=".09", rhs="4.32"),),
     coq="cauchy",
-    false=(neighbour("the means of a and b", rhs=lambda law, a, b: squared_product(law, a, 1 + 0 * b)),),
+    false=(
+        neighbour(
+            "the means of a and b",
+            at=example(law=".2 .3 .5", a="1 2 -1", b="2 1 1"),
+            rhs=lambda law, a, b: squared_product(law, a, 1 + 0 * b),
+        ),
+    ),
 )
 
 
@@ -204,14 +217,10 @@ BINOMIAL = theorem(
     source=Source("rudin1976principles", "exercise 1.1"),
     on=chart(a=uniform(0.001, 3), b=uniform(0.001, 3)),
     equal=(expansion, powers),
-    examples=(example(a=".25", b=".75"),),
+    examples=(example(a=".3", b=".5", value=".8 .64 .32768 .16777216"),),
     coq="binomial_theorem",
     false=(neighbour("its last term left out", lhs=lambda a, b: expansion(a, b, most=POWERS[-1] - 1)),),
 )
-
-
-def parabola(x: Values, centre: Values) -> Values:
-    return (x - centre) ** 2
 
 
 def least(centre: Values) -> Values:
@@ -228,13 +237,14 @@ LEAST = theorem(
     r" \text{ for every } x \quad (\text{here } f(x) = (x - c)^2)",
     source=Source("rudin1976principles", "theorem 4.16"),
     on=chart(x=uniform(0, 1), centre=uniform(-2, 3)),
-    at_most=(least, parabola),
+    at_most=(least, lambda x, centre: (x - centre) ** 2),
     # Where x is the centre both sides are zero, a tie that balls do not decide.
     exact=False,
     examples=(
-        example(x=".3", centre="1.5", lhs="0.25", rhs="1.44"),
+        example(x=".3", centre="1.5", lhs=".25", rhs="1.44"),
         example(x=".3", centre=".5", lhs="0", rhs="0.04"),
     ),
+    coq="least_value",
     false=(
         neighbour(
             "always at an end", lhs=lambda centre: lowest(np.stack([centre**2, (1 - centre) ** 2], axis=-1))
@@ -268,9 +278,10 @@ BETWEEN = theorem(
     source=Source("rudin1976principles", "theorem 4.23"),
     on=chart(slope=uniform(0, 2), height=log_uniform(1e-2, 10)),
     equal=(value_where_halving_ends, lambda height: 0 * height),
-    examples=(example(slope="1", height="2"),),
+    examples=(example(slope="1", height="2", value="0"),),
     exact=False,
     floor=1.0,
+    coq="zero_between",
     false=(neighbour("one that stays negative", lhs=lambda slope, height: -height - slope * height),),
 )
 
@@ -298,8 +309,9 @@ LIMIT = theorem(
     source=Source("rudin1976principles", "theorem 3.14"),
     on=chart(c=uniform(0.5, 20)),
     tends=(iterate, first_fixed_point),
-    examples=(example(c="2"),),
+    examples=(example(c="2", lhs="2", rhs="2"),),
     tolerance=1e-6,
+    coq="first_fixed_point",
     false=(neighbour("the limit is the bound 1 + sqrt(c)", rhs=lambda c: 1 + np.sqrt(c)),),
 )
 
@@ -328,9 +340,14 @@ CURVATURE = theorem(
     source=Source("rudin1976principles", "exercise 5.11"),
     on=chart(x=uniform(0.5, 3), h=uniform(0.1, 0.4)),
     tends=(quotient, second_derivative),
-    examples=(example(x="1", h=".25"),),
+    examples=(
+        example(
+            x="1", h=".25", lhs="2.718281828459 -1 -.8414709848079", rhs="2.718281828459 -1 -.8414709848079"
+        ),
+    ),
     ladder=(1.0, 0.3, 0.1, 0.03),
     tolerance=1e-3,
     floor=1.0,
+    coq="second_difference",
     false=(neighbour("a one-sided difference", lhs=one_sided),),
 )

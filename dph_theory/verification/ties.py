@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernel import coq, files
 from ..kernel.files import KernelExample
-from ..statement.theorem import Relation, Theorem
+from ..statement.theorem import Theorem, Verdict
 
 
 def examples_of(theorem: Theorem) -> list[KernelExample]:
@@ -31,6 +31,8 @@ def untied(theorem: Theorem) -> list[str]:
         return [f"the kernel has no theorem {' and no '.join(sorted(missing))}"]
     found = list(coq.unaccepted())
     kept = examples_of(theorem)
+    if theorem.expected is Verdict.PROVED and not kept:
+        found.append(f"the kernel has no example of {theorem.coq} for it")
     found += [f"{each.name} is not of {theorem.coq}" for each in kept if not names & each.proof]
     return found + (_other_digits(theorem, kept) if kept else [])
 
@@ -40,7 +42,7 @@ def _other_digits(theorem: Theorem, kept: list[KernelExample]) -> list[str]:
     sides = [side for side in (theorem.examples[0].lhs, theorem.examples[0].rhs) if side is not None]
     if len(sides) != 2:
         return [f"the first example keeps no values, and the kernel's {kept[0].name} does"]
-    said = [each.values * 2 if theorem.relation is Relation.EQUAL else each.values for each in kept]
+    said = [each.values * 2 if len(each.values) == 1 else each.values for each in kept]
     rows = list(zip(*np.broadcast_arrays(*(side.ravel() for side in sides)), strict=True))
     # One number may be written for several components that are alike.
     number = max(len(rows), len(said))

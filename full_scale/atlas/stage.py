@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from dph_theory.atlas.methods import METHODS, Method
 from dph_theory.atlas.rows import atlas
+from dph_theory.methods.repairs import METHODS, Method
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_json
 from dph_theory.support.processes import run_jobs

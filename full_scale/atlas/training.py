@@ -11,17 +11,17 @@ import torch
 from datasets import Dataset
 from transformers import LlamaForCausalLM, PrinterCallback
 
-from dph_theory.atlas.methods import Method
 from dph_theory.atlas.problems import LENGTHS, Problem
-from dph_theory.atlas.training import GROUP, Samples, expected, pulls
+from dph_theory.atlas.training import expected, pulls
+from dph_theory.methods.batches import GROUP, Samples
+from dph_theory.methods.repairs import Method
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
 from ..laws.training import small, stored_answers
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import RARE, GlassBox
-from ..training.config import DPHConfig
+from ..training.online import OnlineConfig, OnlineTrainer
 from ..training.reference import OnlineReference
-from ..training.trainer import DPHTrainer
 
 KNOB, STEPS, LEARNING_RATE, GROUPS = 0.3, 120, 2e-3, 32
 """Of every run: the coefficient, Adam's steps and rate (falling to zero), groups a step."""
@@ -62,7 +62,7 @@ def problem_of(box: GlassBox, tables: list[np.ndarray]) -> Problem:
     return Problem(box.name, tuple(table[0] for table in tables), box.valid[0], end=box.end)
 
 
-class AtlasTrainer(DPHTrainer):
+class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
     def __init__(self, *args: Any, method: Method, problem: Problem, **kwargs: Any) -> None:
@@ -121,7 +121,7 @@ def trained(method: Method, box: GlassBox, bases: Path, seed: int) -> tuple[floa
     return _measured(problem, next_token_tables(model, box))
 
 
-def _arguments(method: Method, box: GlassBox, seed: int, output: str) -> DPHConfig:
+def _arguments(method: Method, box: GlassBox, seed: int, output: str) -> OnlineConfig:
     settings: dict[str, Any] = {"loss_type": LOSSES[method.reduction], **CLIPS.get(method.name, {})}
     if method.name in REHEARSED:
         rehearsed = REHEARSED[method.name]

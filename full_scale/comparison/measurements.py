@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from dph_theory.estimators import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
-from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
+from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers, RehearsedRow
 from ..recipe.folders import Folders
 from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
@@ -157,6 +157,8 @@ class MeasuredRun:
     training: TrainingRecord
     evaluation: Evaluation
     sets: Mapping[str, PairedSet]
+    base: Mapping[str, EvaluatedSet] = field(default_factory=dict)
+    """The base's evaluation of the same sets."""
 
     @cached_property
     def method(self) -> MethodConfig:
@@ -204,7 +206,7 @@ def _read_run(folders: Folders) -> MeasuredRun:
         for name, entry in evaluation.sets.items()
         if name in base and entry.prompts
     }
-    return MeasuredRun(folders.run, training, evaluation, sets)
+    return MeasuredRun(folders.run, training, evaluation, sets, base)
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:

@@ -153,7 +153,8 @@ def _share_told(share: Share) -> str:
 
 def _told(number: Mean) -> str:
     error = number.standard_error
-    return f"{number.value:.3f}" + ("" if error is None else f" (se {error:.3f})")
+    # Equal values of all prompts show no error, which is not to say that there is none.
+    return f"{number.value:.3f}" + (f" (se {error:.3f})" if error else "")
 
 
 Prompts = Sequence[PromptAnswers]

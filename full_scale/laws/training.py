@@ -19,8 +19,7 @@ from ..evaluation.exact import exact, next_token_tables
 from ..presampling.buffer import RehearsalBuffer, RehearsalRow
 from ..tasks.glass_box.base import build_base, pressed, save
 from ..tasks.glass_box.box import GlassBox
-from ..training.config import DPHConfig
-from ..training.trainer import DPHTrainer, OnlineTrainer
+from ..training.online import OnlineConfig, OnlineTrainer
 from .runs import Run
 
 Tables = list[np.ndarray]
@@ -30,9 +29,9 @@ STORED = 1024
 ROWS = 256
 
 
-def small(box: GlassBox, output: str, rows: int, **settings: Any) -> DPHConfig:
+def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfig:
     """What a training of a small Llama on a box gets: `rows` answers a step, all at once on this machine."""
-    return DPHConfig(
+    return OnlineConfig(
         output_dir=output,
         per_device_train_batch_size=rows,
         max_completion_length=box.length,
@@ -54,14 +53,14 @@ def small(box: GlassBox, output: str, rows: int, **settings: Any) -> DPHConfig:
     )
 
 
-def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> DPHTrainer:
+def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> OnlineTrainer:
     """The trainer of the run on the box, for a model whose folder holds the reference."""
     settings = run.arguments
     if run.form == "rehearsal":
         # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
         settings["eta"] /= box.length
     args = small(box, output, len(box.texts) * run.groups * run.group_size, **settings)
-    trainer: Any = (DPHTrainer if args.online == "none" else OnlineTrainer)(
+    trainer = OnlineTrainer(
         model=model,
         reward_funcs=_reward(run, box),
         args=args,
@@ -81,7 +80,7 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> DPHTrainer:
 class _FallingBeta(TrainerCallback):
     """Sets the beta of TRL's own KL term before each step."""
 
-    def __init__(self, run: Run, trainer: DPHTrainer) -> None:
+    def __init__(self, run: Run, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:

@@ -204,6 +204,11 @@ class Presampling:
             f"D_pef has {len(self.pef)} prompts and {len(self.buffer)} rows to rehearse, "
             f"D_exp {len(self.exp)} prompts",
         ]
+        if never:
+            said.append(
+                f"{never} prompts never solved cost rollouts in training, and give no gradient until a group "
+                "holds a correct one"
+            )
         if not self.pef:
             said.append(
                 "D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 
 CRASH = "crash"
 """The outcome of a verifier that failed."""
@@ -111,7 +111,7 @@ class Task:
                 seen.add(example.id)
 
 
-class VerifierError(RuntimeError):
+class VerifierError(RefusedError):
     """A verifier that failed on all it was asked: its zeros would say nothing of the model."""
 
 

@@ -11,11 +11,12 @@ from ..recipe.folders import Folders
 from ..recipe.law import DEFAULTS
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
-from .config import DPHConfig
+from .online import OnlineConfig
 
 _USUAL = {
     "save_strategy": "steps",
-    "save_steps": 1,
+    # A share of the training: what a killed run loses at most.
+    "save_steps": 0.1,
     "save_total_limit": 2,
     "logging_steps": 1,
     "report_to": "none",
@@ -42,10 +43,10 @@ _ELSEWHERE = {
 def arguments(
     recipe: Recipe, base_rates: Sequence[float] = (), rewards: Mapping[str, float] = MappingProxyType({})
 ) -> Setup:
-    """The arguments of DPHConfig: the method's, the recipe's `train`, and what other parts of it decide.
+    """The arguments of OnlineConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
     `base_rates` as in `methods.setup`; `rewards` are the weights of those beside the verdict, by name.
-    ValueError for a key of `train` that DPHConfig does not know, with the nearest it does, or that another
+    ValueError for a key of `train` that OnlineConfig does not know, with the nearest it does, or that another
     part of the recipe decides, for a value that is not of its type, and for a model in float16.
     """
     if recipe.model.dtype == "float16":
@@ -55,7 +56,7 @@ def arguments(
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
     method = setup(recipe.method, base_rates, recipe.train)
-    checked(get_type_hints(DPHConfig), recipe.train, "train.", of="GRPOConfig")
+    checked(get_type_hints(OnlineConfig), recipe.train, "train.", of="GRPOConfig")
     found = {**DEFAULTS, **_USUAL, **_sampling(recipe), **method.arguments}
     found |= {"output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
     if rewards:
@@ -88,7 +89,7 @@ def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
     if not given["use_vllm"]:
         return ()
     mode, largest, corrected = (
-        given.get(name, getattr(DPHConfig, name))
+        given.get(name, getattr(OnlineConfig, name))
         for name in (
             "vllm_importance_sampling_mode",
             "vllm_importance_sampling_clip_max",

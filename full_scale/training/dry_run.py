@@ -188,7 +188,7 @@ def _arguments(recipe: Recipe, method: Setup | None) -> dict[str, Any]:
 
 
 def _sets(recipe: Recipe, method: Setup, presampling: Presampling, prompts: int, missing: list[str]) -> None:
-    from .stage import check_sets
+    from .train import check_sets
 
     try:
         check_sets(recipe, method, prompts, presampling)
@@ -239,5 +239,5 @@ def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -
         batches = None if prompts is None else prompts // (generated // each)
         epochs = arguments.get("num_train_epochs", 3)
         steps = None if batches is None else int(batches * generated * iterations / per_step * epochs)
-    rows = arguments["rehearsal_rows"] if arguments.get("eta") else 0
+    rows = (arguments.get("rehearsal_rows") or max(1, per_step // 2)) if arguments.get("eta") else 0
     return Steps(prompts, per_step, generated // each, max(1, generated // per_step), rows, steps)

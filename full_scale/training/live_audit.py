@@ -70,7 +70,7 @@ class TrainerReport(LossReport):
     def verdict(self) -> str:  # type: ignore[override]
         """All of it, one part after the other."""
         later = [] if self.later is None else [self.later.verdict]
-        return ". ".join([self.loss.verdict, *later, f"advantage: {self.advantage.verdict}", *self.notes])
+        return " ".join([self.loss.verdict, *later, f"Advantage: {self.advantage.verdict}", *self.notes])
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings of the loss, and later."""
@@ -175,22 +175,22 @@ IN_THE_LOSS = (
 def _notes(built: GRPOTrainer, vllm: bool, updates: float, not_read: Sequence[str]) -> tuple[str, ...]:
     notes = []
     if besides := [each for each in not_read if not each.startswith(IN_THE_LOSS)]:
-        notes.append(f"not run here: may change what the run selects: {', '.join(besides)}")
+        notes.append(f"Not run here, may change what the run selects: {', '.join(besides)}.")
     if updates > 1:
         notes.append(
-            f"a batch is used for {updates:g} updates (on one process): old policy samples are those of "
-            "the later ones"
+            f"A batch is used for {updates:g} updates (on one process): old policy samples are those of "
+            "the later ones."
         )
     if vllm:
         how = f"corrected by {built.vllm_importance_sampling_mode}"
         corrected = how if built.vllm_importance_sampling_correction else "not corrected"
         notes.append(
-            f"vLLM samples: where it differs from the policy, old policy samples are its, {corrected}"
+            f"vLLM samples: where it differs from the policy, old policy samples are its, {corrected}."
         )
     if built.args.sync_ref_model:
         notes.append(
-            f"the reference follows the policy every {built.args.ref_model_sync_steps} steps "
-            "(sync_ref_model): no law of a fixed base holds"
+            f"The reference follows the policy every {built.args.ref_model_sync_steps} steps "
+            "(sync_ref_model): no law of a fixed base holds."
         )
     return tuple(notes)
 

@@ -199,7 +199,8 @@ def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
     micros = arguments.get("gradient_accumulation_steps", 1)
     cut = arguments.get("steps_per_generation") or micros
     generated = arguments.get("generation_batch_size") or batch * cut * world_size
-    rehearsed = -(-arguments["rehearsal_rows"] // (world_size * micros)) if arguments.get("eta") else 0
+    drawn = arguments.get("rehearsal_rows") or max(1, batch * micros * world_size // 2)
+    rehearsed = -(-drawn // (world_size * micros)) if arguments.get("eta") else 0
     rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
     mine = -(-generated // world_size)
     return rows, min(mine, arguments.get("generation_rows") or mine)

@@ -84,6 +84,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
 
     monkeypatch.setattr(full_scale.stages, "evaluate", evaluate)
     monkeypatch.setattr(full_scale.stages, "load_trained", lambda *given: None)
+    monkeypatch.setattr(full_scale.stages, "write_card", lambda folders: None)
     with ThreadPoolExecutor() as others:
         with locked(folders.base().here):
             waiting = others.submit(evaluate_stage, recipe, silent)

@@ -10,8 +10,8 @@ import torch
 from transformers import TrainerCallback
 
 from full_scale.training.collapse_meter import STEP, CollapseMeter
+from full_scale.training.online import OnlineTrainer
 from full_scale.training.resume import last_checkpoint
-from full_scale.training.trainer import OnlineTrainer
 from support.tiny_training import (
     Gradients,
     StopAfter,
@@ -101,6 +101,20 @@ def clipped_everywhere(model, output):
     return all(log["alpha_dpg/clipped"] == round(8 * log["reward"]) for log in logs)
 
 
+REHEARSED = {"eta": 1.0, "rehearsal_rows": 7, "reward": flat_reward, "max_grad_norm": 0.0, "optim": "sgd"}
+"""A training whose gradient is the rehearsal's alone: whatever is drawn, the weights are the same."""
+
+
+def from_one_process_to_two(model, folder):
+    """Whether two processes go on with what one began to weights that lie where one would have ended."""
+    settings = {**REHEARSED, "save_strategy": "steps", "save_steps": 2, "max_steps": 4, "rehearsal": buffer()}
+    ended = trainer(model, folder / "one", gradient_accumulation_steps=1, **settings)
+    ended.train(resume_from_checkpoint=checkpoint(folder / "one", 2))
+    whole = torch.load(folder / "whole.pt")
+    found = {name.removeprefix("module."): value for name, value in weights(ended).items()}
+    return all(torch.allclose(found[name], whole[name], atol=1e-5) for name in whole)
+
+
 def two_processes(folder):
     """Everything two processes are needed for, in one start."""
     model = folder / "model"
@@ -114,9 +128,10 @@ def two_processes(folder):
     exact = resumed_is_unbroken(model, folder / "resume", 5, max_steps=7)
     groups = groups_across_processes(model, folder / "groups")
     clipped = clipped_everywhere(model, folder / "clipped")
+    moved = from_one_process_to_two(model, folder / "moved")
     world, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
     (folder / f"said-{rank}.json").write_text(
-        json.dumps({"world": world, "exact": exact, "groups": groups, "clipped": clipped})
+        json.dumps({"world": world, "exact": exact, "groups": groups, "clipped": clipped, "moved": moved})
     )
     if rank == 0:
         torch.save(gradients, folder / "gradients.pt")

@@ -174,8 +174,7 @@ def excess_kl(policy: MarkovLM, base: MarkovLM, automaton: ValidityAutomaton, le
         parts.append((float(kl_div(share, base_share)), inside))
     (right, valid), (wrong, invalid) = parts
     total = token_law_kl(*(base_law(model, automaton, length) for model in (policy, base)))
-    parts_of = map(np.asarray, (total, right + wrong, valid, invalid))
-    return ExcessKL(*parts_of)
+    return ExcessKL(*map(np.asarray, (total, right + wrong, valid, invalid)))
 
 
 def m_projection(target: TokenLaw, *, homogeneous: bool = True) -> MarkovLM:

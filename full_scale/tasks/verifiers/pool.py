@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
 
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from ..protocol import Prompt, Score, Verifier, bound_to
 from .worker import READY, JudgeOutcome, Reply
@@ -103,7 +103,7 @@ class Worker:
         if greeting != READY:
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").strip()[-2000:]
-            raise RuntimeError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
+            raise RefusedError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
         self._ready = True
 
 

@@ -1,5 +1,6 @@
 """What Coq said of the kernel, and, where Coq is installed, what it says now."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -73,7 +74,7 @@ def test_coq_says_what_is_recorded():
 
 @with_coq
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [path.name for path in files.paths()])
+@pytest.mark.parametrize("name", DELIBERATE)
 def test_a_deliberate_error_is_refused(folder, name):
     right, wrong = DELIBERATE[name]
     text = (files.FOLDER / name).read_text()
@@ -93,3 +94,34 @@ def test_an_axiom_would_be_seen(folder):
     )
     coq.compile_one(folder, "Seen.v")
     assert "cheat" in (folder / "seen.out").read_text()
+
+
+def example_in(folder, text):
+    """Compile what stands before the first example of family A, and then this text."""
+    before = (files.FOLDER / "NumbersA.v").read_text().partition("Example ")[0]
+    (folder / "Wrong.v").write_text(before + text)
+    coq.compile_one(folder, "Wrong.v")
+
+
+@with_coq
+@pytest.mark.slow
+def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder):
+    text = (files.FOLDER / "NumbersA.v").read_text()
+    tied = re.search(r"Example A5_validity .*?Qed\.\n", text, re.S)[0]
+    example_in(folder, tied)
+    value = files.examples()["A5_validity"].values[0]
+    with pytest.raises(coq.CoqError, match=r"Wrong\.v"):
+        example_in(folder, tied.replace(value, f"{value[:-2]}{(int(value[-2]) + 1) % 10}{value[-1]}"))
+    # A contradiction as one more hypothesis proves what you like, and cannot be proved at the example.
+    said = files.statement("validity").text
+    variables, _, rest = said.partition(",")
+    vacuous = (
+        f"Theorem vacuous {{Y : Type}} : {variables}, (forall z : R, z < 0) -> {rest}.\n"
+        "Proof. intros. exfalso. assert (0 < 0) by auto. lra. Qed.\n"
+    )
+    example_in(folder, vacuous)
+    for one_more in ("", " ltac:(holds)"):
+        used = tied.replace("validity four base valid 0.5", f"vacuous four base valid 0.5{one_more}")
+        assert used != tied
+        with pytest.raises(coq.CoqError, match=r"Wrong\.v"):
+            example_in(folder, vacuous + used)

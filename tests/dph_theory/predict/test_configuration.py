@@ -5,9 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
+from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.predict.settings import read
-from dph_theory.trainers import FILTERED, FORWARD_LIMIT, LOCAL
 
 ACTOR, ALGORITHM, N = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout.n"
 
@@ -164,6 +164,8 @@ def test_the_advantage_is_the_estimator_s(settings, advantage):
 def test_a_version_before_the_default_changed_has_the_old_one():
     assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL per token"
     assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL per token"
+    with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):
+        configuration_of({"beta": 0.1}, version="main")
     with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for verl"):
         configuration_of({ALGORITHM + "gamma": 1.0}, version="1.9")
 
@@ -389,7 +391,30 @@ def test_a_setting_without_its_sign_and_variables_of_one_name_are_seen(tmp_path)
         configuration_of(read(path))
     path.write_text("beta=0.02\nkl_loss_coef=0.3\npython train.py --beta $beta --loss_type grpo\n")
     assert configuration_of(read(path)).penalty.startswith("0.02 x")
-    assert configuration_of(read(path)).not_read == ("kl_loss_coef=0.3",)
+    assert configuration_of(read(path)).not_read == ()
+    path.write_text("kl_penalty_coef=0.1 kl_discount_factor=1\nmade_up=2\n")
+    found = configuration_of(read(path))
+    assert (found.trainer, found.coefficient, found.not_read) == ("Tinker", 0.1, ("made_up=2.0",))
+
+
+def test_a_launch_script_s_own_words_are_no_settings(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text(
+        "short=$((1024 * 2))\nsp_size=8\nexport low=0.2\nn=16; mini=32\n"
+        "ray job submit --no-wait --runtime-env=env.yaml -- python3 -m main_dapo \\\n"
+        "  algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=${n} \\\n"
+        "  data.max_prompt_length=$((short + 1)) data.train_batch_size=512 \\\n"
+        "  actor_rollout_ref.actor.ppo_mini_batch_size=$mini actor_rollout_ref.actor.clip_ratio_low=$low\n"
+    )
+    found = configuration_of(read(path))
+    assert (found.group_size, found.updates) == (16, 16)
+    assert [each.partition(" (")[0] for each in found.not_read] == [ACTOR + "clip_ratio_low=0.2"]
+
+
+def test_a_flag_of_two_numbers_is_told_whole(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text("python -m train --algo.dynamic_filtering_range 0 1 --algo.kl.init_coef 0.1\n")
+    assert configuration_of(read(path)).not_read == ("algo.dynamic_filtering_range=0 1",)
 
 
 def test_flags_are_read_with_and_without_values(tmp_path):

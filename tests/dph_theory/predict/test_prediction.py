@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dph_theory.dynamics import pass_rate_along
 from dph_theory.laws import normalised_validity_at
 from dph_theory.predict import configuration_of, predict
 
@@ -94,3 +95,10 @@ def test_a_verifier_that_errs_acts_as_a_larger_beta():
     assert found.mean_validity == pytest.approx(0.599021, abs=5e-7)
     with pytest.raises(ValueError, match="scale='std' is not allowed: one of none, leave_one_out"):
         predict(trl(0.5), [0.25], false_negative=0.2)
+
+
+def test_the_time_told_is_that_of_the_flow():
+    (prompt,) = predict(trl(0.5), [0.25]).prompts
+    way = {"valid": 2, "invalid": 8, "beta": 0.5, "group_size": 8, "scale": "std"}
+    (reached,) = pass_rate_along(0.25, [prompt.time], **way)
+    assert reached == pytest.approx(0.25 + 0.99 * (prompt.validity - 0.25), abs=2e-4)

@@ -91,15 +91,6 @@ def test_the_member_of_a_segment_that_a_search_chooses():
     assert found.x == pytest.approx(0.4, abs=1e-6)
 
 
-def test_a_smaller_beta_leaves_the_base_for_the_valid_dirac():
-    instance = as_floats(a10.MONOTONE.examples[0].parts)
-    lhs, rhs = a10.MONOTONE.sides(instance)
-    # The covering law at beta = 1, the Dirac on the first answer at .3: V from .6 to 1, KL to log(1/.3).
-    cost = (Q[0] * np.log(Q[0] / BASE[0])).sum()
-    assert lhs[0] == pytest.approx([0.6, cost], rel=1e-12)
-    assert rhs[0] == pytest.approx([1, np.log(1 / 0.3)], rel=1e-12)
-
-
 @pytest.mark.parametrize(("odds", "pulls"), [(np.e**2 * 1.01, True), (np.e**2 * 0.99, False)])
 def test_reverse_kl_leaves_the_balance_from_odds_of_e_squared_on(odds, pulls):
     lean, step = np.array([1e-3]), 1e-7

@@ -8,19 +8,6 @@ from dph_theory.theorems import b08
 GIVEN = as_floats(b08.MEAN.examples[0].parts)
 
 
-def test_both_means_are_the_stated_divergences():
-    stated = [0.394816205204, 0.360062440636, 0.181131699911, 0.369652392764]
-    assert [d.name for d in divergences.COMPARED] == [
-        "forward_kl",
-        "reverse_kl",
-        "jensen_shannon",
-        "alpha_0.5",
-    ]
-    means = b08.both_means(**GIVEN)[0]
-    assert means[:, 0] == pytest.approx(stated, abs=5e-13)
-    assert means[:, 1] == pytest.approx(stated, abs=5e-13)
-
-
 def test_neither_form_dominates():
     gained, lost = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
     generator, definition = b08.stored_variance, b08.fresh_variance

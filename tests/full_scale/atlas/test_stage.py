@@ -1,9 +1,8 @@
 import json
 
 import pytest
-from figures.records import Records
 
-from dph_theory.atlas.methods import METHODS
+from dph_theory.methods.repairs import METHODS
 from full_scale.atlas import stage
 from full_scale.atlas.stage import AtlasJournal, End, Trained, chosen, store, table
 
@@ -30,10 +29,10 @@ def test_the_record_has_cells_and_runs_and_is_read_by_its_schema(tmp_path, monke
     found = json.loads((tmp_path / "atlas.json").read_text())
     assert found["kind"] == "atlas"
     assert found["config"]["seeds"] == 1
-    atlas = Records({"atlas": found}).atlas
-    assert [row.method for row in atlas.rows] == ["GRPO"]
-    assert atlas.trained[0].gaps == pytest.approx((0.1,))
-    assert atlas.base.shares[-1] == 0.6
+    results = found["results"]
+    assert [row["method"] for row in results["rows"]] == ["GRPO"]
+    assert results["trained"][0]["runs"][0]["validity"] == 0.8
+    assert results["base"]["shares"][-1] == 0.6
 
 
 def test_methods_are_chosen_by_name():

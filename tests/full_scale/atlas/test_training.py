@@ -4,8 +4,8 @@ import torch
 from support.small_boxes import random_llama
 from support.tiny_training import TRL_WARNS
 
-from dph_theory.atlas.methods import METHODS
 from dph_theory.atlas.problems import LENGTHS, distance
+from dph_theory.methods.repairs import METHODS
 from full_scale.atlas import training
 from full_scale.evaluation.exact import next_token_tables
 from full_scale.laws.study import quiet

@@ -52,9 +52,9 @@ def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
 @pytest.mark.parametrize("form", ["k3", "k3_corrected"])
 def test_the_beta_of_trls_own_term_falls_too(form, folder, monkeypatch):
     seen = []
-    loss = training.DPHTrainer._compute_loss
+    loss = training.OnlineTrainer._compute_loss
     monkeypatch.setattr(
-        training.DPHTrainer,
+        training.OnlineTrainer,
         "_compute_loss",
         lambda self, *given: seen.append(self.beta) or loss(self, *given),
     )
@@ -106,12 +106,12 @@ def test_the_reference_is_the_base_whatever_the_start(folder):
 def test_a_baseline_is_subtracted_whatever_the_form(form, folder, monkeypatch):
     """Right answers are left the penalty alone, which is 0 at the first batch, drawn from the base."""
     seen = []
-    for kind in (training.DPHTrainer, training.OnlineTrainer):
+    for kind in (training.OnlineTrainer,):
         own = kind._generate_and_score_completions
 
         def noting(self, inputs, own=own):
             samples = own(self, inputs)
-            seen.append((samples["advantages"], torch.tensor(self._verdicts.last[1])))
+            seen.append((samples["advantages"], torch.tensor(self.recorded.last[1])))
             return samples
 
         monkeypatch.setattr(kind, "_generate_and_score_completions", noting)

@@ -12,7 +12,7 @@ from full_scale.recipe.law import DEFAULTS, law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, load_recipe
 from full_scale.training.arguments import arguments
-from full_scale.training.config import DPHConfig
+from full_scale.training.online import OnlineConfig
 from full_scale.training.record import TrainingRecord
 
 
@@ -22,7 +22,7 @@ def law(name, *overrides):
 
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_the_defaults_are_the_trainers(tmp_path):
-    args = DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    args = OnlineConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
     assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
 
 
@@ -42,7 +42,7 @@ def test_the_defaults_are_the_trainers(tmp_path):
     ],
 )
 def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found):
-    told = law("tiny-sql-rkl", *overrides)
+    told = law("tiny-sql", "method.name=RKL", *overrides)
     assert (told.divergence, told.scale, told.reduction) == found
     assert ("one length" in str(told)) == (told.reduction == "answer mean")
 
@@ -57,13 +57,13 @@ def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found):
     ],
 )
 def test_settings_without_a_law_are_told_why(overrides, why):
-    told = law("tiny-sql-rkl", *overrides)
+    told = law("tiny-sql", "method.name=RKL", *overrides)
     assert not told
     assert why in str(told)
 
 
 def test_rewards_beside_the_verdict_have_no_law():
-    recipe = load_recipe("tiny-sql-rkl")
+    recipe = load_recipe("tiny-sql", ["method.name=RKL"])
     assert law_of(arguments(recipe, rewards={"seen": 0.0}).arguments)
     assert "beside the verdict" in str(law_of(arguments(recipe, rewards={"length": 0.5}).arguments))
 
@@ -122,12 +122,14 @@ def test_the_notes_are_on_what_the_trainer_gets():
     )
 
 
-@pytest.mark.parametrize("loss", ["f", "js", "alpha"])
+@pytest.mark.parametrize("loss", ["F", "JS", "alpha"])
 def test_a_released_loss_has_no_slope_at_the_base(loss):
     """The clamped k3 of the release is not -log u, which aims at the filtered model."""
-    recipe = load_recipe(f"llama3.1-8b-bird-dph-{loss}-release")
+    recipe = load_recipe("llama3.1-8b-bird-release", [f"method.name=DPH-{loss}"])
     assert rehearsal_target(arguments(recipe).arguments) == "base"
 
 
 def test_the_papers_rehearsal_aims_at_the_filtered_model():
-    assert rehearsal_target(arguments(load_recipe("llama3.1-8b-bird-dph-f-paper")).arguments) == "one"
+    assert (
+        rehearsal_target(arguments(load_recipe("llama3.1-8b-bird", ["method.name=DPH-F"])).arguments) == "one"
+    )
