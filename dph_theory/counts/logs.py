@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
 from ..support.errors import argument_error
+from .pairs import NEAR, snapped
 
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -22,8 +23,6 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _LONGEST = 80
 _MEAN_OF_REPEATS = re.compile(r"pass(@|_at_)1,")
 """lm-eval's metrics that are the mean over all answers drawn."""
-NEAR = 1e-5
-"""Rewards this near to a number are that number: float32 and means of checks leave .999999 of a one."""
 UNSCORED = ("wrong", "omit")
 """What may be made of answers without a reward."""
 _TOLD = 5
@@ -100,7 +99,8 @@ LOGS: Mapping[str, Log] = MappingProxyType(
 
 def recognised(row: Any) -> str | None:
     """Whose log a row is of, by the columns that it has; None for a row of counts."""
-    if not isinstance(row, Mapping):
+    # Rows of counts may hold the prompt and more beside.
+    if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
         return None
     return next((name for name, log in LOGS.items() if all(column in row for column in log.known_by)), None)
 
@@ -132,54 +132,68 @@ def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str
         return (usual or numeric)[0]
     if numeric:
         raise argument_error("reward", numeric, "one column of rewards; name it with --reward")
-    text = next((f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if _is_text(x)), None)
+    text = next(
+        (f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)), None
+    )
     words = "" if text is None else f"; {text} is text: write numbers, 1 for a right answer"
     raise argument_error("reward", names, f"a column of numbers, of which there is none{words}")
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+Verdicts = tuple[str | None, float | None, str | None]
+"""The column of rewards, the least of a right answer, and what answers without one are; None is unasked."""
 
 
-def scored(
-    log: Log, answers: Sequence[tuple[int, Answer]], column: str, unscored: str | None
-) -> tuple[list[tuple[Answer, float | None]], int]:
-    """The answers with their rewards (None: counts as wrong), and how many have none.
+def judge(
+    log: Log, answers: Sequence[tuple[int, Answer]], verdicts: Verdicts
+) -> tuple[list[tuple[str, int, int, Any]], tuple[str, ...]]:
+    """Of each row of a log the prompt, its answers, the right ones and what was said; and what is to be told.
 
-    Raises ValueError with the lines of those that have none, or text, unless `unscored` says what they are.
+    Raises ValueError for rewards that are no verdicts, and with the lines of rows without one, unless
+    `verdicts` say what these are.
     """
+    asked, correct_from, unscored = verdicts
+    column = reward_column(log, [answer for _, answer in answers], asked)
     found: list[tuple[Answer, float | None]] = []
     without: list[tuple[int, str]] = []
     for number, answer in answers:
         value = answer.values.get(column)
         if is_number(value):
-            found.append((answer, _snapped(float(value))))
-        elif _is_text(value):
-            raise argument_error(
-                "reward", value, f"a number in column {column!r} (line {number}): 1 for a right answer"
-            )
-        elif not (log.partial and column not in answer.values):
+            found.append((answer, snapped(float(value))))
+        elif isinstance(value, str):
+            allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
+            raise argument_error("reward", value, allowed)
+        elif column in answer.values or not log.partial:
             without.append((number, answer.reason))
             found += [(answer, None)] * (unscored == "wrong")
     if without and unscored is None:
-        lines = ", ".join(f"{n} ({why})" if why else str(n) for n, why in without[:_TOLD])
-        more = f" and {len(without) - _TOLD} more" * (len(without) > _TOLD)
-        raise argument_error(
-            "reward",
-            None,
-            f"a number in column {column!r}; lines {lines}{more} have none: --unscored wrong counts such "
-            "answers as wrong, --unscored omit leaves them out",
-        )
-    return found, len(without)
+        raise _without(column, without)
+    values = [value for _, value in found if value is not None]
+    # A mean over the answers drawn has as many right ones as it says.
+    mean = _MEAN_OF_REPEATS.match(column) is not None
+    least, words = (0.0, "") if mean or not values else right_from(values, correct_from)
+    told = [words] * bool(words)
+    if without:
+        fate = "counted as wrong" if unscored == "wrong" else "left out"
+        told.append(f"{len(without)} answers without a reward are {fate}")
+    if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
+        told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
+    rows = []
+    for answer, value in found:
+        n, c = 1, int(value is not None and value >= least)
+        if mean and value is not None:
+            n, c = answer.drawn, round(value * answer.drawn)
+        rows.append((answer.prompt, n, c, answer.said.get(column, answer.said.get(""))))
+    return rows, tuple(told)
 
 
-def _snapped(value: float) -> float:
-    return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
-
-
-def is_mean(column: str) -> bool:
-    """Whether a column is the mean over a row's answers, and no reward of one."""
-    return _MEAN_OF_REPEATS.match(column) is not None
+def _without(column: str, lines: Sequence[tuple[int, str]]) -> ValueError:
+    named = ", ".join(f"{number} ({why})" if why else str(number) for number, why in lines[:_TOLD])
+    more = f" and {len(lines) - _TOLD} more" * (len(lines) > _TOLD)
+    words = (
+        f"a number in column {column!r}; lines {named}{more} have none: --unscored wrong counts such answers "
+        "as wrong, --unscored omit leaves them out"
+    )
+    return argument_error("reward", None, words)
 
 
 def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:
@@ -198,13 +212,6 @@ def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str
         raise argument_error("reward", told, f"{allowed}, from the least on")
     least = 1.0 if asked is None else asked
     return least - NEAR, f"rewards {told}, right from {least:g} on"
-
-
-def counted(answer: Answer, column: str, value: float | None, least: float) -> tuple[int, int]:
-    """How many answers a row tells of, and how many of them are right."""
-    if is_mean(column) and value is not None:
-        return answer.drawn, round(value * answer.drawn)
-    return 1, int(value is not None and value >= least)
 
 
 def step_files(folder: Path) -> dict[int, Path]:

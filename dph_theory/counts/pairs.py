@@ -14,6 +14,8 @@ from ..support.errors import argument_error
 from ..support.table import dataframe
 
 _PLAIN = {"id", "n", "c"}
+NEAR = 1e-5
+"""Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
 MOST_ANSWERS = 2**14
 """The most answers to a prompt: tables of all counts from 0 to n are formed."""
 
@@ -115,10 +117,16 @@ def _finite(name: str, value: Any) -> float:
 def _verdicts(value: Any) -> list[int] | None:
     if value is None:
         return None
-    found = [entry for entry in _list("correct", value) if entry in (0, 1)]
-    if len(found) != len(value):
+    entries = _list("correct", value)
+    found = [snapped(x) for x in entries if isinstance(x, bool | int | float) and snapped(x) in (0, 1)]
+    if len(found) != len(entries):
         raise argument_error("correct", value, "zeros and ones")
     return [int(entry) for entry in found]
+
+
+def snapped(value: float) -> float:
+    """A verdict, 0 or 1 where it is as near as NEAR to that."""
+    return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
 
 
 def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:

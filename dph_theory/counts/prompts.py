@@ -28,11 +28,9 @@ class SolvedPrompts:
     All at equal numbers of answers (`Pairs.thinned`). `p_value` is exact: were base and run alike, a prompt
     that only one of them solves would be either's with equal chance. `kept_unchanged`, `new_unchanged` are
     what a model with the base's rates would reach. A prompt never solved in n answers may have a small rate:
-    `lost_again` of the lost prompts the run would solve in n further answers, `gained_before` of the gained
-    ones the base would have, in expectation (`rate_spread`). A number over no prompts is None,
-    and so is `new_unchanged` for a base that solves none: its rates could be any small ones; and all that
-    need the spread of rates where one answer to a prompt says nothing of it.
-    `never` prompts were solved by neither; the rate of each is below `never_below` with 95% confidence.
+    `lost_again` of the lost prompts the run would solve in n further answers, in expectation (`rate_spread`).
+    A number over no prompts is None, and so is `new_unchanged` for a base that solves none: its rates could
+    be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
     """
 
     __repr__ = readable
@@ -46,16 +44,13 @@ class SolvedPrompts:
     kept_unchanged: float | None
     new_unchanged: float | None
     lost_again: float | None
-    gained_before: float | None
-    never: int
-    never_below: float
 
 
 def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
     """The prompts kept and newly solved, with exact intervals and an exact test."""
     pairs = pairs.thinned(rng)
     n, before, after = pairs.base_n, pairs.base_c > 0, pairs.run_c > 0
-    lost, gained, never = before & ~after, ~before & after, ~before & ~after
+    lost, gained = before & ~after, ~before & after
     either = int((lost | gained).sum())
 
     def again(c: np.ndarray, like: np.ndarray, those: np.ndarray) -> float | None:
@@ -75,9 +70,6 @@ def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
         kept_unchanged=again(pairs.base_c, every, before),
         new_unchanged=again(pairs.base_c, every, ~before) if before.any() else None,
         lost_again=again(pairs.run_c, before, lost),
-        gained_before=again(pairs.base_c, after, gained),
-        never=int(never.sum()),
-        never_below=float(1 - 0.05 ** (1 / n[never].min())) if never.any() else 0.0,
     )
 
 

@@ -10,31 +10,16 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error, choice
 from ..support.record import read_record
-from .logs import (
-    AS_TEXT,
-    LOGS,
-    UNSCORED,
-    Answer,
-    Log,
-    counted,
-    is_mean,
-    recognised,
-    reward_column,
-    right_from,
-    scored,
-    step_files,
-)
+from .logs import AS_TEXT, LOGS, UNSCORED, Answer, Log, Verdicts, judge, recognised, step_files
 from .pairs import Counts, PromptRow, row, votes
 
-Numbered = Iterable[tuple[int, Any]]
-"""Rows with the line of the file at which each stands."""
+Numbered = list[tuple[int, Any]]
+"""Rows with the line of the file at which each stands; one that cannot be read is the error."""
 _NAMED = 5
 """So many wrong rows are told one by one."""
 _EVALUATION, _EVALUATION_FILE = "full_scale.evaluation", "evaluation.json"
@@ -74,14 +59,15 @@ def read_counts(
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
-    path = Path(path)
-    file = _file_of(path, trainer)
-    found = _Opened.of(file, trainer, prompts, by, allow_cut_off)
-    rows, told = found.counted(found.rows, by, _Verdicts(reward, correct_from, unscored))
+    if unscored is not None:
+        choice("unscored", unscored, UNSCORED)
+    file = _file_of(Path(path), trainer)
+    rows, digest, cut_off = _rows(file, trainer, prompts, allow_cut_off)
+    log = _log_of(rows, trainer, by)
+    counted, told = _counted(file, rows, log, by, (reward, correct_from, unscored))
     evaluated = file.name == _EVALUATION_FILE and trainer is None
-    source = str(file.parent if evaluated else file)
-    models = _models(file) if evaluated else (None, None)
-    return Counts(source, rows, found.digest.hexdigest(), found.cut_off[0], told, models)
+    source, models = (file.parent, _models(file)) if evaluated else (file, (None, None))
+    return Counts(str(source), counted, digest, cut_off, told, models)
 
 
 def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict[int, Counts]:
@@ -92,48 +78,37 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
     >>> read_steps("validation", "verl")  # doctest: +SKIP
     {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
-    path, by = Path(path), how.get("by")
+    path = Path(path)
+    file = _file_of(path, trainer)
     if path.is_dir():
-        _file_of(path, trainer)
-        return {step: read_counts(file, trainer, **how) for step, file in step_files(path).items()}
-    opened = _Opened.of(path, trainer, None, by, how.get("allow_cut_off", False))
-    steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+        return {step: read_counts(each, trainer, **how) for step, each in step_files(path).items()}
+    rows, digest, cut_off = _rows(file, trainer, None, how.get("allow_cut_off", False))
+    steps: dict[int, Numbered] = defaultdict(list)
 
-    def take(numbered: tuple[int, Any]) -> None:
-        step = numbered[1].get("step") if isinstance(numbered[1], dict) else None
+    def take(number: int, value: Any) -> None:
+        step = value.get("step") if isinstance(value, dict) else None
         if type(step) is not int:
             raise argument_error("step", step, "a whole number in each row")
-        steps[step].append(numbered)
+        steps[step].append((number, value))
 
-    _each(path, ((number, _with(number, value)) for number, value in opened.rows), take)
-    verdicts = _Verdicts(*(how.get(name) for name in ("reward", "correct_from", "unscored")))
-    found = {step: opened.counted(rows, by, verdicts) for step, rows in sorted(steps.items())}
-    digest, cut_off = opened.digest.hexdigest(), opened.cut_off[0]
+    _each(path, rows, take)
+    log, by = _log_of(rows, trainer, how.get("by")), how.get("by")
+    verdicts = how.get("reward"), how.get("correct_from"), how.get("unscored")
+    found = {step: _counted(path, of, log, by, verdicts) for step, of in sorted(steps.items())}
     return {
-        step: Counts(f"{path}, step {step}", rows, digest, cut_off, told)
-        for step, (rows, told) in found.items()
+        step: Counts(f"{path}, step {step}", counted, digest, cut_off, told)
+        for step, (counted, told) in found.items()
     }
-
-
-@dataclass(frozen=True)
-class _Verdicts:
-    """How rewards become verdicts: the column, the least reward of a right answer, what those without are."""
-
-    reward: str | None = None
-    correct_from: float | None = None
-    unscored: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.unscored is not None:
-            choice("unscored", self.unscored, UNSCORED)
 
 
 def _file_of(path: Path, trainer: str | None) -> Path:
     """The file that is read: of a folder, an evaluation, or the log of the last step."""
     if trainer is not None:
         choice("trainer", trainer, LOGS)
-    if not path.is_dir():
+    if path.is_file():
         return path
+    if not path.is_dir():
+        raise argument_error("file", str(path), "a file of counts; it is not there")
     if trainer is None and (path / _EVALUATION_FILE).is_file():
         return path / _EVALUATION_FILE
     if trainer is not None and not LOGS[trainer].by_step:
@@ -141,71 +116,42 @@ def _file_of(path: Path, trainer: str | None) -> Path:
     return list(step_files(path).values())[-1]
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A file's rows; its hash and whether it was cut off, both known when all rows are read."""
-
-    path: Path
-    rows: Numbered
-    digest: Any
-    cut_off: list[bool]
-    log: Log | None
-
-    @classmethod
-    def of(
-        cls, path: Path, trainer: str | None, prompts: str | None, by: str | None, allow_cut_off: bool
-    ) -> "_Opened":
-        """The file opened as the trainer's log, or as whatever its first row shows."""
-        rows, digest, cut_off = _opened(path, trainer, prompts, allow_cut_off)
-        rows = iter(rows)
-        first = next(rows, None)
-        if first is not None:
-            trainer = trainer or recognised(first[1])
-            rows = chain([first], rows)
-        if trainer is not None and by is not None:
-            raise argument_error("by", by, "None for a trainer's log: its rows are answers")
-        return cls(path, rows, digest, cut_off, None if trainer is None else LOGS[trainer])
-
-    def counted(
-        self, rows: Numbered, by: str | None, verdicts: _Verdicts
-    ) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
-        """The rows by prompt, and what is to be told of them."""
-        return (
-            (_by_id(self.path, rows, by), ())
-            if self.log is None
-            else _of_log(self.path, rows, self.log, verdicts)
-        )
+def _log_of(rows: Numbered, trainer: str | None, by: str | None) -> Log | None:
+    """The log that the trainer writes, or that the first row is of; None for rows of counts."""
+    trainer = trainer or (recognised(rows[0][1]) if rows else None)
+    if trainer is not None and by is not None:
+        raise argument_error("by", by, "None for a trainer's log: its rows are answers")
+    return None if trainer is None else LOGS[trainer]
 
 
-def _opened(
+def _rows(
     path: Path, trainer: str | None, prompts: str | None, allow_cut_off: bool
-) -> tuple[Numbered, Any, list[bool]]:
-    """The rows of a file, its hash, and whether it was cut off, both known when all rows are read."""
-    if not path.is_file():
-        raise argument_error("file", str(path), "a file of counts; it is not there")
-    digest, cut_off = hashlib.sha256(), [False]
-    tables: dict[str, Callable[[Path], Numbered | None]] = {
+) -> tuple[Numbered, str, bool]:
+    """The rows of a file, its hash, and whether it was cut off."""
+    tables: Mapping[str, Callable[[Path], Iterable[tuple[int, Any]] | None]] = {
         ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
     }  # fmt: skip
-    numbered: Numbered | None = None
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if trainer is None and path.name == _EVALUATION_FILE:
-        numbered = _evaluation_rows(path, prompts)
-    elif path.suffix in tables:
-        numbered = tables[path.suffix](path)
-    if numbered is None:
-        return _lines(path, digest.update, cut_off if allow_cut_off else None), digest, cut_off
-    digest.update(path.read_bytes())
-    return numbered, digest, cut_off
+        return list(_evaluation_rows(path, prompts)), digest, False
+    found = tables[path.suffix](path) if path.suffix in tables else None
+    rows = list(_lines(path) if found is None else found)
+    cut_off = allow_cut_off and bool(rows) and isinstance(rows[-1][1], _CutOffError)
+    return rows[: len(rows) - cut_off], digest, cut_off
 
 
-def _each(path: Path, numbered: Numbered, take: Callable[[Any], None]) -> None:
+class _CutOffError(ValueError):
+    """The last line of a file is unfinished."""
+
+
+def _each(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> None:
     """Take every row; ValueError with the lines of the first that cannot be."""
     wrong: list[str] = []
     for number, value in numbered:
         try:
             if isinstance(value, ValueError):
                 raise value
-            take(value)
+            take(number, value)
         except ValueError as error:
             wrong.append(f"{path}:{number}: {error}")
     if wrong:
@@ -213,24 +159,21 @@ def _each(path: Path, numbered: Numbered, take: Callable[[Any], None]) -> None:
         raise ValueError("\n".join(wrong[:_NAMED] + more))
 
 
-def _lines(
-    path: Path, seen: Callable[[bytes], None], cut_off: list[bool] | None
-) -> Iterator[tuple[int, Any]]:
-    """The values of JSON lines; a line that is none is given as the error, at the end as cut off."""
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The values of JSON lines; a line that is none is given as the error."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            seen(line)
-            if not line.strip():
-                continue
             try:
-                yield number, json.loads(line)
+                if line.strip():
+                    yield number, json.loads(line)
             except (UnicodeDecodeError, json.JSONDecodeError) as error:
-                unfinished = not line.endswith(b"\n")
-                if unfinished and cut_off is not None:
-                    cut_off[0] = True
-                    return
-                words = "the file is cut off in this line" if unfinished else f"no JSON: {error}"
-                yield number, ValueError(words)
+                whole = line.endswith(b"\n")
+                wrong = (
+                    ValueError(f"no JSON: {error}")
+                    if whole
+                    else _CutOffError("the file is cut off in this line")
+                )
+                yield number, wrong
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
@@ -311,7 +254,7 @@ def _models(path: Path) -> tuple[str | None, str | None]:
     return model, initial
 
 
-def _json_rows(path: Path) -> Numbered | None:
+def _json_rows(path: Path) -> Iterable[tuple[int, Any]] | None:
     """The rows of an array, of a table that wandb exports, of a log of Inspect; None for JSON lines."""
     try:
         found = json.loads(path.read_bytes())
@@ -324,7 +267,7 @@ def _json_rows(path: Path) -> Numbered | None:
     return enumerate(found, 1) if isinstance(found, list) else None
 
 
-def _inspect_rows(path: Path) -> Numbered:
+def _inspect_rows(path: Path) -> Iterable[tuple[int, Any]]:
     """The summaries of samples in an .eval file of Inspect, an archive."""
     # Compressed by Zstandard, which zipfile reads from Python 3.14 on, or with Inspect's own helper.
     with suppress(ModuleNotFoundError):
@@ -337,11 +280,21 @@ def _inspect_rows(path: Path) -> Numbered:
         raise argument_error("file", str(path), allowed) from error
 
 
+def _counted(
+    path: Path, rows: Numbered, log: Log | None, by: str | None, verdicts: Verdicts
+) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
+    """The rows by prompt, and what is to be told of them; ValueError where there are none."""
+    counted, told = (_by_id(path, rows, by), ()) if log is None else _of_log(path, rows, log, verdicts)
+    if not counted:
+        raise argument_error("file", str(path), "at least one row")
+    return counted, told
+
+
 def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, PromptRow]:
     found: dict[str | int, PromptRow] = {}
     seen: set[str] = set()
 
-    def take(value: Any) -> None:
+    def take(_: int, value: Any) -> None:
         made = row(value, by)
         if str(made.id) in seen:
             raise argument_error(
@@ -353,61 +306,36 @@ def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, Pr
     _each(path, numbered, take)
     if by is not None and all(made.category is None for made in found.values()):
         raise argument_error("by", by, f"a field that rows of {path} hold")
-    return _some(path, found)
+    return found
 
 
 def _of_log(
-    path: Path, numbered: Numbered, log: Log, verdicts: _Verdicts
+    path: Path, numbered: Numbered, log: Log, verdicts: Verdicts
 ) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
     """One row a prompt from a log of answers, and what is to be told of its rewards."""
     answers: list[tuple[int, Answer]] = []
 
-    def take(numbered: tuple[int, Any]) -> None:
-        number, value = numbered
+    def take(number: int, value: Any) -> None:
         if not isinstance(value, Mapping):
             raise argument_error("row", value, "an object, an answer")
         answers.append((number, log.answer(value)))
 
-    _each(path, ((number, _with(number, value)) for number, value in numbered), take)
+    _each(path, numbered, take)
     if not answers:
-        raise argument_error("file", str(path), "at least one row")
+        return {}, ()
     try:
-        column = reward_column(log, [answer for _, answer in answers], verdicts.reward)
-        found, without = scored(log, answers, column, verdicts.unscored)
-        values = [value for _, value in found if value is not None]
-        least, words = (
-            (0.0, "") if is_mean(column) or not values else right_from(values, verdicts.correct_from)
-        )
+        judged, told = judge(log, answers, verdicts)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    fate = "counted as wrong" if verdicts.unscored == "wrong" else "left out"
-    told = [words] * bool(words) + [f"{without} answers without a reward are {fate}"] * bool(without)
-    repeated = max((answer.drawn for answer, _ in found), default=1)
-    if repeated > 1 and not is_mean(column):
-        told.append(f"{column} is of one of {repeated} answers drawn to each: the others are in no number")
     by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for answer, value in found:
-        said = answer.said.get(column, answer.said.get(""))
-        by_prompt[answer.prompt].append((*counted(answer, column, value, least), said))
+    for prompt, *counts in judged:
+        by_prompt[prompt].append((counts[0], counts[1], counts[2]))
     rows: dict[str | int, PromptRow] = {}
     for prompt, each in by_prompt.items():
         heard = [(str(said), c) for _, c, said in each if said is not None]
-        told_votes = votes(heard) if len(heard) == len(each) else None
-        rows[prompt] = PromptRow(
-            prompt, sum(n for n, *_ in each), sum(c for _, c, _ in each), votes=told_votes
-        )
-    return _some(path, rows), tuple(told)
-
-
-def _with(number: int, value: Any) -> Any:
-    """A row with its line; an error stays one."""
-    return value if isinstance(value, ValueError) else (number, value)
-
-
-def _some(path: Path, rows: dict[str | int, PromptRow]) -> dict[str | int, PromptRow]:
-    if not rows:
-        raise argument_error("file", str(path), "at least one row")
-    return rows
+        given = votes(heard) if len(heard) == len(each) else None
+        rows[prompt] = PromptRow(prompt, sum(n for n, *_ in each), sum(c for _, c, _ in each), votes=given)
+    return rows, told
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:

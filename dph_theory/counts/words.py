@@ -212,7 +212,10 @@ def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
 def _kl_table(found: "Confrontation") -> Table:
     spent, kinds = found.spending, found.styles
     named: dict[str, Estimate | None] = {}
+    title = "KL and styles"
     if spent is not None:
+        title += f"; the KL over {spent.prompts} prompts"
+        title += f", less {spent.left_out} that the base solves always or never" * bool(spent.left_out)
         named |= {
             "KL(run || base), nats": spent.total,
             "least at these pass rates": spent.least,
@@ -224,4 +227,4 @@ def _kl_table(found: "Confrontation") -> Table:
         named |= {f"styles in {kinds.k} answers, base": kinds.base, "styles, run": kinds.run}
         named["styles, change"] = kinds.change
     rows = ((name, value) for name, value in named.items() if value is not None)
-    return Table.of(("part", "mean over prompts"), rows, "KL and styles")
+    return Table.of(("part", "mean over prompts"), rows, title)
