@@ -20,8 +20,8 @@ test: $(READY)  ## style, types, tests
 test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto -m slow
 
-prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and compare its theorems with the entries
-	$(BIN)/dph verify --kernel --checks kernel
+prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and verify what entries say of it
+	$(BIN)/dph verify --kernel --quick
 
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo
@@ -31,8 +31,8 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/toy_engine.py
 	$(BIN)/python benchmarks/log_probs.py
+	$(BIN)/python benchmarks/prefill.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py

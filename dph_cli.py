@@ -61,22 +61,10 @@ COMMANDS = {
         "Train by a recipe, from the last checkpoint if there is one.",
         "full",
     ),
-    "watch": _Command(
-        "full_scale.training.cli",
-        "watch_command",
-        "Draw a training's curves in the terminal or to a file.",
-        "full",
-    ),
     "evaluate": _Command(
         "full_scale.cli",
         "evaluate_command",
         "Greedy, Pass@k, styles, retention: of a run and its base.",
-        "full",
-    ),
-    "publish": _Command(
-        "full_scale.training.cli",
-        "publish_command",
-        "A trained model with its card in a folder, or on the Hub.",
         "full",
     ),
     "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
@@ -195,7 +183,7 @@ def main(context: click.Context) -> None:
 
 def _confronted_folder() -> Any:
     """What `dph confront --folder` writes with, which the theory does not import."""
-    return importlib.import_module("figures.confront.page").write_folder
+    return importlib.import_module("figures.confront").FolderWriter
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ searches are on statements, where a find would be news. Run as `make bench`, or 
 """
 
 import argparse
+import zlib
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
@@ -13,16 +14,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from dph_theory.statement.theorem import Verdict
 from dph_theory.support.files import write_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.checks import adversarial, available, numeric
-from dph_theory.verification.run import QUICK, seed_for
+from dph_theory.verification.reports import Settings, settings
+from dph_theory.verification.run import available
+from dph_theory.verification.search import search
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
 INSTANCES = 5_000
-SEARCHES = ("draws", "short search", "long search")
+SEARCHES = {
+    "draws": Settings(INSTANCES, 5, 0),
+    "short search": settings(instances=1, quick=True),
+    "long search": settings(instances=1),
+}
 
 
 def found_by(job: tuple[str, str], seeds: int) -> dict[str, float]:
@@ -31,14 +36,9 @@ def found_by(job: tuple[str, str], seeds: int) -> dict[str, float]:
     (false,) = (false for false in theorem.false_neighbours if false.name == job[1])
     statement, found = theorem.changed(false), defaultdict(int)
     for seed in range(seeds):
-        own = seed_for(seed, "/".join(job))
-        results = (
-            numeric(statement, instances=INSTANCES, seed=own),
-            adversarial(statement, seed=own, **QUICK["adversarial"]),
-            adversarial(statement, seed=own),
-        )
-        for name, result in zip(SEARCHES, results, strict=True):
-            found[name] += result.verdict is Verdict.REFUTED
+        own = zlib.crc32(f"{seed}/{'/'.join(job)}".encode())
+        for name, asked in SEARCHES.items():
+            found[name] += search(statement, asked, own).witness is not None
     return {name: found[name] / seeds for name in SEARCHES}
 
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from dph_theory import FORWARD_KL, TabularMDP, excess_kl
 from dph_theory.support.files import write_json
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.checks.search import CHUNK, sample
+from dph_theory.verification.search import CHUNK, sample
 
 RESULTS = Path(__file__).parent / "results" / "verification.json"
 DPH = Path(sys.executable).with_name("dph")

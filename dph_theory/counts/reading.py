@@ -8,14 +8,29 @@ import math
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error, choice
 from ..support.record import read_record
-from .logs import AS_TEXT, BY_STEP, LOGS, Answers, Log, step_files
+from .logs import (
+    AS_TEXT,
+    LOGS,
+    UNSCORED,
+    Answer,
+    Log,
+    counted,
+    is_mean,
+    recognised,
+    reward_column,
+    right_from,
+    scored,
+    step_files,
+)
 from .pairs import Counts, PromptRow, row, votes
 
 Numbered = Iterable[tuple[int, Any]]
@@ -34,20 +49,22 @@ def read_counts(
     trainer: str | None = None,
     *,
     reward: str | None = None,
-    correct_from: float = 1.0,
+    correct_from: float | None = None,
+    unscored: str | None = None,
     allow_cut_off: bool = False,
     prompts: str | None = None,
     by: str | None = None,
 ) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
-    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, or a folder of `dph
-    evaluate`; `trainer`, "trl", "verl", "lm-eval" or "inspect" for its own log (`logs`), where each row is
-    one answer and the prompt's text or number is its id (of a folder the file of the last step is read);
-    `reward`, the log's column of verdicts, by default the only one; `correct_from`, the least reward of a
-    correct answer; `allow_cut_off`, leave out an unfinished last line; `prompts`, which set of a folder of
-    `dph evaluate`, by default the only one; `by`, the field of the rows that holds a prompt's category.
-    .parquet needs the package datasets.
+    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, a log of answers, or a folder
+    of `dph evaluate`; `trainer`, "trl", "verl", "lm-eval" or "inspect", whose log it is (`logs`), by default
+    whose columns it has: there each row is one answer and the prompt's text or number is its id (of a folder
+    the file of the last step is read); `reward`, the log's column of rewards, by default the only one;
+    `correct_from`, the least reward of a right answer, by default 1 of two values; `unscored`, "wrong" or
+    "omit", what is made of answers without a reward, which are otherwise an error; `allow_cut_off`, leave
+    out an unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one;
+    `by`, the field of the rows that holds a prompt's category. .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
     each said, for maj@k), "log_ratio" (log pi - log ref of each answer, in nats) or their mean "kl", "style"
@@ -58,15 +75,13 @@ def read_counts(
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    log = _log_of(path, trainer, by)
-    if log is not None and path.is_dir():
-        path = list(step_files(path).values())[-1]
-    elif path.is_dir() and (path / _EVALUATION_FILE).is_file():
-        path /= _EVALUATION_FILE
-    numbered, digest, cut_off = _opened(path, trainer, prompts, allow_cut_off)
-    rows = _by_id(path, numbered, by) if log is None else _of_log(path, numbered, log, reward, correct_from)
-    evaluated = trainer is None and path.name == _EVALUATION_FILE
-    return Counts(str(path.parent if evaluated else path), rows, digest.hexdigest(), cut_off[0])
+    file = _file_of(path, trainer)
+    found = _Opened.of(file, trainer, prompts, by, allow_cut_off)
+    rows, told = found.counted(found.rows, by, _Verdicts(reward, correct_from, unscored))
+    evaluated = file.name == _EVALUATION_FILE and trainer is None
+    source = str(file.parent if evaluated else file)
+    models = _models(file) if evaluated else (None, None)
+    return Counts(source, rows, found.digest.hexdigest(), found.cut_off[0], told, models)
 
 
 def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict[int, Counts]:
@@ -77,11 +92,11 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
     >>> read_steps("validation", "verl")  # doctest: +SKIP
     {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
-    path = Path(path)
-    log = _log_of(path, trainer, how.get("by"))
+    path, by = Path(path), how.get("by")
     if path.is_dir():
+        _file_of(path, trainer)
         return {step: read_counts(file, trainer, **how) for step, file in step_files(path).items()}
-    opened, digest, cut_off = _opened(path, trainer, None, how.get("allow_cut_off", False))
+    opened = _Opened.of(path, trainer, None, by, how.get("allow_cut_off", False))
     steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
     def take(numbered: tuple[int, Any]) -> None:
@@ -90,25 +105,76 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
             raise argument_error("step", step, "a whole number in each row")
         steps[step].append(numbered)
 
-    _each(path, ((number, (number, value)) for number, value in opened), take)
-    verdicts = how.get("reward"), how.get("correct_from", 1.0)
-    found = {
-        step: _by_id(path, rows, how.get("by")) if log is None else _of_log(path, rows, log, *verdicts)
-        for step, rows in sorted(steps.items())
+    _each(path, ((number, _with(number, value)) for number, value in opened.rows), take)
+    verdicts = _Verdicts(*(how.get(name) for name in ("reward", "correct_from", "unscored")))
+    found = {step: opened.counted(rows, by, verdicts) for step, rows in sorted(steps.items())}
+    digest, cut_off = opened.digest.hexdigest(), opened.cut_off[0]
+    return {
+        step: Counts(f"{path}, step {step}", rows, digest, cut_off, told)
+        for step, (rows, told) in found.items()
     }
-    read = digest.hexdigest(), cut_off[0]
-    return {step: Counts(f"{path}, step {step}", rows, *read) for step, rows in found.items()}
 
 
-def _log_of(path: Path, trainer: str | None, by: str | None) -> Log | None:
-    if trainer is None:
-        return None
-    choice("trainer", trainer, LOGS)
-    if path.is_dir() and trainer not in BY_STEP:
+@dataclass(frozen=True)
+class _Verdicts:
+    """How rewards become verdicts: the column, the least reward of a right answer, what those without are."""
+
+    reward: str | None = None
+    correct_from: float | None = None
+    unscored: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.unscored is not None:
+            choice("unscored", self.unscored, UNSCORED)
+
+
+def _file_of(path: Path, trainer: str | None) -> Path:
+    """The file that is read: of a folder, an evaluation, or the log of the last step."""
+    if trainer is not None:
+        choice("trainer", trainer, LOGS)
+    if not path.is_dir():
+        return path
+    if trainer is None and (path / _EVALUATION_FILE).is_file():
+        return path / _EVALUATION_FILE
+    if trainer is not None and not LOGS[trainer].by_step:
         raise argument_error("file", str(path), f"a file of {trainer}: its folders may hold several tasks")
-    if by is not None:
-        raise argument_error("by", by, "None for a trainer's log: its rows are answers")
-    return LOGS[trainer]
+    return list(step_files(path).values())[-1]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A file's rows; its hash and whether it was cut off, both known when all rows are read."""
+
+    path: Path
+    rows: Numbered
+    digest: Any
+    cut_off: list[bool]
+    log: Log | None
+
+    @classmethod
+    def of(
+        cls, path: Path, trainer: str | None, prompts: str | None, by: str | None, allow_cut_off: bool
+    ) -> "_Opened":
+        """The file opened as the trainer's log, or as whatever its first row shows."""
+        rows, digest, cut_off = _opened(path, trainer, prompts, allow_cut_off)
+        rows = iter(rows)
+        first = next(rows, None)
+        if first is not None:
+            trainer = trainer or recognised(first[1])
+            rows = chain([first], rows)
+        if trainer is not None and by is not None:
+            raise argument_error("by", by, "None for a trainer's log: its rows are answers")
+        return cls(path, rows, digest, cut_off, None if trainer is None else LOGS[trainer])
+
+    def counted(
+        self, rows: Numbered, by: str | None, verdicts: _Verdicts
+    ) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
+        """The rows by prompt, and what is to be told of them."""
+        return (
+            (_by_id(self.path, rows, by), ())
+            if self.log is None
+            else _of_log(self.path, rows, self.log, verdicts)
+        )
 
 
 def _opened(
@@ -238,6 +304,13 @@ def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]
         yield number, known | {"style": dict(styles) or None}
 
 
+def _models(path: Path) -> tuple[str | None, str | None]:
+    """The hashes of an evaluation's model and of its initial model, where it has them."""
+    results = read_record(path, _EVALUATION, "dph evaluate")["results"]
+    model, initial = ((results.get(name) or {}).get("hash") for name in ("model", "initial"))
+    return model, initial
+
+
 def _json_rows(path: Path) -> Numbered | None:
     """The rows of an array, of a table that wandb exports, of a log of Inspect; None for JSON lines."""
     try:
@@ -266,11 +339,15 @@ def _inspect_rows(path: Path) -> Numbered:
 
 def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, PromptRow]:
     found: dict[str | int, PromptRow] = {}
+    seen: set[str] = set()
 
     def take(value: Any) -> None:
         made = row(value, by)
-        if made.id in found:
-            raise argument_error("id", made.id, "each prompt once")
+        if str(made.id) in seen:
+            raise argument_error(
+                "id", made.id, "each prompt once; a number and its digits as text are one id"
+            )
+        seen.add(str(made.id))
         found[made.id] = made
 
     _each(path, numbered, take)
@@ -280,28 +357,74 @@ def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, Pr
 
 
 def _of_log(
-    path: Path, numbered: Numbered, log: Log, reward: str | None, correct_from: float
-) -> dict[str | int, PromptRow]:
-    """One row a prompt from a log of answers."""
-    found: dict[str, list[Answers]] = defaultdict(list)
+    path: Path, numbered: Numbered, log: Log, verdicts: _Verdicts
+) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
+    """One row a prompt from a log of answers, and what is to be told of its rewards."""
+    answers: list[tuple[int, Answer]] = []
 
-    def take(value: Any) -> None:
+    def take(numbered: tuple[int, Any]) -> None:
+        number, value = numbered
         if not isinstance(value, Mapping):
             raise argument_error("row", value, "an object, an answer")
-        answers = log(value, reward, correct_from)
-        if answers.n:
-            found[answers.prompt].append(answers)
+        answers.append((number, log.answer(value)))
 
-    _each(path, numbered, take)
+    _each(path, ((number, _with(number, value)) for number, value in numbered), take)
+    if not answers:
+        raise argument_error("file", str(path), "at least one row")
+    try:
+        column = reward_column(log, [answer for _, answer in answers], verdicts.reward)
+        found, without = scored(log, answers, column, verdicts.unscored)
+        values = [value for _, value in found if value is not None]
+        least, words = (
+            (0.0, "") if is_mean(column) or not values else right_from(values, verdicts.correct_from)
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    fate = "counted as wrong" if verdicts.unscored == "wrong" else "left out"
+    told = [words] * bool(words) + [f"{without} answers without a reward are {fate}"] * bool(without)
+    repeated = max((answer.drawn for answer, _ in found), default=1)
+    if repeated > 1 and not is_mean(column):
+        told.append(f"{column} is of one of {repeated} answers drawn to each: the others are in no number")
+    by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
+    for answer, value in found:
+        said = answer.said.get(column, answer.said.get(""))
+        by_prompt[answer.prompt].append((*counted(answer, column, value, least), said))
     rows: dict[str | int, PromptRow] = {}
-    for prompt, each in found.items():
-        said = [(a.said, a.c) for a in each if a.said is not None]
-        told = votes(said) if len(said) == len(each) else None
-        rows[prompt] = PromptRow(prompt, sum(a.n for a in each), sum(a.c for a in each), votes=told)
-    return _some(path, rows)
+    for prompt, each in by_prompt.items():
+        heard = [(str(said), c) for _, c, said in each if said is not None]
+        told_votes = votes(heard) if len(heard) == len(each) else None
+        rows[prompt] = PromptRow(
+            prompt, sum(n for n, *_ in each), sum(c for _, c, _ in each), votes=told_votes
+        )
+    return _some(path, rows), tuple(told)
+
+
+def _with(number: int, value: Any) -> Any:
+    """A row with its line; an error stays one."""
+    return value if isinstance(value, ValueError) else (number, value)
 
 
 def _some(path: Path, rows: dict[str | int, PromptRow]) -> dict[str | int, PromptRow]:
     if not rows:
         raise argument_error("file", str(path), "at least one row")
     return rows
+
+
+def distinct_names(paths: Sequence[str | Path]) -> list[str]:
+    """A name for each path: its last part, with as many of the parts before as tell it from the others.
+
+    >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
+    ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
+    """
+    each = [*dict.fromkeys(map(Path, paths))]
+    parts, names = [path.parts for path in each], [path.name for path in each]
+    for size in range(2, max(map(len, parts), default=0) + 1):
+        often = Counter(names)
+        names = [
+            "/".join(of[-size:]) if often[name] > 1 else name for of, name in zip(parts, names, strict=True)
+        ]
+    named, nth, found = dict(zip(each, names, strict=True)), Counter[Path](), []
+    for path in map(Path, paths):
+        nth[path] += 1
+        found.append(named[path] if nth[path] == 1 else f"{named[path]}, {nth[path]}")
+    return found

@@ -56,38 +56,48 @@ Proof.
   - rewrite sum_plus, sum_scale, sum_minus, S, T. ring.
   - intros y I. assert (A := P y I). field. lra.
 Qed.
-(* u is the ratio m/A1: the root of f' = -c, or 1/A1 where f' is still below -c there. *)
-Theorem minimiser {Y} : forall (ys : list Y) f f1 f2 pi base valid c u, curved f f1 f2 -> law ys pi -> positive ys pi ->
-  law ys base -> positive ys base -> 0 < mass ys base valid -> 0 < u ->
+(* u is the ratio m/A1: the root of f' = -c, or 1/A1 where f' is still below -c there. pi may have no mass on wrong
+   answers, as it must where u = 1/A1. *)
+Theorem minimiser {Y} : forall (ys : list Y) f f1 f2 pi base valid c u, curved f f1 f2 -> law ys pi ->
+  (forall y, In y ys -> valid y = true -> 0 < pi y) -> law ys base -> positive ys base -> 0 < mass ys base valid -> 0 < u ->
   (f1 u + c = 0 \/ (f1 u + c <= 0 /\ u = 1 / mass ys base valid)) ->
   - sum ys (fun y => filtered ys base valid y * (f (pi y / base y) + c * (pi y / base y - 1))) <=
   - (f u + c * (u - 1)) /\
   ((forall y, In y ys -> valid y = true -> pi y / base y = u) ->
-   sum ys (fun y => filtered ys base valid y * (f (pi y / base y) + c * (pi y / base y - 1))) = f u + c * (u - 1)).
+   sum ys (fun y => filtered ys base valid y * (f (pi y / base y) + c * (pi y / base y - 1))) = f u + c * (u - 1)) /\
+  ((forall x, 0 < x -> 0 < f2 x) ->
+   sum ys (fun y => filtered ys base valid y * (f (pi y / base y) + c * (pi y / base y - 1))) = f u + c * (u - 1) ->
+   forall y, In y ys -> valid y = true -> pi y / base y = u).
 Proof.
   intros ys f f1 f2 pi a v c u K Lp P La A M U O. assert (F := filtered_law ys a v La M).
-  split.
-  2: { intro E. rewrite (sum_ext ys _ (fun y => (f u + c * (u - 1)) * filtered ys a v y)).
-    - rewrite sum_scale, (proj2 F). ring.
-    - intros y I. destruct (v y) eqn:V; [rewrite (E y I V); ring|]. unfold filtered. rewrite V. simpl. unfold Rdiv. ring. }
-  set (A1 := mass ys a v) in *. apply Ropp_le_contravar.
+  set (loss := sum ys (fun y => filtered ys a v y * (f (pi y / a y) + c * (pi y / a y - 1)))).
+  assert (none : forall y, v y = false -> filtered ys a v y = 0)
+    by (intros y V; unfold filtered; rewrite V; simpl; unfold Rdiv; ring).
+  set (A1 := mass ys a v) in *. set (d := f1 u + c) in *. set (b := f u + c * (u - 1)).
   assert (X : sum ys (fun y => filtered ys a v y * (pi y / a y)) = mass ys pi v / A1).
   { unfold mass, Rdiv at 2. rewrite Rmult_comm, <- sum_scale. apply sum_ext. intros y I. assert (B := A y I).
     unfold filtered. fold A1. field. lra. }
-  assert (X1 : mass ys pi v / A1 <= 1 / A1).
-  { apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, M|]. apply mass_bounds, Lp. }
-  assert (T : f u + c * (u - 1) + (f1 u + c) * (mass ys pi v / A1 - u) <=
-    sum ys (fun y => filtered ys a v y * (f (pi y / a y) + c * (pi y / a y - 1)))).
-  { rewrite <- X. apply Rle_trans with (sum ys (fun y => filtered ys a v y *
-      (f u + c * (u - 1) + (f1 u + c) * (pi y / a y - u)))).
-    - right. rewrite (sum_ext ys (fun y => filtered ys a v y * (f u + c * (u - 1) + (f1 u + c) * (pi y / a y - u)))
-        (fun y => (f u + c * (u - 1) - (f1 u + c) * u) * filtered ys a v y
-          + (f1 u + c) * (filtered ys a v y * (pi y / a y)))) by (intros; ring).
-      rewrite sum_plus, !sum_scale, (proj2 F). ring.
-    - apply sum_le. intros y I. apply Rmult_le_compat_l; [apply F, I|].
-      destruct (tangent f f1 f2 (pi y / a y) u K) as [B _]; [apply Rdiv_lt_0_compat; auto|exact U|]. lra. }
-  destruct O as [O|[O E]]; [rewrite O in T; lra|]. assert (0 <= (f1 u + c) * (mass ys pi v / A1 - u)); [|lra].
-  rewrite <- (Rmult_opp_opp (f1 u + c)). apply Rmult_le_pos; lra.
+  assert (D : 0 <= d * (mass ys pi v / A1 - u)).
+  { destruct O as [->|[N E]]; [lra|]. rewrite <- (Rmult_opp_opp d). apply Rmult_le_pos; [lra|].
+    assert (mass ys pi v / A1 <= 1 / A1); [|lra].
+    apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, M|]. apply mass_bounds, Lp. }
+  (* The part of each answer above the tangent at u. *)
+  set (gap := fun y => filtered ys a v y * (f (pi y / a y) + c * (pi y / a y - 1) - (b + d * (pi y / a y - u)))).
+  assert (ratio : forall y, In y ys -> v y = true -> 0 < pi y / a y) by (intros; apply Rdiv_lt_0_compat; auto).
+  assert (W : weights ys gap).
+  { intros y I. unfold gap. destruct (v y) eqn:V; [|rewrite none by exact V; lra]. apply Rmult_le_pos; [apply F, I|].
+    destruct (tangent f f1 f2 (pi y / a y) u K (ratio y I V) U) as [B _]. unfold b, d. lra. }
+  assert (S : sum ys gap = loss - b - d * (mass ys pi v / A1 - u)).
+  { unfold gap. rewrite (sum_ext ys _ (fun y => filtered ys a v y * (f (pi y / a y) + c * (pi y / a y - 1))
+      - ((b - d * u) * filtered ys a v y + d * (filtered ys a v y * (pi y / a y))))) by (intros; ring).
+    rewrite sum_minus, sum_plus, !sum_scale, X, (proj2 F). unfold loss. ring. }
+  assert (N := sum_nonneg ys gap W). split; [lra|]. split.
+  - intro E. unfold loss. rewrite (sum_ext ys _ (fun y => b * filtered ys a v y)), sum_scale, (proj2 F); [ring|].
+    intros y I. destruct (v y) eqn:V; [rewrite (E y I V); unfold b; ring|rewrite none by exact V; ring].
+  - intros B E y I V. assert (Z := sum_zero_each ys gap W ltac:(lra) y I). unfold gap in Z.
+    assert (Q := filtered_positive ys a v y A M I V). apply Rmult_integral in Z. destruct Z as [Z|Z]; [lra|].
+    destruct (Req_dec (pi y / a y) u) as [|G]; [assumption|exfalso].
+    destruct (tangent f f1 f2 (pi y / a y) u K (ratio y I V) U) as [_ T]. specialize (T B G). unfold b, d in Z. lra.
 Qed.
 (* C4: exp(-KL(q||p)), which is 0 where p lacks a mass that q has. *)
 Definition lacks {Y : Type} (ys : list Y) (p q : Y -> R) : list Y :=

@@ -121,6 +121,12 @@ Proof.
   intros ts v n a La O V m J h I H. apply in_seq in J. apply filtered_law; [apply La|].
   apply (kept_positive ts v n a m h La O); [lia|exact I|apply (local_alive ts v n a V m h); auto; lia].
 Qed.
+Lemma local_reaches : forall (ts : list A) valid n a, open ts valid n a -> reaches ts n a (local ts valid n a).
+Proof.
+  intros ts v n a O m J h I H t It X. unfold local, filtered in X. rewrite (strings_length ts m h I) in X.
+  destruct (alive ts v (n - S m) (t :: h)) eqn:E; [exact (O m J h I t It E)|].
+  simpl in X. unfold Rdiv in X. rewrite !Rmult_0_l in X. lra.
+Qed.
 Theorem local_cost : forall (ts : list A) n a valid, (forall h, law ts (a h)) -> open ts valid n a ->
   alive ts valid n [] = true ->
   kl (strings ts n) (prob (local ts valid n a)) (prob a) =
@@ -134,24 +140,32 @@ Proof.
     apply sum_ext. intros t It. unfold local, kept, filtered in *. rewrite (strings_length ts m h I) in *.
     assert (X := O m J h I t It). destruct (alive ts v (n - S m) (t :: h)); [|simpl; unfold Rdiv; ring].
     specialize (X eq_refl). simpl. rewrite Rmult_1_l, ln_quotient by auto. ring.
-  - intros m J h I H t It X. unfold local, filtered in X. rewrite (strings_length ts m h I) in X.
-    destruct (alive ts v (n - S m) (t :: h)) eqn:E; [exact (O m J h I t It E)|].
-    simpl in X. unfold Rdiv in X. rewrite !Rmult_0_l in X. lra.
+  - apply local_reaches, O.
 Qed.
-Theorem local_dearer : forall (ts : list A) n a valid, (forall h, law ts (a h)) -> (forall h, positive ts (a h)) ->
+(* Trees of several lengths are within this: after its end an answer goes on with a token of mass 1. *)
+Theorem local_dearer : forall (ts : list A) n a valid, (forall h, law ts (a h)) -> open ts valid n a ->
   alive ts valid n [] = true -> 0 < mass (strings ts n) (prob a) valid ->
-  - ln (mass (strings ts n) (prob a) valid) <= kl (strings ts n) (prob (local ts valid n a)) (prob a) /\
-  (kl (strings ts n) (prob (local ts valid n a)) (prob a) = - ln (mass (strings ts n) (prob a) valid) <->
-    forall y, In y (strings ts n) -> prob (local ts valid n a) y = filtered (strings ts n) (prob a) valid y).
+  let loc := prob (local ts valid n a) in let best := filtered (strings ts n) (prob a) valid in
+  kl (strings ts n) loc (prob a) = kl (strings ts n) loc best - ln (mass (strings ts n) (prob a) valid) /\
+  - ln (mass (strings ts n) (prob a) valid) <= kl (strings ts n) loc (prob a) /\
+  (kl (strings ts n) loc (prob a) = - ln (mass (strings ts n) (prob a) valid) <->
+    forall y, In y (strings ts n) -> loc y = best y).
 Proof.
-  intros ts n a v La P V M. assert (Q := local_policy ts v n a La (fun _ _ h _ t It _ => P h t It) V).
-  assert (L := prob_law ts n _ Q n (le_n n)).
+  intros ts n a v La O V M loc best. assert (Q := local_policy ts v n a La O V).
+  assert (L := prob_law ts n _ Q n (le_n n)). fold loc in L.
   assert (B : law (strings ts n) (prob a)) by (apply (prob_law ts n a); [intros m _ h _ _; apply La|lia]).
-  assert (W : mass (strings ts n) (prob (local ts v n a)) v = 1).
-  { rewrite <- (proj2 L). apply sum_ext. intros y I. destruct (v y) eqn:E; simpl; [ring|].
-    destruct (proj1 L y I) as [H| <-]; [|ring]. assert (X := local_alive ts v n a V n y (le_n n) I H).
-    rewrite Nat.sub_diag in X. simpl in X. rewrite E in X. discriminate. }
-  destruct (closest _ _ _ v L B (prob_positive ts a P n) M W) as (C & _ & E). split; [|exact E].
-  assert (T := pow2_ge_0 (tv (strings ts n) (prob (local ts v n a)) (filtered (strings ts n) (prob a) v))). lra.
+  assert (C := prob_covers ts n _ a Q (local_reaches ts v n a O) n (le_n n)). fold loc in C.
+  assert (W : forall y, In y (strings ts n) -> 0 < loc y -> v y = true).
+  { intros y I H. assert (X := local_alive ts v n a V n y (le_n n) I H). rewrite Nat.sub_diag in X. exact X. }
+  assert (D : covers (strings ts n) best loc).
+  { intros y I H. unfold best, filtered. rewrite (W y I H). simpl. rewrite Rmult_1_l.
+    apply Rdiv_lt_0_compat; [apply (C y I H)|exact M]. }
+  assert (K : kl (strings ts n) loc (prob a) = kl (strings ts n) loc best - ln (mass (strings ts n) (prob a) v)).
+  { set (l := ln _). unfold kl. rewrite <- (Rmult_1_r l), <- (proj2 L), <- sum_scale, <- sum_minus.
+    apply sum_ext. intros y I. destruct (proj1 L y I) as [H| <-]; [|ring].
+    unfold best, filtered. rewrite (W y I H). simpl. rewrite Rmult_1_l, ln_quotient by (auto; apply (C y I H)).
+    fold l. ring. }
+  destruct (kl_nonneg _ _ _ L (filtered_law _ _ v B M) D) as [P E]. fold best in P, E.
+  split; [exact K|]. split; [lra|]. rewrite <- E. split; lra.
 Qed.
 End Tokens.

@@ -1,7 +1,7 @@
 """Compiles the kernel with Coq, and keeps the record of the last compilation.
 
-The record says which version of Coq accepted which files (by SHA-256), and what each theorem that an entry
-names rests on. It is worth something for these very files only: with others it says nothing.
+The record says which version of Coq accepted which files (by SHA-256), and what their theorems and examples
+rest on. It is worth something for these very files only: with others it says nothing.
 """
 
 import json
@@ -12,8 +12,8 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from . import files
 
@@ -25,7 +25,7 @@ CLASSICAL_REALS = (
     "Classical_Prop.classic",
 )
 """The axioms of Coq's classical real numbers: all that a theorem may rest on."""
-INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot"
+INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot libcoq-interval"
 _ASSUMED = re.compile(r"^([\w.]+)\s*(?::|$)", re.M)
 
 
@@ -35,18 +35,23 @@ class CoqError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compilation:
-    """What Coq said: its version, the files by their hashes, some theorems, the axioms below all these."""
+    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples."""
 
     coq: str
     files: Mapping[str, str]
-    theorems: tuple[str, ...]
     axioms: tuple[str, ...]
+    of_examples: tuple[str, ...]
     seconds: float = field(default=0.0, compare=False)
 
     @property
     def beyond_the_reals(self) -> list[str]:
-        """The axioms besides those of the classical reals."""
+        """The axioms of theorems besides those of the classical reals."""
         return [axiom for axiom in self.axioms if axiom not in CLASSICAL_REALS]
+
+    @property
+    def computing(self) -> list[str]:
+        """What examples rest on besides the classical reals."""
+        return [axiom for axiom in self.of_examples if axiom not in CLASSICAL_REALS]
 
     def told(self) -> str:
         """The compilation in words: a line a file, and what the theorems rest on."""
@@ -55,17 +60,18 @@ class Compilation:
         for name, hash in self.files.items():
             same = "" if now.get(name) == hash else " (another file is here)"
             lines.append(f"  {name}: accepted by Coq {self.coq}, SHA-256 {hash[:16]}{same}")
-        lines.append(
-            f"  {len(self.theorems)} theorems are named by entries; they rest on {', '.join(self.axioms)}"
-        )
+        lines.append(f"  {len(files.statements())} theorems rest on {', '.join(self.axioms)}")
         if self.beyond_the_reals:
             lines.append(f"  that is more than the classical reals: {', '.join(self.beyond_the_reals)}")
+        computing = len(self.computing)
+        lines.append(f"  {len(files.examples())} examples rest on {computing} primitives of Coq besides")
         return "\n".join(lines)
 
-    def as_json(self) -> dict[str, Any]:
-        """The record as plain data."""
-        lists = {"theorems": list(self.theorems), "axioms": list(self.axioms)}
-        return {"coq": self.coq, "files": dict(self.files), **lists}
+    def kept(self) -> None:
+        """Write it as the record."""
+        lists = {"axioms": list(self.axioms), "of_examples": list(self.of_examples)}
+        made = {"coq": self.coq, "files": dict(self.files), **lists}
+        RECORD.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 def installed() -> bool:
@@ -76,23 +82,33 @@ def installed() -> bool:
 def recorded() -> Compilation:
     """The last compilation that was kept."""
     stored = json.loads(RECORD.read_text(encoding="utf-8"))
-    return Compilation(stored["coq"], stored["files"], tuple(stored["theorems"]), tuple(stored["axioms"]))
+    return Compilation(stored["coq"], stored["files"], tuple(stored["axioms"]), tuple(stored["of_examples"]))
 
 
-def compiled(theorems: Iterable[str]) -> Compilation:
-    """Compile all files, and ask what the theorems of these names rest on.
+@cache
+def unaccepted() -> tuple[str, ...]:
+    """Why the theorems are not accepted by Coq on the classical reals alone; nothing if they are."""
+    record = recorded()
+    if record.files != files.hashes():
+        return ("the record is of other files: run docs/generate.py where Coq is",)
+    beyond = ", ".join(record.beyond_the_reals)
+    return (f"the record has axioms besides those of the reals: {beyond}",) if beyond else ()
+
+
+def compiled() -> Compilation:
+    """Compile all files, and ask what their theorems and examples rest on.
 
     Raises CoqError if Coq is not there, or with the file, the line and the reason where Coq refuses one.
     """
     if not installed():
         raise CoqError(f"coqc is not installed ({INSTALL})")
-    start, names = time.perf_counter(), tuple(sorted(theorems))
+    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
-        axioms = _axioms(folder, names)
+        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), files.examples()))
     version = _run(["coqc", "--print-version"]).split()[0]
-    return Compilation(version, files.hashes(), names, axioms, time.perf_counter() - start)
+    return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 
 
 def compile_into(folder: Path) -> None:
@@ -107,10 +123,12 @@ def compile_one(folder: Path, file: str) -> None:
     _run(["coqc", "-q", "-w", "-ambiguous-paths", "-Q", ".", "Kernel", file], folder)
 
 
-def _axioms(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
+def axioms_below(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
     """The axioms below theorems, as `Print Assumptions` lists them of a tuple of them all."""
     modules = " ".join(path.stem for path in files.paths())
     together = ", ".join(f"@{name}" for name in names)
+    if not together:
+        return ()
     asked = f'Definition all := ({together}).\nRedirect "axioms" Print Assumptions all.\n'
     (folder / "Asked.v").write_text(f"From Kernel Require Import {modules}.\n{asked}", encoding="utf-8")
     compile_one(folder, "Asked.v")

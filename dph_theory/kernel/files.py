@@ -1,4 +1,4 @@
-"""The files of the kernel: their statements and definitions as they are written, and their hashes."""
+"""The files of the kernel: their statements, examples and definitions as written, and their hashes."""
 
 import hashlib
 import re
@@ -8,24 +8,20 @@ from functools import cache
 from pathlib import Path
 
 from ..support.errors import argument_error
-from .grammar import Term, definition, term, without_comments
 
 FOLDER = Path(__file__).parent
 FORBIDDEN = (
-    "Admitted",
-    "admit",
-    "Axiom",
-    "Axioms",
-    "Parameter",
-    "Parameters",
-    "Conjecture",
-    "Hypothesis",
-    "Variable",
+    *("Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters"),
+    *("Conjecture", "Hypothesis", "Hypotheses", "Variable", "Variables"),
 )
 """Words by which a file could assume what it should prove."""
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")
-_STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*(?:\{\w+\}\s*)?:\s*(.*)", re.S)
+_REQUIRED = re.compile(r"From Kernel Require Import ([\w\s]+)\.")
+_STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*((?:[({].*?[)}]\s*)*):\s*(.*)", re.S)
+_EXAMPLE = re.compile(r"Example\s+(\w+)\s*:\s*(.*?)\b(gives|bounds)\s+(\(.*)", re.S)
 _DEFINED = re.compile(r"(?:Definition|Fixpoint)\s+(\w+)\s*(.*)", re.S)
+_EXAMPLES_IN = "Numbers"
+"""How the names of the files begin in which examples stand."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +32,18 @@ class Statement:
     file: str
     text: str
 
-    @property
-    def term(self) -> Term:
-        """What it says, read."""
-        return term(self.text)
+
+@dataclass(frozen=True)
+class KernelExample:
+    """A theorem at an example: the names in the proof term, and the numbers that both its sides are.
+
+    One number for an equality, two for a bound, as they are written.
+    """
+
+    name: str
+    file: str
+    proof: frozenset[str]
+    values: tuple[str, ...]
 
 
 def paths() -> list[Path]:
@@ -48,9 +52,7 @@ def paths() -> list[Path]:
     ordered: list[Path] = []
 
     def add(name: str) -> None:
-        for line in re.findall(
-            r"From Kernel Require Import ([\w ]+)\.", files[name].read_text(encoding="utf-8")
-        ):
+        for line in _REQUIRED.findall(files[name].read_text(encoding="utf-8")):
             for required in line.split():
                 add(required)
         if files[name] not in ordered:
@@ -66,41 +68,85 @@ def hashes() -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths()}
 
 
+def without_comments(text: str) -> str:
+    """The text of a file without its (nested) comments."""
+    kept, depth = [], 0
+    for piece in re.split(r"(\(\*|\*\))", text):
+        depth += {"(*": 1, "*)": -1}.get(piece, 0)
+        if not depth and piece != "*)":
+            kept.append(piece)
+    return "".join(kept)
+
+
 def sentences(path: Path) -> list[str]:
     """The sentences of a file, without comments and without the full stops."""
     text = without_comments(path.read_text(encoding="utf-8"))
     return [sentence.strip() for sentence in _SENTENCE_END.split(text) if sentence.strip()]
 
 
+def _of_theorems() -> list[Path]:
+    return [path for path in paths() if not path.stem.startswith(_EXAMPLES_IN)]
+
+
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Every theorem, lemma and corollary by name."""
+    """Every theorem, lemma and corollary by name, without what examples need."""
     found: dict[str, Statement] = {}
-    for path in paths():
+    for path in _of_theorems():
         for sentence in sentences(path):
             if match := _STATED.fullmatch(sentence):
-                name, text = match.groups()
+                name, binders, text = match.groups()
                 if name in found:
                     raise argument_error(name, path.name, f"another name, {found[name].file} has it")
-                found[name] = Statement(name, path.name, text)
+                said = f"forall {binders.strip()}, {text}" if "(" in binders else text
+                found[name] = Statement(name, path.name, said)
     return found
 
 
 @cache
-def definitions() -> Mapping[str, tuple[tuple[str, ...], Term]]:
-    """The arguments and the body of each definition, by name."""
-    matches = (_DEFINED.fullmatch(sentence) for path in paths() for sentence in sentences(path))
-    return {match[1]: definition(match[2]) for match in matches if match}
+def examples() -> Mapping[str, KernelExample]:
+    """Every example by name; ValueError for one whose numbers are not there."""
+    found: dict[str, KernelExample] = {}
+    for path in paths():
+        local: dict[str, frozenset[str]] = {}
+        for sentence in sentences(path):
+            if match := _DEFINED.fullmatch(sentence):
+                local[match[1]] = _names(match[2], local)
+            elif match := _EXAMPLE.fullmatch(sentence):
+                name, before, relation, rest = match.groups()
+                end = _closing(rest)
+                values = tuple(word.strip("()") for word in rest[end:].split())
+                if len(values) != {"gives": 1, "bounds": 2}[relation]:
+                    raise argument_error(name, rest[end:], f"the numbers after a proof in {path.name}")
+                proof = _names(before + rest[:end], local)
+                found[name] = KernelExample(name, path.name, proof, values)
+    return found
+
+
+def _names(term: str, local: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The names in a term, and those in what it takes from the definitions before it."""
+    own = frozenset(re.findall(r"[\w']+", term))
+    return own.union(*(local[name] for name in own & local.keys()))
+
+
+def _closing(text: str) -> int:
+    """Where the bracket that the text begins with has been closed."""
+    depth = 0
+    for place, sign in enumerate(text, 1):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if not depth:
+            return place
+    return len(text)
 
 
 def statement(name: str) -> Statement:
     """The theorem of this name; ValueError for a name that no file has."""
     if name not in statements():
-        raise argument_error("kernel", name, f"a theorem of {', '.join(path.name for path in paths())}")
+        raise argument_error("coq", name, f"a theorem of {', '.join(path.name for path in paths())}")
     return statements()[name]
 
 
 def definition_texts() -> list[str]:
-    """The definitions as they are written, in the order of the files."""
-    written = (sentence for path in paths() for sentence in sentences(path))
+    """The definitions of the theorems as they are written, in the order of the files."""
+    written = (sentence for path in _of_theorems() for sentence in sentences(path))
     return [f"{sentence}." for sentence in written if _DEFINED.fullmatch(sentence)]

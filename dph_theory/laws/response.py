@@ -6,13 +6,15 @@ other slopes are f'(u_top) + (Q - max Q)/beta, so that a beta near zero costs no
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import sympy
 from flint import arb, ctx
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..fdivergence import FDivergence
+from ..fdivergence import FDivergence, u
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
 from ..numeric.balls import ZERO, Values, is_ball, trailing
 from ..numeric.roots import newton_root
@@ -23,6 +25,10 @@ _LEAST_LOG_RATIO = -700.0
 """Below this log ratio u = p/a counts as zero."""
 _SLACK = 1e-9
 """By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
+_ROUNDING = 1e-12
+"""Less mass than this below one is no lost mass."""
+_FAR_BELOW, _HALVINGS = -20.0, 8
+"""Below this log of the start it is moved up first, by so many halvings of the distance in the logarithm."""
 _LEAST_START = 1e-280
 """Below this start Newton's method might begin past a root that underflows."""
 
@@ -65,8 +71,14 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     if divergence == REVERSE_KL:
         weight = reference * np.exp(drop)
         return _normalised(weight, -np.log(weight.sum(axis=-1)))
-    rows, drops = reference.reshape(-1, drop.shape[-1]), drop.reshape(-1, drop.shape[-1])
-    top = _top_log_ratio(rows, drops, divergence)
+    power, beyond = power_family(divergence), drop
+    if power is not None:
+        drop = drop / divergence.curvature
+        # -power drop - 1, whose digits where it is near zero the drop has lost.
+        scale = trailing(beta, 1) * divergence.curvature
+        beyond = np.where(reference > 0, power * np.maximum(best - value, 0.0) - scale, -scale) / scale
+    rows, drops, beyond = (part.reshape(-1, drop.shape[-1]) for part in (reference, drop, beyond))
+    top = _top_log_ratio(rows, drops, beyond, divergence)
     weight = rows * np.exp(_log_ratio(top[:, None], drops, divergence))
     return _normalised(weight.reshape(drop.shape), top.reshape(drop.shape[:-1]))
 
@@ -135,12 +147,14 @@ def _normalised(weight: np.ndarray, top: Values) -> Response:
     return Response(weight / weight.sum(axis=-1, keepdims=True), top)
 
 
-def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
+def _top_log_ratio(
+    rows: np.ndarray, drops: np.ndarray, beyond: np.ndarray, divergence: FDivergence
+) -> np.ndarray:
     """The log ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
     at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
-    power = _power(divergence)
+    power = power_family(divergence)
     if power is not None and power > 0 and (at_top**power > _LEAST_START).all():
-        return _top_of_power(rows, drops, at_top, power)
+        return _top_of_power(rows, drops, beyond, power)
 
     def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
         ratios = np.exp(_log_ratio(top[:, None], drops[row], divergence))
@@ -150,32 +164,57 @@ def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence)
     return _root(excess, np.full_like(highest, -_SLACK), highest + _SLACK, np.arange(len(rows)))
 
 
-def _power(divergence: FDivergence) -> float | None:
-    """The power with f'(u) = (1 - u^-power)/power, if there is one."""
-    return 1.0 if divergence == FORWARD_KL else divergence.alpha
+@cache
+def power_family(divergence: FDivergence) -> float | None:
+    """The power, not zero, with f'(u) - f'(1) = f''(1) (1 - u^-power)/power, if there is one."""
+    curved = sympy.diff(divergence.derivative, u)
+    growth = sympy.nsimplify(sympy.simplify(u * sympy.diff(curved, u) / curved))
+    return float(-1 - growth) if growth.is_number and growth != -1 else None
 
 
-def _top_of_power(rows: np.ndarray, drops: np.ndarray, at_top: np.ndarray, power: float) -> np.ndarray:
+def _top_of_power(rows: np.ndarray, drops: np.ndarray, beyond: np.ndarray, power: float) -> np.ndarray:
     """The same for f'(u) = (1 - u^-power)/power, power > 0, by Newton's method in s = u_top^-power.
 
     Masses a v^(-1/power), v = s - power drop, sum to one where their power mean M(s) = (sum)^-power is one.
-    It is concave in s, and at most one at s = at_top^power: the steps rise to the root and never pass it.
+    It is concave in s, and at most one at s = a(top)^power: the steps rise to the root and never pass it.
+    By how much the sum exceeds one is summed mass by mass, a (v^(-1/power) - 1), with v - 1 = s + beyond:
+    where a drop of 1/power leaves the likely outcomes as they were, a tiny a(top) decides.
     """
     shift = -power * drops
+    lost = rows.sum(axis=-1) - 1
+    lost = np.where(lost < -_ROUNDING, lost, 0.0)
+
+    def excess(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By how much the masses exceed one, and minus their slope times the power."""
+        v = s[:, None] + shift
+        above_one = np.where(shift > 0.5, s[:, None] + beyond, (s[:, None] - 1) + shift)
+        near = above_one > -0.5
+        log_v = np.where(near, np.log1p(np.where(near, above_one, 0.0)), np.log(v))
+        return (rows * np.expm1(-log_v / power)).sum(axis=-1) + lost, (rows * np.exp(-log_v / power) / v).sum(
+            axis=-1
+        )
 
     def step(s: np.ndarray) -> np.ndarray:
-        v = s[:, None] + shift
-        mass = rows * v ** (-1 / power)
-        total = mass.sum(axis=-1)
-        # (1 - M)/M' with M' = M sum(mass/v)/total.
-        return np.maximum(np.expm1(power * np.log(total)) * total / (mass / v).sum(axis=-1), 0.0)
+        found, slopes = excess(s)
+        # (1 - M)/M' with M' = M slopes/total.
+        return np.maximum(np.expm1(power * np.log1p(found)) * (1 + found) / slopes, 0.0)
 
-    return -np.log(newton_root(step, at_top**power)) / power
+    low = power * np.log(np.where(drops == 0, rows, 0.0).sum(axis=-1))
+    high = np.zeros_like(low)
+    # From far below a step multiplies s by no more than 1 + power.
+    for _ in range(_HALVINGS if low.size and low.min() < _FAR_BELOW else 0):
+        middle = (low + high) / 2
+        above = excess(np.exp(middle))[0] < 0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return -np.log(newton_root(step, np.exp(low))) / power
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+)."""
-    power = _power(divergence)
+    """log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+).
+
+    For a power family the slopes are those of f/f''(1).
+    """
+    power = power_family(divergence)
     if power is not None:
         # u^-power is linear in the slope.
         with np.errstate(divide="ignore"):

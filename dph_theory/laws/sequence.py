@@ -2,7 +2,7 @@
 given beta and back, for the whole answer or for one decision.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..numeric.arrays import Array, Scalars, first, positive, probability, rate,
 from ..numeric.balls import Values, expit, logit, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
-from .response import require_smooth, respond, slope
+from .response import power_family, require_smooth, respond, slope
 from .token import Tables, conditionals, tree
 
 
@@ -56,13 +56,15 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
     start = logit(np.where(inside, base_rate, 0.5))
     with np.errstate(over="ignore"):
         strength = 1 / beta
-    rise = strength if divergence == REVERSE_KL else _rise_of_odds(start, strength, divergence)
+    rise = strength if divergence == REVERSE_KL else _rise_of_odds(start, beta, divergence)
     return np.where(inside, expit(start + rise), base_rate)
 
 
-def _rise_of_odds(start: Values, strength: Values, divergence: FDivergence) -> Values:
+def _rise_of_odds(start: Values, beta: Values, divergence: FDivergence) -> Values:
     """logit mu - logit A1 at which the penalty's pull is 1/beta; inf where none is as strong."""
-    start, strength = np.broadcast_arrays(start, strength)
+    start, beta = np.broadcast_arrays(start, beta)
+    with np.errstate(over="ignore"):
+        strength = 1 / beta
     farthest = _FARTHEST + np.abs(start)
 
     def excess(rise: Values, start: Values, strength: Values) -> Values:
@@ -74,16 +76,43 @@ def _rise_of_odds(start: Values, strength: Values, divergence: FDivergence) -> V
     low, high = np.zeros(start.shape), np.where(certain, 1.0, farthest)
     from scipy.optimize import elementwise
 
-    found = elementwise.find_root(excess, (low, high), args=(start, strength)).x
+    found = np.asarray(elementwise.find_root(excess, (low, high), args=(start, strength)).x)
+    power = power_family(divergence)
+    if power is not None and power > 0:
+        strong = ~certain & (2 * power * strength > divergence.curvature)
+        pull = partial(_pull_beyond, power=power)
+        args = (start[strong], beta[strong] * divergence.curvature)
+        found[strong] = elementwise.find_root(pull, (low[strong], high[strong]), args=args).x
     return np.where(certain, np.inf, found)
 
 
-def _pull_of_rise(rise: Values, start: Values, divergence: FDivergence) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0) at logit mu = logit A1 + rise, both log ratios to their last digits."""
+def _log_ratios(rise: Values, start: Values) -> tuple[Values, Values]:
+    """log(mu/A1) and log((1-mu)/A0) at logit mu = logit A1 + rise, both to their last digits."""
     log_rate, log_rest = -np.logaddexp(0.0, -start), -np.logaddexp(0.0, start)
-    gained = -np.logaddexp(log_rate, log_rest - rise)
-    failed = -np.logaddexp(log_rest, log_rate + rise)
+    return -np.logaddexp(log_rate, log_rest - rise), -np.logaddexp(log_rest, log_rate + rise)
+
+
+def _pull_of_rise(rise: Values, start: Values, divergence: FDivergence) -> Values:
+    """f'(mu/A1) - f'((1-mu)/A0), which rises with the log odds."""
+    gained, failed = _log_ratios(rise, start)
     return slope(divergence, gained) - slope(divergence, failed)
+
+
+def _pull_beyond(rise: Values, start: Values, beta: Values, power: float) -> Values:
+    """Where it exceeds 1/beta, for f'(u) = (1 - u^-power)/power: positive, and to its last digits.
+
+    f' tends to 1/power, and where that is all but 1/beta the rest of either side decides: compared are
+    the logarithms of u^-power/power and of -f' at the failures, each with what the other lacks.
+    """
+    gained, log_rate = _log_ratios(rise, start)[0], -np.logaddexp(0.0, -start)
+    short = (1 - beta / power) / beta
+    with np.errstate(divide="ignore"):
+        # -log((1-mu)/A0) = log(1 + A1 (e^rise - 1)), which is near zero where A1 is.
+        failed = np.logaddexp(0.0, log_rate + rise + np.log(-np.expm1(-rise)))
+        lifted = power * failed + np.log(-np.expm1(-power * failed)) - np.log(power)
+        above = np.logaddexp(lifted, np.log(np.maximum(-short, 0.0)))
+        below = np.logaddexp(-power * gained - np.log(power), np.log(np.maximum(short, 0.0)))
+    return np.clip(above - below, -_FARTHEST, _FARTHEST)
 
 
 def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:

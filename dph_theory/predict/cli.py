@@ -28,7 +28,7 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.option("--base-rates", type=_FILE, help="Its pass rates: JSON, a list or by prompt; or counts.")
 @click.option("--trainer", help="Whose file it is, if its names do not tell.")
 @click.option("--version", help="TRL's, such as 1.9: its default KL changed in 1.10.")
-@click.option("--step", type=_POSITIVE, help="A step's size in logits, as the LogitStep callback logs it.")
+@click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
 @click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
 @click.option("--steps", type=click.IntRange(min=1), help="How long you train: the pass rates by then.")
 @click.option("-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is told.")
@@ -37,8 +37,12 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.option(
     "--answers", type=click.IntRange(min=1), help="Answers a step, of all groups: luck. [default: 64]"
 )
-@click.option("--right", default=2, type=click.IntRange(min=2), help="Right answers, equally likely: time.")
-@click.option("--wrong", default=8, type=click.IntRange(min=1), help="Wrong answers, equally likely: time.")
+@click.option(
+    "--right", default=2, show_default=True, type=click.IntRange(min=2), help="Equally likely ones: for time."
+)
+@click.option(
+    "--wrong", default=8, show_default=True, type=click.IntRange(min=1), help="Equally likely ones: for time."
+)
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
 def predict_command(
     config: str,

@@ -315,7 +315,11 @@ def prime_rl(asked: Asked) -> Configuration:
     weights = {
         "grpo": CENTRED,
         "max_rl": BY_MEAN,
-        **dict.fromkeys(("opd", "opsd"), Weight("none: no verdict trains")),
+        **dict.fromkeys(("opd", "opsd", "sft"), Weight("none: no verdict trains")),
+        **{
+            of: Weight(f"that of {of}: no weight is known")
+            for of in ("echo", "rae", "hierarchical_grpo", "debug")
+        },
     }
     algorithm = asked.word("orchestrator.algo.type", "grpo", weights)
     kind = asked.word("trainer.loss.type", "default", ("default", "ipo", "custom"))
@@ -328,7 +332,8 @@ def prime_rl(asked: Asked) -> Configuration:
         term("ratio, held estimate", "k1"),
         float(teacher),
         weights[algorithm],
-        group_size=_group(asked, "orchestrator.rollouts_per_example", 1),
+        group_size=_group(asked, "orchestrator.group_size", 1)
+        or _group(asked, "orchestrator.rollouts_per_example", 1),
         reduction=TOKENS,
         updates=None,
         sampler=f"vLLM, by the ratio, without tokens whose probability moved too far{region}",

@@ -124,6 +124,10 @@ class Example:
         kept = (value if side is None else side for side in (lhs, rhs))
         return Example(self.parts, *(None if side is None else np.array(side.split()) for side in kept))
 
+    def of(self, chart: "Chart") -> "Example":
+        """The example with the parts alone that instances of a chart have."""
+        return replace(self, parts={name: part for name, part in self.parts.items() if name in chart.parts})
+
     def but(self, **parts: Any) -> "Example":
         """The example with parts changed, added or, if None, left out; written as for `example`.
 

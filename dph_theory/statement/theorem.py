@@ -1,76 +1,32 @@
-"""What a theorem is: two sides, instances to try it on, neighbours that are false, scalar forms."""
+"""What a theorem is: two sides, instances to try it on, and neighbours of it that are false."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial, wraps
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import sympy
 
-from ..numeric.enclosures import Range, Scalar, described
 from ..references import Source
-from ..support.errors import argument_error, choice
+from ..support.errors import argument_error
 from .charts import Chart, Example, Instance
 
-
-@dataclass(frozen=True)
-class ScalarForm:
-    """The scalars of a statement, the way from them to its instances, and the statement in them.
-
-    `instance` gives the parts of the instance, nested lists of scalars or of booleans, from the scalars of
-    `box` and of `free`, those on which the statement does not depend. A bound states `gap`, its components
-    of (rhs - lhs)/factor with a positive `factor` each; an identity states `sides`, its pairs (lhs, rhs).
-    `components` are those of the statement that it speaks of, all if None. `zero` names a scalar and the
-    order to which every gap vanishes with it: that power is divided out. `tolerance` is the error that is to
-    be shown of an identity.
-    """
-
-    text: str
-    box: Mapping[str, Range]
-    instance: Callable[..., Mapping[str, Any]]
-    gap: Callable[..., Sequence[Scalar]] | None = None
-    sides: Callable[..., Sequence[tuple[Scalar, Scalar]]] | None = None
-    factor: Callable[..., Sequence[Scalar]] | None = None
-    components: tuple[int, ...] | None = None
-    zero: tuple[str, int] | None = None
-    free: Mapping[str, Range] = field(default_factory=dict)
-    tolerance: float = 1e-6
-
-    def __str__(self) -> str:
-        return described({**self.box, **self.free})
-
-    def pairs(self, **scalars: Scalar) -> Sequence[tuple[Scalar, Scalar]]:
-        """The two sides of an identity; raises ValueError if neither they nor a gap are stated."""
-        if self.sides is None:
-            raise argument_error("sides", self.sides, "what an identity states, where there is no gap")
-        return self.sides(**scalars)
+Side = Callable[..., Any]
 
 
 class Verdict(StrEnum):
-    """What the checks found, from strongest to weakest.
+    """What is known of a statement.
 
-    PROVED: a theorem of the proof kernel for every number of outcomes, or claims decided for all values, that
-    are the statement itself and are compared with its two sides. DERIVED: every scalar step is decided, and
-    sentences, printed with them, put the steps together. ENCLOSED: ball
-    arithmetic decides every instance of a box, which is given. CERTIFIED: exact ball arithmetic agrees at
-    rational instances. HOLDS: random instances and an optimiser found no violation. REFUTED: a violation,
-    with its witness. UNDECIDED: none of these. What rests on other entries is no better than they are.
+    PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
+    instances and on those of an optimiser that looks for a violation, and in exact arithmetic at the
+    examples. REFUTED: a violation, with its witness.
     """
 
     PROVED = "PROVED"
-    DERIVED = "DERIVED"
-    ENCLOSED = "ENCLOSED"
-    CERTIFIED = "CERTIFIED"
-    HOLDS = "HOLDS"
+    CHECKED = "CHECKED"
     REFUTED = "REFUTED"
-    UNDECIDED = "UNDECIDED"
-
-    def at_most(self, others: "Iterable[Verdict]") -> "Verdict":
-        """The weakest of this verdict and of others."""
-        return max((self, *others), key=tuple(Verdict).index)
 
 
 class Relation(StrEnum):
@@ -79,73 +35,6 @@ class Relation(StrEnum):
     EQUAL = "=="
     AT_MOST = "<="
     TENDS = "->"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One symbolic step: `expression - equals` vanishes ("=0"), is positive (">0") or non-negative (">=0").
-
-    It is claimed for all values that the symbols' assumptions and the inequalities `where` allow. Symbols
-    are real. A claim that is the statement itself says so by `states`: a function from parts of an instance,
-    by name, to the symbols' values, at which `expression` and `equals` are the two sides (for a bound, their
-    difference is rhs - lhs) of the statement's component number `component`.
-
-    Raises ValueError for another sign, for a symbol that is not declared real, and for sides that sympy
-    writes alike as they are built: such a claim would say nothing.
-    """
-
-    text: str
-    expression: sympy.Expr
-    sign: str = "=0"
-    where: tuple[sympy.Rel, ...] = ()
-    equals: sympy.Expr | int = 0
-    states: Callable[..., Mapping[sympy.Symbol, Any]] | None = None
-    component: int = 0
-
-    def __post_init__(self) -> None:
-        choice("sign", self.sign, SIGNS)
-        if unreal := [symbol.name for symbol in self.symbols() if not symbol.is_real]:
-            raise argument_error("expression", str(self.expression), f"{unreal[0]} must be declared real")
-        if sympy.sympify(self.expression) == sympy.sympify(self.equals):
-            raise argument_error("equals", str(self.equals), f"both sides of {self.text!r} are the same")
-
-    def symbols(self) -> set[sympy.Symbol]:
-        """The symbols of both sides and of the conditions."""
-        parts = (self.expression, self.equals, *self.where)
-        return set().union(*(sympy.sympify(part).free_symbols for part in parts))
-
-    def difference(self) -> sympy.Expr:
-        """What vanishes, is positive or is not negative."""
-        return sympy.sympify(self.expression) - sympy.sympify(self.equals)
-
-
-class FalseStep(Claim):
-    """A claim next to a step of the derivation that is false: the deciders must refuse it."""
-
-
-SIGNS = ("=0", ">0", ">=0")
-"""What a claim may say about its expression."""
-
-Steps: TypeAlias = Iterator[Claim | str]
-"""A derivation in order: claims, false steps, and the sentences that put the claims together."""
-
-
-Side = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """The theorem of the proof kernel that is a statement, or that part of it which `part` names.
-
-    `theorem` stands in a file of `dph_theory/kernel`. Its variables are the parts of an instance by the same
-    names: a vector is a function of the outcomes, which are `ys`. `where` takes parts by name and gives other
-    variables, or a list of such mappings, one for each of the statement's components in turn. Of a statement
-    that is false the theorem is its negation at the counterexample.
-    """
-
-    theorem: str
-    part: str = ""
-    where: Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -158,11 +47,6 @@ class FalseNeighbour:
     name: str
     changes: Mapping[str, Any]
     witness: Example | None = None
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The theorem of the proof kernel that it is false, if it has one."""
-        return self.changes.get("kernel")
 
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
@@ -188,12 +72,10 @@ class Theorem:
     with the same leading batch axis; further axes hold several components that must all obey. They are
     written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
 
-    `floor` is the scale below which a gap counts as absolute rather than relative; `tight` is a kept
-    instance at which a bound's sides nearly meet; `certified` says whether balls can evaluate the sides;
-    `reductions` are the boxes of few scalars on which balls decide all of the statement at once; `derivation`
-    yields claims, false steps and sentences; `given` names the entries that it rests on; `kernel` the theorem
-    of the proof kernel that is the statement or a part of it; `needs` an optional package without which no
-    check applies.
+    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
+    that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather
+    than relative; `exact` says whether balls can evaluate the sides; `needs` an optional package without
+    which nothing can be checked.
     """
 
     name: str
@@ -204,21 +86,18 @@ class Theorem:
     lhs: Side
     rhs: Side
     instances: Chart
-    expected: Verdict
+    false: bool
     false_neighbours: tuple[FalseNeighbour, ...]
     examples: tuple[Example, ...] = ()
-    derivation: Callable[[], Iterable[Claim | str]] | None = None
-    given: tuple[str, ...] = ()
-    kernel: Kernel | None = None
-    certified: bool = True
-    reductions: tuple[ScalarForm, ...] = ()
-    tight: Example | None = None
+    coq: str = ""
+    part: str = ""
+    exact: bool = True
     tolerance: float = 1e-9
     floor: float = 1e-3
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
     needs: str | None = None
-    digits: int = field(default=3, repr=False)
+    digits: int = 3
 
     @property
     def family(self) -> str:
@@ -226,21 +105,15 @@ class Theorem:
         return self.name.partition(".")[0]
 
     @property
-    def proved_in_kernel(self) -> bool:
-        """Whether a theorem of the proof kernel is all of the statement, and not its negation."""
-        whole = self.kernel is not None and not self.kernel.part
-        return whole and self.expected is not Verdict.REFUTED
-
-    @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        """The theorems of the proof kernel that it and its false neighbours name."""
-        named = (self.kernel, *(false.kernel for false in self.false_neighbours))
-        return tuple(kernel for kernel in named if kernel is not None)
+    def expected(self) -> Verdict:
+        """REFUTED for a claim kept as false, PROVED for a whole theorem of the kernel, else CHECKED."""
+        if self.false:
+            return Verdict.REFUTED
+        return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
         """The false neighbour as a statement of its own, under the theorem's name."""
-        fields = {"derivation": None, "kernel": None, "expected": Verdict.REFUTED, **false.changes}
-        return replace(self, **fields)
+        return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
         """Both sides on a batch of instances, broadcast against each other."""
@@ -264,24 +137,11 @@ class Theorem:
         """The relative gap by which lhs differs from rhs (or exceeds it, for a bound)."""
         with np.errstate(invalid="ignore"):
             scale = np.maximum(np.maximum(np.abs(lhs), np.abs(rhs)), self.floor)
-            difference = lhs - rhs
-            relative = np.where(np.isinf(scale), np.sign(difference), difference / scale)
+            relative = np.where(np.isinf(scale), np.sign(lhs - rhs), (lhs - rhs) / scale)
         relative = np.where(lhs == rhs, 0.0, relative)
         if self.relation is not Relation.AT_MOST:
             relative = np.abs(relative)
         return np.where(np.isnan(relative), np.inf, relative)
-
-    def measured(self, instance: Instance) -> tuple[np.ndarray, float]:
-        """The violations, and how tight a bound's batch is at most, from one evaluation of its sides.
-
-        Tightness is the ratio lhs/rhs where rhs is finite and above the floor, or -inf.
-        """
-        if self.relation is not Relation.AT_MOST:
-            return self.violation(instance), -np.inf
-        lhs, rhs = self.sides(instance)
-        above = (rhs > self.floor) & np.isfinite(rhs)
-        ratio = np.where(above, lhs, -np.inf) / np.where(above, rhs, 1.0)
-        return _worst(self.gap(lhs, rhs)), float(_worst(ratio).max())
 
 
 def _worst(values: np.ndarray) -> np.ndarray:
@@ -289,7 +149,7 @@ def _worst(values: np.ndarray) -> np.ndarray:
 
 
 def _entry(
-    expected: Verdict,
+    is_false: bool,
     name: str,
     title: str,
     *,
@@ -304,8 +164,10 @@ def _entry(
 ) -> Theorem:
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
-    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s.
-    Raises ValueError where not one of the three relations is given, and for an entry without a neighbour.
+    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s. Of an
+    example, which several entries may share, the parts of the chart are kept.
+    Raises ValueError where not one of the three relations is given, for an entry without a neighbour, and for
+    a refuted one without its counterexample.
     """
     related = {Relation.EQUAL: equal, Relation.AT_MOST: at_most, Relation.TENDS: tends}
     given = {relation: sides for relation, sides in related.items() if sides is not None}
@@ -313,21 +175,16 @@ def _entry(
         raise argument_error(name, [str(relation) for relation in given], "one of equal, at_most and tends")
     if not false:
         raise argument_error("false", false, f"at least one false neighbour of {name}")
+    if is_false and not others.get("examples"):
+        raise argument_error("examples", (), f"the counterexample of {name} first")
     ((relation, (lhs, rhs)),) = given.items()
-    return Theorem(name, title, source, statement, relation, lhs, rhs, on, expected, false, **others)
+    others["examples"] = tuple(kept.of(on) for kept in others.get("examples", ()))
+    return Theorem(name, title, source, statement, relation, lhs, rhs, on, is_false, false, **others)
 
 
-proved = partial(_entry, Verdict.PROVED)
-"""An entry that is a theorem of the kernel, or whose derivation's claims are the statement itself."""
-derived = partial(_entry, Verdict.DERIVED)
-"""An entry whose scalar steps are decided; sentences put them together."""
-enclosed = partial(_entry, Verdict.ENCLOSED)
-"""An entry that ball arithmetic decides on whole boxes."""
-certified = partial(_entry, Verdict.CERTIFIED)
-"""An entry that ball arithmetic confirms at rational instances."""
-holds = partial(_entry, Verdict.HOLDS)
-"""An entry that random instances and an optimiser do not refute."""
-refuted = partial(_entry, Verdict.REFUTED)
+theorem = partial(_entry, False)
+"""A statement that holds."""
+refuted = partial(_entry, True)
 """A published claim that is false: its first example is the counterexample."""
 
 

@@ -4,6 +4,10 @@ from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 
+class RefusedError(RuntimeError):
+    """What cannot be done, in words that a user can act on; commands print it without a traceback."""
+
+
 def argument_error(name: str, value: Any, allowed: str) -> ValueError:
     """The error to raise: it names the argument, its value and what is allowed."""
     return ValueError(f"{name}={value!r} is not allowed: {allowed}")
@@ -19,12 +23,14 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
 def meant(name: str, known: Collection[str]) -> str | None:
     """The known name that this one is all but: one slip away, or two in a name of eight letters and more.
 
-    A known name without what stands before one of its dots is meant as well, if only one such is known.
+    Of names with dots the part after the last one counts letters: none may be wrong in one of two. A known
+    name without what stands before one of its dots is meant as well, if only one such is known.
     """
     ends = {each for each in known if each.endswith(f".{name}")}
     if len(ends) == 1:
         return ends.pop()
-    allowed = 2 if len(name) >= 8 else int(len(name) >= 3)
+    letters = len(name.rpartition(".")[2])
+    allowed = 2 if letters >= 8 else int(letters >= 3)
     near = {each: slips(name, each) for each in known if abs(len(each) - len(name)) <= allowed}
     found = min(near, key=near.__getitem__, default=None)
     return found if found is not None and 0 < near[found] <= allowed else None

@@ -6,10 +6,36 @@ from typing import Any
 
 import numpy as np
 
-from ..binary_reward import tilted
+from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL
-from ..numeric.balls import Values
+from ..numeric.balls import Values, only, trailing
 from ..statement.charts import chart, example, log_uniform, masks, simplex
+
+EDGED_PAIR = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
+"""The same, with masses of exactly zero among them."""
+
+PAIRS = (example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".501 .25 .249", ref=".5 .25 .25"))
+"""Two laws far apart, and two nearly equal ones."""
+
+
+def made_valid(law: Values, valid: Values) -> Values:
+    """The law with its invalid mass moved to the first, valid outcome: it runs over all laws on Y1."""
+    first = np.arange(law.shape[-1]) == 0
+    return only(law, valid) + only(trailing(valid_mass(law, ~valid), 1), first)
+
+
+FOUR = example(
+    policy=".3 .25 .25 .2",
+    other=".7 .3 0 0",
+    base=".15 .1 .45 .3",
+    valid=[True, True, False, False],
+    beta=".5",
+    time="2",
+)
+"""Two laws over two right answers and two wrong ones, a law over the right ones, and a penalty or a time."""
+
+PI_REF = example(pi=".4 .3 .2 .1", ref=".1 .35 .25 .3")
+"""A policy and a reference, of four outcomes."""
 
 TREES = chart(
     first=simplex(3, spread=2.0), second=simplex(3, 3, spread=2.0), valid=masks(9), beta=log_uniform(0.1, 10)

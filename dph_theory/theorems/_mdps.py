@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import arb
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, each
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence, each
 from ..improvement import (
     anchor_gain,
     pinsker_constant,
@@ -18,7 +17,6 @@ from ..improvement import (
 )
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
-from ..numeric.enclosures import Scalar
 from ..statement.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 
@@ -149,8 +147,8 @@ def scaled_trpo_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     return (1 - mdp.gamma) ** 2 * trpo_penalty(mdp, pi, pi_old)
 
 
-STATED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)
-"""The divergences of the stated bound."""
+STATED = (FORWARD_KL, alpha_divergence(0.5), JENSEN_SHANNON)
+"""The divergences that the source of the stated bound names."""
 
 
 def triples(states: int, actions: int) -> Chart:
@@ -213,41 +211,3 @@ EVEN = example(
 def shortfall(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     """By how much the new policy's gain over the old one falls short of delta, times 1-gamma."""
     return anchor_gain(mdp, pi_old, pi_pef) - (1 - mdp.gamma) * (mdp.return_(pi) - mdp.return_(pi_old))
-
-
-def chain(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
-    """The MDP and the policies of the worst chain (`worst_chain`) on scalars, as parts of an instance."""
-    one, zero = arb(1), arb(0)
-    gains = [-eps, eps * tv / (1 - tv), eps]
-    stay, leave = [one, zero, zero], [zero, one, zero]
-    lost = [leave] * 3, [-gain for gain in gains]
-    return {
-        "P": [[stay, stay, leave], lost[0], lost[0]],
-        "r": [gains, lost[1], lost[1]],
-        "gamma": gamma,
-        "rho0": stay,
-        "pi": [[zero, 1 - tv, tv]] * 3,
-        "pi_old": [[tv, 1 - tv, zero]] * 3,
-        "tv": tv,
-        "away": one,
-    }
-
-
-def balanced(gamma: Scalar, tv: Scalar, eps: Scalar) -> dict[str, Any]:
-    """A step by TV from the even policy towards the second action, which pays in state 0 and leads to 1.
-
-    The first action leads to state 0 and pays in state 1: the advantages are eps and -eps. A third state is
-    never reached, a third action never taken.
-    """
-    one, zero, half = arb(1), arb(0), arb(0.5)
-    to_zero, to_one = [one, zero, zero], [zero, one, zero]
-    return {
-        "P": [[to_zero, to_one, to_one]] * 3,
-        "r": [[-eps, eps, eps], [eps, -eps, -eps], [eps, -eps, -eps]],
-        "gamma": gamma,
-        "rho0": [half, half, zero],
-        "pi": [[half - tv, half + tv, zero]] * 3,
-        "pi_old": [[half, half, zero]] * 3,
-        "tv": tv,
-        "away": one,
-    }

@@ -4,7 +4,6 @@ Strings have up to three tokens: symbols and, as the last token, an end after wh
 """
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -166,14 +165,6 @@ REWARDED = chart(
     reward=uniform(0, 1, 4),
 ).deriving(two_tables)
 """Two tokens of a vocabulary of two, and a reward in [0, 1] for each of the four sequences."""
-REWARDED_PAIR = example(
-    ref_first=".8 .2",
-    ref_second=[".9 .1", ".5 .5"],
-    pi_first=".6 .4",
-    pi_second=[".7 .3", ".2 .8"],
-    reward="1 .25 0 .75",
-)
-"""Both policies likely to earn the first sequence's full reward."""
 
 FIRST_AND_SECOND = chart(
     first=simplex(3, spread=6.0),
@@ -199,19 +190,3 @@ def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float 
     """The KL K_x after each first token, times `factor`, as a reward in its gradient: pi(x) (K_x - E K)."""
     later = factor * REVERSE_KL(second, ref_second)
     return first * (later - (first * later).sum(axis=-1, keepdims=True))
-
-
-def next_token(tables: list[Values]) -> Callable[[list[int]], Values]:
-    """The next token's law after a prefix as the kernel writes it, the last token first."""
-    return lambda prefix: tables[len(prefix)][tuple(reversed(prefix))]
-
-
-def verdict_of(verdicts: Values) -> Callable[[list[int]], bool]:
-    """The verdict on an answer as the kernel writes it, the last token first."""
-    return lambda answer: bool(verdicts[tuple(reversed(answer))])
-
-
-def token_policies(pi_tokens: list[Values], ref_tokens: list[Values]) -> dict[str, Any]:
-    """Policy and reference of the kernel's theorems on answers of any number of tokens."""
-    tokens = {"ts": list(range(len(pi_tokens[0]))), "n": len(pi_tokens)}
-    return {**tokens, "pi": next_token(pi_tokens), "ref": next_token(ref_tokens)}

@@ -5,15 +5,14 @@ another policy loses is beta times its KL to p_beta, and the optimal value is be
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import filtered, kappa, log_partition, mu_from_beta, tilted, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values, trailing
 from ..references import Source
-from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved, scaled
-from ._lemmas import tilted_identity
+from ..statement.charts import chart, log_uniform, masks, simplex
+from ..statement.theorem import neighbour, theorem
+from ._laws import FOUR
 
 
 def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -30,25 +29,7 @@ def exchanged(policy: Values, base: Values, valid: Values, beta: Values) -> Valu
     return valid_mass(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
 
 
-def to_mixture(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """With the even mixture of filtered and base model in place of the tilted one."""
-    other = (filtered(base, valid) + base) / 2
-    return valid_mass(policy, valid) + beta * REVERSE_KL(policy, other)
-
-
-def identity_steps() -> Steps:
-    yield (
-        "Summed over outcomes, for every policy; KL >= 0 with equality only at q = p_b then makes p_b the "
-        "unique maximiser and b log Z the value (A4.unique)."
-    )
-    yield from tilted_identity()
-    q, a, beta, Z = sympy.symbols("q a beta Z", positive=True)
-    p = a * sympy.exp(1 / beta) / Z
-    gained = q + beta * q * sympy.log(q / p) - beta * q * sympy.log(q / a)
-    yield FalseStep("without beta", gained, equals=q * sympy.log(Z))
-
-
-IDENTITY = proved(
+IDENTITY = theorem(
     "A4.identity",
     "E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
     statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
@@ -61,13 +42,9 @@ IDENTITY = proved(
         beta=log_uniform(2e-3, 1e3),
     ),
     equal=(reward_and_distance, value_and_cost),
-    examples=(example(policy=".6 .4", base=".25 .75", valid=[True, False], beta=".5"),),
-    kernel=Kernel("control_identity"),
-    derivation=identity_steps,
-    false=(
-        neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),
-        neighbour("another model in place of p_beta", lhs=to_mixture),
-    ),
+    examples=(FOUR.giving(value=".5817178710413"),),
+    coq="control_identity",
+    false=(neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),),
 )
 
 
@@ -81,26 +58,7 @@ def loss(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return value - valid_mass(policy, valid) / beta + REVERSE_KL(policy, base)
 
 
-def margin_around_filtered(policy: Values, base: Values, valid: Values) -> Values:
-    return 2 * np.square(TOTAL_VARIATION(policy, filtered(base, valid)))
-
-
-def unique_steps() -> Steps:
-    distance, beta = sympy.symbols("TV beta", positive=True)
-    kl = sympy.Symbol("kl", nonnegative=True)
-    yield (
-        "What q loses is beta KL(q||p_beta) (A4.identity), and KL >= 2 TV^2 (B4.kl): it is zero at p_beta "
-        "alone."
-    )
-    loss = beta * (2 * distance**2 + kl)
-    yield Claim("with KL = 2 TV^2 + kl", loss, equals=2 * beta * distance**2 + beta * kl)
-    yield Claim("at least", loss - 2 * beta * distance**2, ">=0")
-    yield FalseStep("at least twice that", loss - 4 * beta * distance**2, ">=0")
-
-
-POLICY = example(policy=".53 .47", base=".5 .5", valid=[True, False], beta="1000")
-
-UNIQUE = proved(
+UNIQUE = theorem(
     "A4.unique",
     "The maximiser is p_beta alone: any other policy loses at least 2 beta TV(q, p_beta)^2",
     statement=r"2\,\mathrm{TV}(q, p_\beta)^2 \le"
@@ -114,15 +72,14 @@ UNIQUE = proved(
     ),
     at_most=(margin, loss),
     # Near an even p_beta the margin is nearly the whole loss.
-    examples=(POLICY,),
-    given=("A4.identity", "B4.kl"),
+    examples=(FOUR.giving(lhs=".0519931887515", rhs=".0634357420826"),),
     # The loss is b KL(q||p_b), and that is Pinsker's inequality.
-    kernel=Kernel("control_unique"),
-    derivation=unique_steps,
-    tight=POLICY,
+    coq="control_unique",
     false=(
-        neighbour("a margin 2% larger", lhs=scaled(margin, 1.02)),
-        neighbour("the maximiser is p_*", lhs=margin_around_filtered),
+        neighbour(
+            "the maximiser is p_*",
+            lhs=lambda policy, base, valid: 2 * np.square(TOTAL_VARIATION(policy, filtered(base, valid))),
+        ),
     ),
 )
 
@@ -143,20 +100,7 @@ def validity(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
 
 
-def value_steps() -> Steps:
-    yield "log mu = log A1 + 1/b - log Z and log(1-mu) = log A0 - log Z, so that kappa = mu/b - log Z."
-    A1, A0, beta = sympy.symbols("A1 A0 beta", positive=True)
-    Z = A0 + A1 * sympy.exp(1 / beta)
-    mu, nu = A1 * sympy.exp(1 / beta) / Z, A0 / Z
-    log_mu_ratio, log_nu_ratio = 1 / beta - sympy.log(Z), -sympy.log(Z)
-    yield Claim("log(mu/A1)", sympy.log(mu / A1), equals=log_mu_ratio)
-    yield Claim("log((1-mu)/A0)", sympy.log(nu / A0), equals=log_nu_ratio)
-    cost = mu * log_mu_ratio + nu * log_nu_ratio
-    yield Claim("mu - beta kappa(mu) = beta log Z", mu - beta * cost, equals=beta * sympy.log(Z))
-    yield FalseStep("with the sign of kappa turned", mu + beta * cost, equals=beta * sympy.log(Z))
-
-
-VALUE = proved(
+VALUE = theorem(
     "A4.value",
     "The optimum with a KL penalty is beta log Z = mu - beta kappa(mu)",
     statement=r"\max_q \mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) = \beta \log Z_\beta"
@@ -164,10 +108,8 @@ VALUE = proved(
     source=Source("dymetman2026binary", "KL control"),
     on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(objective_at_tilted, scaled_log_partition),
-    given=("A4.unique",),
-    examples=(example(base=".25 .75", valid=[True, False], beta=".5"),),
-    kernel=Kernel("control_value"),
-    derivation=value_steps,
+    examples=(FOUR.giving(value=".4772292963966"),),
+    coq="control_value",
     false=(
         neighbour("the cost of validity forgotten", rhs=validity),
         neighbour(

@@ -5,15 +5,14 @@ kind.
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved, scaled
-from ._lemmas import made_valid
+from ..statement.theorem import neighbour, theorem
+from ._laws import FOUR, made_valid
 
 
 def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
@@ -35,95 +34,56 @@ def exchanged(policy: Values, base: Values, valid: Values) -> Values:
     return inside - np.log(valid_mass(base, valid))
 
 
-def pythagoras_steps() -> Steps:
-    yield "p_* = a/A1 on Y1: one valid outcome of mass q, summed to one."
-    q, a, A1 = sympy.symbols("q a A1", positive=True)
-    term = q * sympy.log(q / a) - q * sympy.log(q / (a / A1)) + q * sympy.log(A1)
-    yield Claim("a valid outcome", term)
-    yield FalseStep(
-        "with the sign of log A1 turned",
-        q * sympy.log(q / a) - q * sympy.log(q / (a / A1)) - q * sympy.log(A1),
-        equals=0,
-    )
-
-
-PYTHAGORAS = proved(
+PYTHAGORAS = theorem(
     "A7.pythagoras",
     "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
     source=Source("dymetman2026binary", "I-projection"),
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     equal=(distance_to_base, through_filtered),
-    examples=(example(policy=".3 .25 .45", base=".2 .1 .7", valid=[True, True, False]),),
-    kernel=Kernel("pythagoras", where=lambda policy, valid: {"policy": made_valid(policy, valid)}),
-    derivation=pythagoras_steps,
+    examples=(FOUR.but(policy=".7 .3 0 0").giving(value="1.4078952152634"),),
+    coq="pythagoras",
     false=(
         neighbour("log A1 added", rhs=with_sign_turned),
         neighbour("the KL to p_* with its arguments exchanged", rhs=exchanged),
-        neighbour("for every q", lhs=lambda policy, base: REVERSE_KL(policy, base)),
+        neighbour("for every q", at=FOUR, lhs=lambda policy, base: REVERSE_KL(policy, base)),
     ),
 )
 
 
-VALID = np.array([True, True, True, False])
-"""Outcomes can be renamed and invalid ones merged; one valid outcome alone would leave no other q on Y1."""
+def margin(policy: Values, base: Values, valid: Values) -> Values:
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), filtered(base, valid)))
 
 
-def margin(policy: Values, base: Values) -> Values:
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), filtered(base, VALID)))
+def farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
+    return REVERSE_KL(made_valid(policy, valid), base) + np.log(valid_mass(base, valid))
 
 
-def farther_than_least(policy: Values, base: Values) -> Values:
-    return REVERSE_KL(made_valid(policy, VALID), base) + np.log(valid_mass(base, VALID))
+def margin_around_uniform(policy: Values, base: Values, valid: Values) -> Values:
+    even = filtered(1 / (4 + 0 * base), valid)
+    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), even))
 
 
-def any_farther_than_least(policy: Values, base: Values) -> Values:
-    return REVERSE_KL(policy, base) + np.log(valid_mass(base, VALID))
-
-
-def margin_around_uniform(policy: Values, base: Values) -> Values:
-    even = filtered(1 / (4 + 0 * base), VALID)
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, VALID), even))
-
-
-def closest_steps() -> Steps:
-    p, A1 = sympy.symbols("p A1", positive=True)
-    yield (
-        "KL(q||a) = KL(q||p_*) - log A1 for q on Y1 (A7.pythagoras), and KL(q||p_*) >= 2 TV^2 (B4.kl), zero "
-        "at p_* alone. The distance of p_* itself: the base is A1 p_* on Y1, so an outcome's term is"
-    )
-    term = p * sympy.log(p) - p * sympy.log(A1 * p)
-    yield Claim("one valid outcome", term, equals=-p * sympy.log(A1))
-    yield FalseStep(
-        "with the base as it is", p * sympy.log(p) - p * sympy.log(p / A1), equals=-p * sympy.log(A1)
-    )
-    yield "and the p sum to one."
-
-
-CLOSEST = proved(
+CLOSEST = theorem(
     "A7.closest",
     "p_* is the unique fully valid distribution closest to a, at distance -log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
     r" \mathrm{KL}(p_*\|a) = -\log A_1",
     source=Source("dymetman2026binary", "I-projection"),
-    on=chart(policy=simplex(4, zeros=True), base=simplex(4)),
+    on=chart(policy=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(margin, farther_than_least),
-    given=("A7.pythagoras", "B4.kl"),
-    examples=(example(policy=".3 .25 .25 .2", base=".15 .1 .45 .3"),),
-    kernel=Kernel("closest", where=lambda policy: {"policy": made_valid(policy, VALID), "valid": VALID}),
-    derivation=closest_steps,
-    tight=example(policy=".4 .2 .2 .2", base=".4 .2 .2 .2"),
+    examples=(FOUR.but(policy=".7 .3 0 0").giving(lhs=".02", rhs=".0216008541435"),),
+    coq="closest",
     false=(
         neighbour(
-            "a margin 2% larger",
-            at=example(policy=".4 .2 .2 .2", base=".3 .2 .2 .3"),
-            lhs=scaled(margin, 1.02),
-        ),
-        neighbour(
             "the closest is uniform on Y1",
-            at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04"),
+            at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04", valid=[True, True, True, False]),
             lhs=margin_around_uniform,
         ),
-        neighbour("for every q", rhs=any_farther_than_least),
+        neighbour(
+            "for every q",
+            at=FOUR,
+            rhs=lambda policy, base, valid: REVERSE_KL(policy, base) + np.log(valid_mass(base, valid)),
+        ),
     ),
 )

@@ -4,8 +4,6 @@ An f-divergence D_f(pi||ref) = E_ref[f(u)], u = pi/ref, is declared by one conve
 Its value, sign, curvature, limits, the reversed form, and what merging outcomes does to it follow from f.
 """
 
-from typing import Any
-
 import numpy as np
 import sympy
 
@@ -20,19 +18,21 @@ from ..divergences import (
     SMOOTH,
     TOTAL_VARIATION,
     alpha_divergence,
-    alpha_generator,
     each,
 )
 from ..estimators import k2_of_ratio
-from ..fdivergence import FDivergence, u
+from ..fdivergence import FDivergence
 from ..numeric.balls import Values, highest
-from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, certified, derived, neighbour, proved, scaled
-from ._boxes import Law, chance
-from ._generators import merging
-from ._lemmas import EDGED_PAIR, EVERY, PAIR, PAIRS, convexity
+from ..statement.theorem import neighbour, scaled, theorem
+from ._laws import EDGED_PAIR, PI_REF
+
+EVERY = (*SMOOTH, TOTAL_VARIATION)
+"""All named divergences and three alphas."""
+
+PAIR = chart(pi=simplex(3), ref=simplex(3))
+"""Policy and reference over three outcomes."""
 
 
 def mixture(v: Values, w: Values, t: Values) -> Values:
@@ -48,11 +48,9 @@ def on_the_chord(v: Values, w: Values, t: Values) -> Values:
     return each(lambda divergence: mixture(divergence.generator(v), divergence.generator(w), t), SMOOTH)
 
 
-def first_term_halved(ratio: Values) -> Values:
-    return JENSEN_SHANNON.generator(ratio) - ratio * np.log(ratio) / 2
+KEPT = example(v=".4", w="2.5", t=".3")
 
-
-CONVEX = derived(
+CONVEX = theorem(
     "B1.convex",
     "Every smooth generator is convex with f(1) = 0",
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0,\quad f \in \{-\log u,\; u\log u,\;"
@@ -61,9 +59,15 @@ CONVEX = derived(
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(at_the_mixture, on_the_chord),
-    given=("L1.jensen",),
-    examples=(example(v=".4", w="2.5", t=".5"), example(v="1", w="9", t=".01")),
-    derivation=convexity,
+    examples=(
+        KEPT.giving(
+            lhs="-.0295588022415 .0304455663088 .0002216829465 .0002216869816 .0009 "
+            ".0008737864078 .0004444681094 .0004433739631 .0004422838521",
+            rhs=".3665162927497 .4306566439809 .1926015117086 .1958789571023 .927 .9 "
+            ".3944831632719 .3917579142047 .3924291251103",
+        ),
+    ),
+    coq="generators_convex",
     false=(
         neighbour(
             "k2 = (log u)^2/2 as a generator",
@@ -71,61 +75,26 @@ CONVEX = derived(
             lhs=lambda v, w, t: k2_of_ratio(mixture(v, w, t)),
             rhs=lambda v, w, t: mixture(k2_of_ratio(v), k2_of_ratio(w), t),
         ),
-        neighbour(
-            "Jensen-Shannon with its first term halved",
-            lhs=lambda v, w, t: first_term_halved(mixture(v, w, t)),
-            rhs=lambda v, w, t: mixture(first_term_halved(v), first_term_halved(w), t),
-        ),
     ),
 )
-
-
-def variation_of_mixture(v: Values, w: Values, t: Values) -> Values:
-    return TOTAL_VARIATION.generator(mixture(v, w, t))
 
 
 def variation_on_chord(v: Values, w: Values, t: Values) -> Values:
     return mixture(TOTAL_VARIATION.generator(v), TOTAL_VARIATION.generator(w), t)
 
 
-def strictly_below(v: Values, w: Values, t: Values) -> Values:
-    """The chord lowered by (v - w)/500 where v is within 1% of the kink, and above w."""
-    return variation_on_chord(v, w, t) - 1e-3 * (abs(v - w) + (v - w)) * (v < 1.01) * (v > 0.99)
-
-
-def variation_steps() -> Steps:
-    x, y = sympy.symbols("x y", positive=True)
-    s = sympy.Symbol("s", nonnegative=True)
-    f = sympy.Abs(x - 1) / 2
-    yield Claim("f(1) = 0", sympy.Subs(sympy.sqrt((x - 1) ** 2) / 2, x, 1))
-    chord = (1 - s) * f + s * f.subs(x, y)
-    room = chord - f.subs(x, (1 - s) * x + s * y)
-    yield Claim(
-        "the chord lies above", room, ">=0", where=(s <= 1,), states=lambda v, w, t: {x: v, y: w, s: t}
-    )
-    yield FalseStep("the chord lies below", -room, ">=0", where=(s <= 1,))
-
-
-ACROSS_THE_KINK = example(v="1", w="9", t=".01")
-
-VARIATION = proved(
+VARIATION = theorem(
     "B1.variation",
     "Total variation's generator is convex with f(1) = 0",
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0, \quad f(u) = \tfrac12 |u - 1|",
     source=Source("li2025choice", "generators"),
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
-    at_most=(variation_of_mixture, variation_on_chord),
-    examples=(example(v=".4", w="2.5", t=".5"), ACROSS_THE_KINK),
-    derivation=variation_steps,
+    at_most=(lambda v, w, t: TOTAL_VARIATION.generator(mixture(v, w, t)), variation_on_chord),
+    examples=(KEPT.giving(lhs=".015", rhs=".435"),),
     # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
-    certified=False,
-    tight=ACROSS_THE_KINK,
+    exact=False,
+    coq="half_distance_convex",
     false=(
-        neighbour(
-            "a chord that ends near the kink and is 0.2% lower",
-            at=example(v="1", w=".03", t=".3"),
-            rhs=strictly_below,
-        ),
         neighbour(
             "k2 = (log u)^2/2 as a generator",
             at=example(v="390000", w="2", t=".99"),
@@ -154,20 +123,7 @@ def mean_generator(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: (ref * divergence.generator(pi / ref)).sum(axis=-1), EVERY)
 
 
-def last_outcome_left_out(pi: Values, ref: Values) -> Values:
-    return mean_generator(pi[..., :-1], ref[..., :-1])
-
-
-def nonnegative_steps() -> Steps:
-    yield (
-        "Convexity puts f above its tangent at 1, f(u) >= f(1) + f'(1)(u-1) = f'(1)(u-1), strictly for u != "
-        "1 as f'' > 0; and E_ref[u-1] = sum (pi - ref) = 0."
-    )
-    yield from convexity()
-    yield Claim("total variation is an absolute value", TOTAL_VARIATION.expression, ">=0")
-
-
-NONNEGATIVE = derived(
+NONNEGATIVE = theorem(
     "B1.nonnegative",
     "Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
     statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
@@ -175,13 +131,23 @@ NONNEGATIVE = derived(
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(largest_term, mean_generator),
-    given=("L1.tangent",),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".21 .2 .59", ref=".2 .201 .599")),
-    derivation=nonnegative_steps,
-    tight=example(pi=".4 .3 .3", ref="2e-11 .49999999998 .5"),
+    examples=(
+        PI_REF.giving(
+            lhs=(".161370563888 .254517744448 .0963723785109 .1 .9 .4 .224838866802 .2 .1790861000677 .15"),
+            rhs=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888 .3"
+            ),
+        ),
+    ),
+    coq="nonnegative",
     false=(
         neighbour("the terms as printed, not normalised", lhs=largest_plain_term),
-        neighbour("summed over all outcomes but the last", rhs=last_outcome_left_out),
+        neighbour(
+            "summed over all outcomes but the last",
+            rhs=lambda pi, ref: mean_generator(pi[..., :-1], ref[..., :-1]),
+        ),
     ),
 )
 
@@ -221,46 +187,12 @@ def textbook(pi: Values, ref: Values) -> Values:
     return np.stack([*known, *powers], axis=-1)
 
 
-def directions_exchanged(pi: Values, ref: Values) -> Values:
-    return textbook(ref, pi)
-
-
 def jensen_shannon_itself(pi: Values, ref: Values) -> Values:
     middle = (pi + ref) / 2
     return (kl(pi, middle) + kl(ref, middle)) / 2
 
 
-def textbook_steps() -> Steps:
-    yield (
-        "Term by term, up to a multiple of pi - ref, which sums to zero; of u log u it is p log(p/q) as it "
-        "stands."
-    )
-    p, q = sympy.symbols("p q", positive=True)
-    m = (p + q) / 2
-
-    def declared_term(divergence: FDivergence) -> sympy.Expr:
-        return q * divergence.expression.subs(u, p / q)
-
-    terms = {
-        FORWARD_KL: q * sympy.log(q / p),
-        JENSEN_SHANNON: p * sympy.log(p / m) + q * sympy.log(q / m),
-        HELLINGER: (sympy.sqrt(p) - sympy.sqrt(q)) ** 2,
-        CHI_SQUARED: (p - q) ** 2 / q,
-        NEYMAN_CHI_SQUARED: (p - q) ** 2 / p,
-        TOTAL_VARIATION: sympy.Abs(p - q) / 2,
-    }
-    for divergence, term in terms.items():
-        yield Claim(divergence.name, declared_term(divergence) - term)
-    for alpha in ALPHAS:
-        a = sympy.Rational(alpha)
-        term = ((1 - a) * p + a * q - p ** (1 - a) * q**a) / (a * (1 - a))
-        yield Claim(f"alpha = {a}", declared_term(alpha_divergence(alpha)) - term)
-    yield FalseStep(
-        "the JS divergence itself, not twice", declared_term(JENSEN_SHANNON) - terms[JENSEN_SHANNON] / 2
-    )
-
-
-TEXTBOOK = derived(
+TEXTBOOK = theorem(
     "B1.textbook",
     "The generators give KL both ways, KL to the mixture twice, and the alpha closed form",
     statement=r"E_{ref}[-\log u] = \mathrm{KL}(\pi_{ref}\|\pi),\;"
@@ -270,10 +202,18 @@ TEXTBOOK = derived(
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(declared, textbook),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=textbook_steps,
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3 .3322062413568 .316604346291 "
+                ".3062620023888"
+            )
+        ),
+    ),
+    coq="textbook",
     false=(
-        neighbour("directions exchanged", rhs=directions_exchanged),
+        neighbour("directions exchanged", rhs=lambda pi, ref: textbook(ref, pi)),
         neighbour(
             "the Jensen-Shannon divergence once, not twice", lhs=JENSEN_SHANNON, rhs=jensen_shannon_itself
         ),
@@ -308,23 +248,7 @@ def stated(h: Values) -> Values:
     return np.broadcast_to([float(STATED[divergence.name]) for divergence in SMOOTH], (*h.shape, len(SMOOTH)))
 
 
-def as_if_all_one(h: Values) -> Values:
-    return np.ones((*h.shape, len(SMOOTH)))
-
-
-def curvature_steps() -> Steps:
-    yield "The quotient tends to f''(1) by L1.curvature, f(1) being 0."
-    for divergence in SMOOTH:
-        curvature = sympy.Subs(sympy.Derivative(divergence.expression, (u, 2)), u, 1)
-        yield Claim(f"f''(1), {divergence.name}", curvature, equals=STATED[divergence.name])
-    alpha = sympy.Symbol("alpha", real=True)
-    domain = (sympy.Ne(alpha, 0), sympy.Ne(alpha, 1))
-    family = sympy.Derivative(alpha_generator(alpha), (u, 2))
-    yield Claim("f'' of the alpha family, 1 at u = 1", family, equals=u ** (-alpha - 1), where=domain)
-    yield FalseStep("u^(alpha-1)", family, equals=u ** (alpha - 1), where=domain)
-
-
-CURVATURE = derived(
+CURVATURE = theorem(
     "B1.curvature",
     "f''(1) is 1 for both KLs and alpha, 1/2 for the Jensen-Shannon generator",
     statement=r"\frac{f(1+h\epsilon) + f(1-h\epsilon)}{(h\epsilon)^2} \to f''(1),\quad"
@@ -332,10 +256,14 @@ CURVATURE = derived(
     source=Source("li2025choice", "generators"),
     on=chart(h=uniform(0.1, 0.9)),
     tends=(second_difference, stated),
-    given=("L1.curvature",),
-    derivation=curvature_steps,
+    coq="curvatures",
+    examples=(example(h=".8", lhs="1 1 .5 .5 2 2 1 1 1", rhs="1 1 .5 .5 2 2 1 1 1"),),
     false=(
-        neighbour("f''(1) = 1 for the Jensen-Shannon generator too", at=example(h=".8"), rhs=as_if_all_one),
+        neighbour(
+            "f''(1) = 1 for the Jensen-Shannon generator too",
+            at=example(h=".8"),
+            rhs=lambda h: np.ones((*h.shape, len(SMOOTH))),
+        ),
     ),
 )
 
@@ -372,37 +300,7 @@ def rates(pi: Values, ref: Values) -> Values:
     return rates_of((larger(pi, ref) * np.square(np.log(pi / ref))).sum(axis=-1))
 
 
-def rates_without_policy(pi: Values, ref: Values) -> Values:
-    return rates_of((ref * np.square(np.log(pi / ref))).sum(axis=-1))
-
-
-def limits_steps() -> Steps:
-    yield (
-        "With e = 1 - alpha and x = log u, alpha D_alpha = E_ref[(1 - u^e)/e], so that KL(ref||pi) - alpha "
-        "D_alpha = E_ref[(e^{ex} - 1 - ex)/e]. Pointwise 0 <= e^y - 1 - y and e^y - 1 - y <= max(1, e^y) "
-        "y^2/2, which at y = ex gives at most (e/2) E_ref[max(1, u) x^2], that is (e/2) sum max(ref, pi) "
-        "x^2. Exchanging pi and ref sends alpha to 1 - alpha (B1.reversal) and leaves the sum as it is: the "
-        "other half."
-    )
-    e, p, q = sympy.symbols("e p q", positive=True)
-    s = sympy.Symbol("s", nonnegative=True)
-    power = (p / q) ** e
-    family = (power - e * p / q - (1 - e)) / (e * (e - 1))
-    yield "The terms of the two sides differ by a multiple of pi - ref, which sums to zero."
-    yield Claim("alpha D_alpha", (1 - e) * q * family - q * (1 - power) / e - (p - q), where=(e < 1,))
-    yield FalseStep("without its factor", q * family - q * (1 - power) / e - (p - q), where=(e < 1,))
-    for text, y, factor in (("y > 0", s, sympy.exp(s)), ("y < 0", -s, sympy.Integer(1))):
-        remainder = sympy.exp(y) - 1 - y
-        room = factor * s**2 / 2 - remainder
-        for side, order in ((remainder, 2), (room, 2 if y is s else 3)):
-            for k in range(order):
-                at_zero = sympy.Subs(sympy.Derivative(side, (s, k)) if k else side, s, 0)
-                yield Claim(f"{text}: derivative {k} vanishes at 0", at_zero)
-            nth = sympy.Derivative(side, (s, order))
-            yield Claim(f"{text}: derivative {order} is not negative", nth, ">=0")
-
-
-LIMITS = derived(
+LIMITS = theorem(
     "B1.limits",
     "alpha D_alpha -> KL(ref||pi) as alpha -> 1, (1-alpha) D_alpha -> KL(pi||ref) as alpha -> 0",
     statement=r"|\mathrm{KL}(\pi_{ref}\|\pi) - \alpha D_\alpha| \le \tfrac{1-\alpha}{2} S,\quad"
@@ -411,24 +309,21 @@ LIMITS = derived(
     source=Source("ours", "rate of the known limits"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(distances, rates),
-    given=("B1.reversal", "L1.rising"),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=limits_steps,
-    tight=example(pi=".51 .4 .09", ref=".4994 .5 .0006"),
-    false=(
-        neighbour(
-            "the rates cut by 2%",
-            at=example(pi=".03 .01 .96", ref=".02 .01 .97"),
-            rhs=scaled(rates, 0.98),
-            floor=1e-9,
+    examples=(
+        PI_REF.giving(
+            lhs=(
+                ".2176413159173 .1423907031111 .0709963744649 .0002807553637 "
+                ".3003474802461 .1046279203525 .1954804282246 .2772171007729 "
+                ".3534889433829 .0004424826803"
+            ),
+            rhs=(
+                ".4318404835755 .287893655717 .1439468278585 .0005622922963 .5752250191377 "
+                ".1439468278585 .287893655717 .4318404835755 .5752250191377 .0005622922963"
+            ),
         ),
-        neighbour(
-            "the ref mass in place of the larger mass",
-            at=example(pi=".01 .01 .98", ref="4e-6 4e-9 .999995996"),
-            rhs=rates_without_policy,
-        ),
-        neighbour("the two limits exchanged", lhs=exchanged),
     ),
+    coq="alpha_ends",
+    false=(neighbour("the two limits exchanged", lhs=exchanged),),
 )
 
 
@@ -445,24 +340,7 @@ def same_alpha(pi: Values, ref: Values) -> Values:
     return each(lambda divergence: divergence(ref, pi), tuple(map(alpha_divergence, ALPHAS)))
 
 
-def reversal_steps() -> Steps:
-    for divergence in SMOOTH:
-        exchanged = u * divergence.expression.subs(u, 1 / u)
-        yield Claim(divergence.name, exchanged - divergence.reversed.expression)
-    s = sympy.Symbol("s", positive=True)
-    yield Claim("total_variation", s * sympy.Abs(1 / s - 1) / 2 - sympy.Abs(s - 1) / 2)
-    alpha = sympy.Symbol("alpha", real=True)
-    yield Claim(
-        "alpha",
-        u * alpha_generator(alpha).subs(u, 1 / u),
-        equals=alpha_generator(1 - alpha),
-        where=(sympy.Ne(alpha, 0), sympy.Ne(alpha, 1)),
-    )
-    reversed_kl = u * FORWARD_KL.expression.subs(u, 1 / u)
-    yield FalseStep("forward KL is its own reversal", reversed_kl, equals=FORWARD_KL.expression)
-
-
-REVERSAL = derived(
+REVERSAL = theorem(
     "B1.reversal",
     "D_f(pi||ref) is the reversed divergence of ref from pi; alpha becomes 1 - alpha",
     statement=r"D_f(\pi\|\pi_{ref}) = D_{\tilde f}(\pi_{ref}\|\pi),\quad \tilde f(u) = u f(1/u),"
@@ -470,8 +348,16 @@ REVERSAL = derived(
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(forwards, backwards),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=reversal_steps,
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888 .3"
+            )
+        ),
+    ),
+    coq="reversal",
     false=(
         neighbour(
             "arguments exchanged, generator kept",
@@ -503,49 +389,29 @@ def mean_half_squared_log(pi: Values, ref: Values) -> Values:
     return (ref * k2_of_ratio(pi / ref)).sum(axis=-1)
 
 
-def processing_steps() -> Steps:
-    yield (
-        "For two merged outcomes of reference masses b1, b2 and ratios u1, u2 the merged ratio is their mean "
-        "with weights b/(b1+b2), so the inequality is convexity of f at these two points (B1.convex), times "
-        "b1 + b2. More outcomes are merged one after the other."
-    )
-    b1, b2, u1, u2 = sympy.symbols("b1 b2 u1 u2", positive=True)
-    t = b2 / (b1 + b2)
-    merged_ratio = (b1 * u1 + b2 * u2) / (b1 + b2)
-    yield Claim("the merged ratio is a mixture of the two", merged_ratio, equals=(1 - t) * u1 + t * u2)
-    f1, f2 = sympy.symbols("f1 f2", real=True)
-    chord = (b1 + b2) * ((1 - t) * f1 + t * f2)
-    yield Claim("and the chord's value, times b1 + b2, the two terms", chord, equals=b1 * f1 + b2 * f2)
-    yield FalseStep("with equal weights", (b1 + b2) * (f1 + f2) / 2, equals=b1 * f1 + b2 * f2)
-
-
-def two_merged(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
-    """Reference masses share/(1+u) times the first law, policy masses u times as much of the second."""
-    below = share / (1 + ratio)
-    pi = [1 - ratio * below, *(ratio * below * mass for mass in second)]
-    return {"pi": pi, "ref": [1 - below, *(below * mass for mass in first)]}
-
-
-PROCESSING = derived(
+PROCESSING = theorem(
     "B1.processing",
     "Merging outcomes never increases a divergence",
     statement=r"D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref}) \text{ for } T \text{ that merges outcomes}",
     source=Source("ours", "classical, from convexity"),
     on=chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True)),
     at_most=(coarse, fine),
-    given=("B1.convex",),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=processing_steps,
-    reductions=merging(
-        "the merged outcomes' ratios about their mean, whatever the mass of the others",
-        two_merged,
-        lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
-    ),
-    tight=example(pi="1 0 0", ref="0 .7 .3"),
-    false=(
-        neighbour(
-            "a coarse divergence 2% larger", at=example(pi=".3 .3 .4", ref="1 0 0"), lhs=scaled(coarse, 1.02)
+    examples=(
+        PI_REF.giving(
+            lhs=(
+                ".2486979937912 .3264317994287 .1356113582983 .1395220896956 "
+                "1.0207792207792 .4416666666667 .3001865713978 .2790441793912 "
+                ".2621143774611"
+            ),
+            rhs=(
+                ".3006928762565 .3537826013701 .1534056926223 .1583021731455 "
+                "1.0504761904762 .6458333333333 .3322062413568 .316604346291 "
+                ".3062620023888"
+            ),
         ),
+    ),
+    coq="merging",
+    false=(
         neighbour(
             "k2 = (log u)^2/2, not convex, as a generator",
             at=example(pi=".6 .2 .2", ref=".899 .1 .001"),
@@ -563,17 +429,17 @@ def bound(pi: Values, ref: Values) -> Values:
     return 2 * np.log(2 + 0 * distance) * distance
 
 
-FORGETTING = certified(
+FORGETTING = theorem(
     "B1.forgetting",
     "Jensen-Shannon's cost of forgetting is bounded: D <= 2 TV log 2, whatever is forgotten",
     statement=r"D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
     source=Source("li2025choice", "generators"),
     on=EDGED_PAIR,
     at_most=(JENSEN_SHANNON, bound),
-    examples=PAIRS,
+    examples=(PI_REF.giving(lhs=".1534056926223", rhs=".415888308336"),),
     note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"
     " of the reference is lost.",
-    tight=example(pi="0 .6 .4", ref="1 0 0"),
+    coq="forgetting",
     false=(
         neighbour("forward KL as well", at=example(pi="0 .95 .05", ref=".5 0 .5"), lhs=FORWARD_KL),
         neighbour(

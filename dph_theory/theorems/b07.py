@@ -5,16 +5,14 @@ ends are KL-DPG and a limit that diverges on wrong answers.
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import filtered, valid_mass
-from ..divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, alpha_generator, each
+from ..divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..estimators import alpha_dpg_reward, reward_gradient
-from ..fdivergence import u
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.theorem import Claim, FalseStep, Relation, Steps, certified, derived, neighbour, scaled
+from ..statement.theorem import Relation, neighbour, theorem
 
 
 def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
@@ -26,33 +24,14 @@ def downhill(pi: Values, base: Values, valid: Values) -> Values:
     return each(lambda a: -alpha_divergence(a).gradient(pi, target), ALPHAS)
 
 
-def uphill(pi: Values, base: Values, valid: Values) -> Values:
-    return -downhill(pi, base, valid)
-
-
-def towards_base(pi: Values, base: Values) -> Values:
-    return each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS)
-
-
 def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
     return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
 
 
-def gradient_steps() -> Steps:
-    yield (
-        "grad D_f = E_pi[f'(u) grad log pi] with u = pi/p_*, and scores have mean zero: it is enough that R "
-        "+ f'(u) is the same at every outcome, here zero. On invalid outcomes u is infinite and u^-alpha "
-        "zero."
-    )
-    alpha = sympy.Symbol("alpha", positive=True)
-    reward = (u**-alpha - 1) / alpha
-    slope = sympy.Derivative(alpha_generator(alpha), u)
-    yield Claim("f'(u) is -R at every outcome", slope, equals=-reward, where=(sympy.Ne(alpha, 1),))
-    yield FalseStep("f'(u) is R", slope, equals=reward, where=(sympy.Ne(alpha, 1),))
+KEPT = example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5")
 
-
-GRADIENT = derived(
+GRADIENT = theorem(
     "B7.gradient",
     "The alpha-DPG reward's policy gradient is -grad D_alpha(pi || p_*)",
     statement=r"E_\pi[R\,\nabla\log\pi] = -\nabla D_{f_\alpha}(\pi\|p_*),\quad"
@@ -60,11 +39,25 @@ GRADIENT = derived(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(policy_gradient, downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
-    derivation=gradient_steps,
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value=(
+                ".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
+                ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
+                "-.5103462376768 -.2961967338915 -.229384994976"
+            ),
+        ),
+    ),
+    coq="dpg_descends",
     false=(
-        neighbour("the sign turned", rhs=uphill),
-        neighbour("the target is the base, not the filtered model", rhs=towards_base),
+        neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
+        neighbour(
+            "the target is the base, not the filtered model",
+            rhs=lambda pi, base: each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS),
+        ),
         neighbour("alpha and 1 - alpha exchanged", rhs=reversed_family),
     ),
 )
@@ -79,14 +72,23 @@ def least(pi: Values, valid: Values, alpha: Values) -> Values:
     return np.where(valid, 0 * pi, -1 / trailing(alpha, 1))
 
 
-INVALID = certified(
+INVALID = theorem(
     "B7.invalid",
     "On invalid outcomes the alpha-DPG reward is -1/alpha",
     statement=r"v(y) = 0 \implies R(y) = -1/\alpha",
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
     equal=(on_invalid, least),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False], alpha=".5"),),
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            alpha=".5",
+            value="0 0 -2 -2",
+        ),
+    ),
+    coq="reward_of_invalid",
     false=(
         neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
@@ -102,33 +104,30 @@ def kldpg_downhill(pi: Values, base: Values, valid: Values) -> Values:
     return -FORWARD_KL.gradient(pi, filtered(base, valid))
 
 
-def kldpg_towards_base(pi: Values, base: Values) -> Values:
-    return -REVERSE_KL.gradient(pi, base)
-
-
-def verifier_reward(pi: Values, valid: Values) -> Values:
-    return reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi))
-
-
-def kldpg_steps() -> Steps:
-    yield "As in B7.gradient: the reward is -f'(u) up to a constant, at invalid outcomes (1/u = 0) as well."
-    slope = sympy.Derivative(FORWARD_KL.expression, u)
-    yield Claim("R + f'(u) is the same at every outcome", (1 / u - 1) + slope, equals=-1)
-    yield FalseStep("R - f'(u)", (1 / u - 1) - slope, equals=-1)
-
-
-KLDPG = derived(
+KLDPG = theorem(
     "B7.kldpg",
     "KL-DPG's policy gradient is -grad KL(p_* || pi)",
     statement=r"E_\pi[(p_*/\pi - 1)\,\nabla\log\pi] = -\nabla\,\mathrm{KL}(p_*\|\pi)",
     source=Source("go2023fdpg"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
-    derivation=kldpg_steps,
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value=".3 .15 -.25 -.2",
+        ),
+    ),
+    coq="kldpg_descends",
     false=(
-        neighbour("it descends the reverse KL to the base", rhs=kldpg_towards_base),
-        neighbour("the plain verifier reward does as well", lhs=verifier_reward),
+        neighbour(
+            "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
+        ),
+        neighbour(
+            "the plain verifier reward does as well",
+            lhs=lambda pi, valid: reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi)),
+        ),
     ),
 )
 
@@ -149,7 +148,7 @@ def largest(z: Values) -> Values:
     return np.where(z > 1, z, 1 + 0 * z)
 
 
-RATE = certified(
+RATE = theorem(
     "B7.rate",
     "alpha -> 1 is KL-DPG, at a linear rate",
     statement=r"\big|R_\alpha(y) - (z - 1)\big| \le (1-\alpha)\,\tfrac12\log^2 z\,\max(1, z),\quad"
@@ -157,19 +156,29 @@ RATE = certified(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(3), target=simplex(3), alpha=rates(low=0.05, high=1e-6)),
     at_most=(distance, linear_rate),
-    examples=(example(pi=".5 .5", target=".6 .4", alpha=".9"),),
+    examples=(
+        example(
+            pi=".4 .3 .2 .1",
+            target=".1 .35 .25 .3",
+            alpha=".9",
+            lhs=".042028234723 .0013107495985 .0028711548015 .1245829116419",
+            rhs=".0960906027836 .001386141872 .0031120652808 .1810423441219",
+        ),
+        example(
+            pi=".62 .3 .08",
+            target=".6 .2 .2",
+            alpha=".07",
+            lhs=".0004941560449 .0664317606881 .5536851908154",
+            rhs=".0004999552036 .0764469085603 .9760218699327",
+        ),
+    ),
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,
     # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.
     digits=6,
     note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
-    tight=example(pi=".62 .3 .08", target=".6 .2 .2", alpha=".07"),
+    coq="reward_rate",
     false=(
-        neighbour(
-            "a constant 2% smaller",
-            at=example(pi=".29 .36 .35", target=".28 .35 .37", alpha=".22"),
-            rhs=scaled(linear_rate, 0.98),
-        ),
         neighbour(
             "a rate quadratic in 1 - alpha",
             rhs=lambda pi, target, alpha: (1 - trailing(alpha, 1)) * linear_rate(pi, target, alpha),
@@ -202,35 +211,7 @@ def both_parts(pi: Values, base: Values, valid: Values) -> Values:
     return from_invalid(pi, valid) + within
 
 
-def at_one_half(pi: Values, base: Values, valid: Values) -> Values:
-    return trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1)
-
-
-def zero_steps() -> Steps:
-    yield (
-        "D = (1 - S)/(alpha (1-alpha)) with S = sum pi^(1-alpha) p_*^alpha, a sum over Y1 only, where pi is "
-        "mu times its restriction: S = mu^(1-alpha) S', and S' = 1 - alpha (1-alpha) D' within Y1."
-    )
-    a, mu, d = sympy.symbols("alpha mu D", positive=True)
-    whole = (1 - mu ** (1 - a) * (1 - a * (1 - a) * d)) / (a * (1 - a))
-    parts = (1 - mu ** (1 - a)) / (a * (1 - a)) + mu ** (1 - a) * d
-    yield Claim("the two parts", whole, equals=parts, where=(a < 1,))
-    yield FalseStep(
-        "without the power of mu", whole, equals=(1 - mu ** (1 - a)) / (a * (1 - a)) + d, where=(a < 1,)
-    )
-    yield (
-        "The first part is at least (1 - mu)/alpha, since mu^(1-alpha) = e^((1-alpha) log mu) lies below its "
-        "chord in 1 - alpha between 1 at 0 and mu at 1 (L1.jensen); the second is not negative "
-        "(B1.nonnegative)."
-    )
-    e, log_mu = 1 - a, sympy.Symbol("log_mu", real=True)
-    yield Claim("mu^e is convex in e", sympy.Derivative(sympy.exp(a * log_mu), (a, 2)), ">=0")
-    chord = (1 - e) + e * mu
-    below = (1 - chord) / (a * e)
-    yield Claim("so that the part is at least", below, equals=(1 - mu) / a, where=(a < 1,))
-
-
-ZERO = derived(
+ZERO = theorem(
     "B7.zero",
     "alpha -> 0 diverges on invalid outcomes: D_alpha(pi || p_*) grows like (1 - mu)/alpha",
     statement=r"D_{f_\alpha}(\pi\|p_*) = \frac{1 - \mu^{1-\alpha}}{\alpha(1-\alpha)}"
@@ -239,14 +220,24 @@ ZERO = derived(
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
     equal=(to_filtered, both_parts),
-    given=("L1.jensen", "B1.nonnegative"),
-    examples=(example(pi=".2 .3 .5", base=".3 .2 .5", valid=[True, True, False]),),
-    derivation=zero_steps,
+    examples=(
+        example(
+            pi=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942",
+        ),
+    ),
+    coq="cost_of_the_invalid",
     false=(
         neighbour(
             "the invalid outcomes cost nothing more",
             rhs=lambda pi, base, valid: both_parts(pi, base, valid) - from_invalid(pi, valid),
         ),
-        neighbour("it stays below its value at alpha = 1/2", relation=Relation.AT_MOST, rhs=at_one_half),
+        neighbour(
+            "it stays below its value at alpha = 1/2",
+            relation=Relation.AT_MOST,
+            rhs=lambda pi, base, valid: trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1),
+        ),
     ),
 )

@@ -4,22 +4,30 @@ A divergence can be estimated on stored reference samples (generator form, f(u))
 with the reference online (definition form, f(u)/u). Both are unbiased; neither always varies less.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import sympy
 
-from ..divergences import CHI_SQUARED, COMPARED, FORWARD_KL, HELLINGER, JENSEN_SHANNON, each
+from ..divergences import COMPARED, FORWARD_KL, JENSEN_SHANNON, each
 from ..estimators import definition_form, generator_form
-from ..fdivergence import FDivergence, u
+from ..fdivergence import FDivergence
 from ..numeric.balls import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour, refuted
-from . import _lemmas
-from ._lemmas import definition_variance, generator_variance
+from ..statement.theorem import neighbour, refuted, theorem
+from ._laws import PI_REF
+
+
+def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
+    """Of one stored reference sample, f(u)."""
+    return each(lambda f: generator_form(f, pi, ref).variance, divergences)
+
+
+def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
+    """Of one fresh policy sample, f(u)/u."""
+    return each(lambda f: definition_form(f, pi, ref).variance, divergences)
 
 
 def both_means(pi: Values, ref: Values) -> Values:
@@ -40,33 +48,24 @@ def generator_on_fresh_samples(pi: Values, ref: Values) -> Values:
     return each(lambda d: (pi * d.generator(pi / ref)).sum(axis=-1), COMPARED)[..., None]
 
 
-def mean_steps() -> Steps:
-    p, q = sympy.symbols("p q", positive=True)
-    yield (
-        "Both means are sums over outcomes, of q f(p/q) and of p f(p/q)/(p/q), f up to its gauge (B3.gauge). "
-        "They are one sum, as p = (p/q) q: for generators declared,"
-    )
-    for divergence in (JENSEN_SHANNON, HELLINGER, CHI_SQUARED):
-        generator = q * divergence.expression.subs(u, p / q)
-        definition = p * (divergence.expression / u).expand().subs(u, p / q)
-        yield Claim(f"{divergence.name}, one outcome", generator, equals=definition)
-    half = q * (HELLINGER.expression / 2).subs(u, p / q)
-    whole = p * (HELLINGER.expression / u).expand().subs(u, p / q)
-    yield FalseStep("with half of one", half, equals=whole)
-
-
-MEAN = derived(
+MEAN = theorem(
     "B8.mean",
     "Generator form and definition form are both unbiased for D_f",
     statement=r"E_{y\sim\pi_{ref}}[f(u)] = E_{y\sim\pi}[f(u)/u] = D_f(\pi\|\pi_{ref})",
     source=Source("li2025choice", "generator and definition form"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(both_means, both_divergences),
-    given=("B3.gauge",),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=mean_steps,
+    examples=(
+        PI_REF.giving(
+            value=(
+                ".3006928762565 .3006928762565 .3537826013701 .3537826013701 "
+                ".1534056926223 .1534056926223 .316604346291 .316604346291"
+            )
+        ),
+    ),
     note="Cost: the definition form needs the reference model online and fresh policy samples; the generator"
     " form needs only stored reference samples with their log-probabilities. B8.gap compares the variances.",
+    coq="both_unbiased",
     false=(
         neighbour("the definition form on stored reference samples", lhs=definition_on_stored_samples),
         neighbour("the generator form on fresh policy samples", lhs=generator_on_fresh_samples),
@@ -90,18 +89,9 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
     return (ref * weight * np.square(normalised)).sum(axis=-1)
 
 
-def gap_steps() -> Steps:
-    yield (
-        "Both forms have the mean D_f (B8.mean), so the variances differ as the second moments: E_ref[f^2] "
-        "against E_pi[(f/u)^2], where pi = u ref."
-    )
-    ref, u = sympy.symbols("ref u", positive=True)
-    f = sympy.Symbol("f", real=True)
-    yield Claim("termwise", ref * f**2 - (u * ref) * (f / u) ** 2, equals=ref * (1 - 1 / u) * f**2)
-    yield FalseStep("with 1 - u", ref * f**2 - (u * ref) * (f / u) ** 2, equals=ref * (1 - u) * f**2)
+KEPT = example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20")
 
-
-GAP = derived(
+GAP = theorem(
     "B8.gap",
     "Outcomes that gained mass give the generator form more variance, those that lost mass less",
     statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] - \mathrm{Var}_\pi[f(u)/u] = E_{ref}[(1 - 1/u) f(u)^2],"
@@ -109,9 +99,8 @@ GAP = derived(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     equal=(generator_side, definition_side),
-    given=("B8.mean",),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    derivation=gap_steps,
+    examples=(PI_REF.giving(value=".4593799640583 .7932591396077 .1291599555457 .5532994828199"),),
+    coq="variance_gap",
     false=(
         neighbour(
             "the variances are equal, as the means are", lhs=generator_variance, rhs=definition_variance
@@ -157,15 +146,7 @@ def in_the_long_run(pi: Values, ref: Values, updates: Values) -> Values:
     return definition_cost(pi, ref, updates, generator_variance(pi, ref) / 2)
 
 
-def cost_steps() -> Steps:
-    g, d, T, draw = sympy.symbols("g d T draw", positive=True)
-    generator, definition = g * (draw + 1) + T * g, 2 * T * d
-    ratio = g / (2 * d) * (1 + (1 + draw) / T)
-    yield Claim("the ratio of the passes", generator, equals=definition * ratio)
-    yield FalseStep("without the stored draw", generator, equals=definition * g / (2 * d))
-
-
-COST = derived(
+COST = theorem(
     "B8.cost",
     "At equal error over T updates the generator form costs Var_g/(2 Var_d) (1 + (1+c)/T) as much",
     statement=r"\frac{C_g}{C_d} = \frac{N_g (c + 1) + T N_g}{2 T N_d} ="
@@ -174,13 +155,17 @@ COST = derived(
     source=Source("ours", "passes counted at N = Var/error^2 answers"),
     on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
     equal=(generator_cost, relative_cost),
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6", updates=8, drawing="20"),),
-    derivation=cost_steps,
+    examples=(
+        PI_REF.but(updates="8", drawing="20").giving(
+            value=".9366466899641 1.885278799917 .0617375539039 1.1264063981858"
+        ),
+    ),
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
     " is less than twice the other's: B8.gap says which outcomes decide that, B8.variance that neither form"
     " always wins.",
+    coq="relative_cost",
     false=(
         neighbour("as at equal numbers of answers", rhs=at_equal_samples),
         neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),
@@ -191,10 +176,10 @@ COST = derived(
 COMPARED_HERE = (FORWARD_KL, JENSEN_SHANNON)
 
 
-stored_variance = partial(_lemmas.generator_variance, divergences=COMPARED_HERE)
+stored_variance = partial(generator_variance, divergences=COMPARED_HERE)
 
 
-fresh_variance = partial(_lemmas.definition_variance, divergences=COMPARED_HERE)
+fresh_variance = partial(definition_variance, divergences=COMPARED_HERE)
 
 
 VARIANCE = refuted(
@@ -204,7 +189,11 @@ VARIANCE = refuted(
     source=Source("ours"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(stored_variance, fresh_variance),
-    examples=(example(pi=".5 .5", ref=".1 .9"),),
+    examples=(
+        example(
+            pi=".5 .5", ref=".1 .9", lhs=".4544997418013 .1741719466479", rhs=".0121106086001 .0076745862434"
+        ),
+    ),
     note="Neither form dominates: outcomes that gained mass (u > 1) favour the definition form, outcomes that"
     " lost mass (u < 1) the generator form (B8.gap). Under collapse, where modes are lost, it is the latter.",
     false=(
@@ -216,14 +205,6 @@ VARIANCE = refuted(
         ),
     ),
 )
-
-
-def generator_loss_by_autograd(pi: Values, ref: Values) -> Values:
-    return _by_autograd(pi, ref, law=ref)
-
-
-def on_policy_samples(pi: Values, ref: Values) -> Values:
-    return _by_autograd(pi, ref, law=pi)
 
 
 def _by_autograd(pi: Values, ref: Values, law: Values) -> Values:
@@ -240,15 +221,15 @@ def gradients(pi: Values, ref: Values) -> Values:
     return np.stack([f.gradient(pi, ref) for f in COMPARED], axis=1)
 
 
-AUTOGRAD = holds(
+AUTOGRAD = theorem(
     "B8.autograd",
     "Autograd of f(u) on stored reference samples is the exact gradient of D_f(pi||ref)",
     statement=r"\mathbb{E}_{y\sim\pi_{ref}}[\nabla_\theta f(u(y))] = \nabla_\theta D_f(\pi\|\pi_{ref})",
     source=Source("ours", "exact enumeration"),
     on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
-    equal=(generator_loss_by_autograd, gradients),
-    certified=False,
+    equal=(lambda pi, ref: _by_autograd(pi, ref, law=ref), gradients),
+    exact=False,
     needs="torch",
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    false=(neighbour("on policy samples too", lhs=on_policy_samples),),
+    examples=(KEPT,),
+    false=(neighbour("on policy samples too", lhs=lambda pi, ref: _by_autograd(pi, ref, law=pi)),),
 )

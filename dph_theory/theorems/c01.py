@@ -4,42 +4,40 @@ How far the return can fall short of its first-order forecast L_old: by TRPO's p
 with C_f = 2/f''(1), by a sharp form that a chain of two states attains, and by one with means for maxima.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import sympy
-from flint import arb
 
 from ..divergences import COMPARED, TOTAL_VARIATION, each
-from ..fdivergence import FDivergence
 from ..improvement import trpo_penalty, worst_advantage
 from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
-from ..numeric.enclosures import Scalar, linear
 from ..references import Source
 from ..statement.charts import example
-from ..statement.theorem import (
-    Claim,
-    FalseStep,
-    ScalarForm,
-    Steps,
-    certified,
-    derived,
-    enclosed,
-    neighbour,
-    scaled,
-)
-from ._boxes import GAMMA
-from ._generators import Generator
-from ._mdps import STEP, STEPS, WORST_CHAINS, around, balanced, chain, scaled_loss, scaled_trpo_penalty
+from ..statement.theorem import neighbour, theorem
+from ._mdps import STEP, STEPS, WORST_CHAINS, around, scaled_loss, scaled_trpo_penalty
 
 CHAIN = STEP.but(gamma=".02", tv=".4", away="0")
 """The chain of C1.attained itself, at a small discount."""
 BALANCED = STEP.but(gamma=".001", tv=".01", away="0")
 """The balanced step below itself, at a small discount and a small step."""
 
-TRPO = enclosed(
+KEPT = example(
+    P=[
+        [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+        [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+        [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+    ],
+    r=["1 0 0", ".5 .2 .2", "0 .8 .8"],
+    rho0=".5 .3 .2",
+    pi_old=[".5 .5 0", ".3 .7 0", ".6 .4 0"],
+    pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+    gamma=".5",
+    tv=".5",
+    away="1",
+)
+
+TRPO = theorem(
     "C1.trpo",
     "TRPO: J(pi) >= L_old(pi) - 4 eps gamma TVmax^2/(1-gamma)^2",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2},"
@@ -49,21 +47,11 @@ TRPO = enclosed(
     at_most=(scaled_loss, scaled_trpo_penalty),
     # TV = .1 in both states, eps = 1, 1/4 = (1-gamma)^2. The new visitation is (.45, .55), gains (.2, -.2):
     # L - J = 2 * .05 * .4 = .04.
-    examples=(STEP.giving(lhs=".01", rhs=".02"),),
-    reductions=(
-        ScalarForm(
-            "the chain of C1.attained, two states and three actions",
-            {"gamma": GAMMA, "tv": linear("0.001", "0.5")},
-            chain,
-            gap=lambda gamma, tv: [1 / (1 - gamma + gamma * tv)],
-            factor=lambda gamma, tv, eps: [4 * eps * gamma * gamma * tv * tv * tv],
-            free={"eps": linear("0.01", "1")},
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0104114385252"),),
     note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"
     " the constant 4 is the best possible as TV -> 0.",
+    coq="trust_region",
     false=(
-        neighbour("a constant 2% smaller", at=CHAIN, rhs=scaled(scaled_trpo_penalty, 0.98)),
         neighbour(
             "one factor of 1/(1-gamma)",
             at=CHAIN,
@@ -98,16 +86,7 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
     }
 
 
-def penalty_less_loss(divergence: FDivergence) -> Callable[[Scalar, Scalar], list[Scalar]]:
-    constant, f = 2 / arb(divergence.curvature), Generator(divergence)
-
-    def gap(gamma: Scalar, tv: Scalar) -> list[Scalar]:
-        return [constant * (f(1 - 2 * tv) + f(1 + 2 * tv)) / 2 - 4 * (1 - gamma) * tv * tv]
-
-    return gap
-
-
-DIVERGENCE = enclosed(
+DIVERGENCE = theorem(
     "C1.divergence",
     "One formula for the family: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
@@ -115,24 +94,10 @@ DIVERGENCE = enclosed(
     source=Source("ours"),
     on=around(balanced_step),
     at_most=(loss, divergence_penalties),
-    examples=(STEP,),
-    reductions=tuple(
-        ScalarForm(
-            f"the balanced step, two states and two actions; {divergence.name}",
-            {"gamma": linear("0.01", "1 - 1e-3"), "tv": linear("0", "0.45")},
-            balanced,
-            gap=penalty_less_loss(divergence),
-            factor=lambda gamma, eps: [gamma * eps],
-            components=(index,),
-            zero=("tv", 2),
-            free={"eps": linear("0.01", "1")},
-        )
-        for index, divergence in enumerate(COMPARED)
-    ),
+    examples=(STEP.giving(lhs=".01", rhs=".0204109972601 .0201355135507 .0202375597160 .0202553879795"),),
     note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
     " be smaller.",
     false=(
-        neighbour("constants 2% smaller", at=BALANCED, rhs=scaled(divergence_penalties, 0.98)),
         neighbour(
             "C_f = 2 for Jensen-Shannon as well",
             at=BALANCED,
@@ -150,7 +115,7 @@ def sharp_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     return 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
 
 
-SHARP = enclosed(
+SHARP = theorem(
     "C1.sharp",
     "The sharp form: L - J <= 4 eps gamma TV^2/((1-gamma)(1-gamma+gamma TV))",
     statement=r"L_{old}(\pi) - J(\pi) \le"
@@ -159,20 +124,10 @@ SHARP = enclosed(
     source=Source("ours"),
     on=STEPS,
     at_most=(scaled_loss, sharp_penalty),
-    examples=(STEP.giving(lhs=".01", rhs=".0181818"),),
-    reductions=(
-        ScalarForm(
-            "the balanced step, two states and two actions",
-            {"gamma": GAMMA, "tv": linear("0.001", "0.5 - 1e-3")},
-            balanced,
-            gap=lambda gamma, tv: [(1 - tv) / (1 - gamma + gamma * tv)],
-            factor=lambda gamma, tv, eps: [4 * eps * gamma * gamma * (1 - gamma) * tv * tv],
-            free={"eps": linear("0.01", "1")},
-        ),
-    ),
+    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0094649441138"),),
     note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
+    coq="sharp_form",
     false=(
-        neighbour("a constant 2% smaller", at=CHAIN, rhs=scaled(sharp_penalty, 0.98)),
         neighbour(
             "no factor of 1/(1-gamma)",
             at=CHAIN,
@@ -186,40 +141,7 @@ def chain_penalty(gamma: Values, tv: Values, eps: Values) -> Values:
     return 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
 
 
-def attained_steps() -> Steps:
-    yield (
-        "In the chain the old policy (TV, 1 - TV, 0) earns nothing: its values are 0, and rewards are "
-        "advantages."
-    )
-    g, tv, eps = sympy.symbols("gamma TV eps", positive=True)
-    h = 2 * tv * eps
-    domain = (g < 1, tv <= sympy.Rational(1, 2))
-    middle = eps * tv / (1 - tv)
-    yield Claim("no advantage exceeds eps", eps - middle, ">=0", where=domain)
-    yield (
-        "The new one gains h = 2 TV eps in state 0, which it leaves with probability TV a step, and loses as "
-        "much in state 1: V1 = -h + g V1 and V0 = h + g ((1-TV) V0 + TV V1)."
-    )
-    v1 = -h / (1 - g)
-    v0 = (h + g * tv * v1) / (1 - g * (1 - tv))
-    yield Claim("the new policy's values", h + g * ((1 - tv) * v0 + tv * v1), equals=v0, where=domain)
-    surrogate_gain = h / (1 - g)
-    lost = 4 * eps * g * tv**2 / ((1 - g) * (1 - g + g * tv))
-    yield Claim("the loss", surrogate_gain - v0, equals=lost, where=domain)
-    yield FalseStep(
-        "TRPO's penalty", surrogate_gain - v0, equals=lost * (1 - g + g * tv) / (1 - g), where=domain
-    )
-
-
-def loss_by_values(gamma: Scalar, tv: Scalar, eps: Scalar) -> list[tuple[Scalar, Scalar]]:
-    h, rest = 2 * tv * eps, 1 - gamma
-    ruined = -h / rest
-    value = (h + gamma * tv * ruined) / (1 - gamma * (1 - tv))
-    loss = rest * h - rest * rest * value
-    return [(loss, 4 * eps * gamma * tv * tv * rest / (rest + gamma * tv))]
-
-
-ATTAINED = derived(
+ATTAINED = theorem(
     "C1.attained",
     "The sharp improvement bound is attained, for every discount, TV up to 1/2 and eps",
     statement=r"\exists\,\mathrm{MDP}:\; L_{old}(\pi) - J(\pi) ="
@@ -227,25 +149,13 @@ ATTAINED = derived(
     source=Source("ours"),
     on=WORST_CHAINS,
     equal=(scaled_loss, chain_penalty),
-    examples=(example(gamma=".9", tv=".5", eps="1"),),
-    derivation=attained_steps,
-    reductions=(
-        ScalarForm(
-            "all of the chart's scalars",
-            {"gamma": GAMMA, "tv": linear("0.001", "0.5"), "eps": linear("0.01", "1")},
-            lambda gamma, tv, eps: {"gamma": gamma, "tv": tv, "eps": eps},
-            sides=loss_by_values,
-        ),
-    ),
-    false=(
-        neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),
-        neighbour("2% less is lost", rhs=scaled(chain_penalty, 0.98)),
-    ),
+    examples=(example(gamma=".9", tv=".5", eps="1", value=".1636363636364"),),
+    coq="sharp_form_attained",
+    false=(neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),),
 )
 
 
 # The same new policy in both states would make the two penalties equal, which balls cannot decide.
-UNEVEN_STEP = STEP.but(pi=[".4 .6 0", ".45 .55 0", ".45 .55 0"])
 
 
 def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
@@ -266,11 +176,7 @@ def span_and_trpo(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     return np.stack([span_penalty(*parts), scaled_trpo_penalty(*parts)], axis=-1)
 
 
-def without_discount(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    return (1 - mdp.gamma) * span_penalty(mdp, pi, pi_old)
-
-
-SPAN = certified(
+SPAN = theorem(
     "C1.span",
     "Sharper: L - J <= gamma span_s(E_pi A_old)/(1-gamma)^2 E_{d_old}[TV_s], at most TRPO's penalty",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{\gamma\,\mathrm{span}_s(E_\pi A_{old})}{(1-\gamma)^2}"
@@ -278,11 +184,15 @@ SPAN = certified(
     source=Source("ours", "cf. achiam2017cpo"),
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),
-    examples=(UNEVEN_STEP,),
-    tight=CHAIN,
+    examples=(KEPT.giving(lhs="-.0003915515871 .0035921171084", rhs=".0035921171084 .0104114385252"),),
+    coq="shortfall_by_span span_below_trpo",
     false=(
-        neighbour("a constant 2% smaller", at=CHAIN, lhs=scaled_loss, rhs=scaled(span_penalty, 0.98)),
-        neighbour("one factor of 1/(1-gamma)", at=CHAIN, lhs=scaled_loss, rhs=without_discount),
+        neighbour(
+            "one factor of 1/(1-gamma)",
+            at=CHAIN,
+            lhs=scaled_loss,
+            rhs=lambda mdp, pi, pi_old: (1 - mdp.gamma) * span_penalty(mdp, pi, pi_old),
+        ),
         neighbour("TRPO's penalty is the smaller one", lhs=scaled_trpo_penalty, rhs=span_penalty),
     ),
 )

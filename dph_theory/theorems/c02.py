@@ -2,7 +2,7 @@
 
 The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
 it is false, and no constant repairs it, since delta is of first order in the step, the divergence of
-second.
+second. At gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
 """
 
 from functools import partial
@@ -15,13 +15,14 @@ from ..mdp import TabularMDP
 from ..numeric.balls import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
-from ..statement.theorem import Kernel, certified, neighbour, refuted, scaled
+from ..statement.theorem import neighbour, refuted, scaled, theorem
 from ._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
 
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
 NOTES = {
-    "old": "The paper's exact assumption is not available to us; the bound fails under both readings of"
-    " delta, this one and C2.new, whatever C_f (C2.generic). The bounds of C3 and C4 hold instead.",
+    "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
+    " all are readings here. The bound fails under both readings of delta, this one and C2.new, whatever C_f"
+    " (C2.generic), and whatever all of them are at gamma = 0 (C2.undiscounted). C3 and C4 hold instead.",
     "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
     " holds instead.",
 }
@@ -40,7 +41,7 @@ STATED_BOUND = tuple(
         # The scale of a normalised return, (1-gamma) J.
         floor=1.0,
         note=NOTES[reading],
-        kernel=Kernel("stated_bound_fails"),
+        coq="stated_bound_fails",
         false=(
             neighbour(
                 "a constant C_f ten times larger",
@@ -62,11 +63,15 @@ def one_state(r: Values, gamma: Values) -> TabularMDP:
     )
 
 
-def step_size(mdp: TabularMDP, pi: Values, constant: Values) -> Values:
-    """t = min(1/2, (1-g) E_pi r/(4 C g eps)): small enough for the constant and the discount."""
+def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -> Values:
+    """A fraction of the largest step that is surely small enough, for rewards that span 1.
+
+    No more than 1/2 or any pi(a), so that u stays in [1/2, 2], where f'' <= 4; and no more than
+    (1-g) E_q A_old/(16 C g chi^2(q || pi)), which is (1-g) E_pi r/(16 C g).
+    """
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
-    enough = (1 - mdp.gamma) * mean / (4 * constant * mdp.gamma * worst_advantage(mdp, pi))
-    return lowest(np.stack([enough, 0 * enough + 0.5], axis=-1))
+    enough = (1 - mdp.gamma) * mean / (16 * constant * mdp.gamma)
+    return fraction * lowest(np.stack([enough, lowest(pi)[..., 0], 0 * enough + 0.5], axis=-1))
 
 
 def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
@@ -76,7 +81,7 @@ def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
 
 
 def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
-    """Half of E_q A_old = Var_pi(r)/E_pi r: the first-order gain, of which the penalty takes at most 3/8."""
+    """Half of E_q A_old = Var_pi(r)/E_pi r; the penalty takes at most the other half."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
     return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
@@ -85,8 +90,8 @@ def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
 def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Values:
     """(right side - J)(1-g)/t at pi = pi_old, with the constant in place of C_f; three divergences."""
     pef = anchor(mdp, pi, step)
-    # With pi = pi_old the first penalty is zero. The second: D_f <= t^2 chi^2(q || pi) for t <= 1/2, where
-    # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef <= 3/2 eps.
+    # With pi = pi_old the first penalty is zero. The second: D_f <= 8 t^2 chi^2(q || pi) where f'' <= 4, with
+    # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef is at most the span of the rewards.
     gamma = mdp.gamma
     penalty = constant * gamma * worst_advantage(mdp, pef) / (1 - gamma) / step
     penalties = each(lambda d: penalty * highest(d(pi, pef)), STATED)
@@ -94,16 +99,14 @@ def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Va
     return trailing(first_order / step, 1) - penalties
 
 
-def excess_of_stated_bound(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
+def excess_of_stated_bound(
+    r: Values, gamma: Values, pi: Values, constant: Values, fraction: Values
+) -> Values:
     mdp = one_state(r, gamma)
-    return excess_at(mdp, pi, constant, step_size(mdp, pi, constant))
+    return excess_at(mdp, pi, constant, step_size(mdp, pi, constant, fraction))
 
 
-def excess_at_fixed_step(r: Values, gamma: Values, pi: Values, constant: Values) -> Values:
-    return excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5)
-
-
-GENERIC = certified(
+GENERIC = theorem(
     "C2.generic",
     "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
     statement=r"\pi = \pi_{old},\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
@@ -115,12 +118,49 @@ GENERIC = certified(
         gamma=discounts(nearest=1e-3),
         pi=simplex(3, 1, spread=4),
         constant=log_uniform(1e-3, 1e3),
+        fraction=uniform(0.1, 1),
     ),
     at_most=(half_first_order, excess_of_stated_bound),
-    examples=(example(r="0", gamma=".9", pi=[".5 .25 .25"], constant="2"),),
+    examples=(
+        example(
+            r=".3",
+            gamma=".9",
+            pi=[".4 .35 .25"],
+            constant="2",
+            fraction=".5",
+            lhs=".1747277227723",
+            rhs=".3466964707982 .3466965306971 .3480759881409",
+        ),
+    ),
+    coq="no_constant_helps",
     note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
     false=(
-        neighbour("at the step 1/2, whatever the constant", rhs=excess_at_fixed_step),
+        neighbour(
+            "at the step 1/2, whatever the constant",
+            rhs=lambda r, gamma, pi, constant: excess_at(one_state(r, gamma), pi, constant, 0 * r + 0.5),
+        ),
         neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
     ),
+)
+
+
+def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
+    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
+    mdp = one_state(r, 0 * r)
+    return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
+
+
+UNDISCOUNTED = refuted(
+    "C2.undiscounted",
+    "At gamma = 0 the stated bound says that no reference is ever better than the old policy: refuted",
+    statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
+    r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
+    source=STATED_SOURCE,
+    on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
+    at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
+    examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
+    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
+    " whatever the divergence, eps_pef, eps_pi and C_f are; and delta is .2 in the example.",
+    coq="stated_without_future",
+    false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )

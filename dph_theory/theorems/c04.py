@@ -5,38 +5,20 @@ the token forward KLs that a rehearsal loss adds up. With the filtered model as 
 is at least exp(-KL(p_*||pi)).
 """
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-import sympy
-from flint import arb
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..improvement import rehearsal_guarantee
 from ..numeric.balls import Values, only, trailing
-from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, rates, simplex, uniform
-from ..statement.theorem import (
-    Claim,
-    FalseStep,
-    Kernel,
-    Relation,
-    Steps,
-    derived,
-    holds,
-    neighbour,
-    proved,
-    scaled,
-)
+from ..statement.theorem import Relation, neighbour, theorem
 from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
-from ._boxes import DROP, ODDS, RATE, Law, both_ways, chance, kl_to_second
-from ._tokens import REWARDED, REWARDED_PAIR
+from ._tokens import REWARDED
 
 
 def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
@@ -50,71 +32,11 @@ def both_kls(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return np.stack([kl(FORWARD_KL, *parts) for kl in (sequence_divergence, token_divergence)], axis=-1)
 
 
-def first_token(pi_first: Values, ref_first: Values) -> Values:
-    return FORWARD_KL(pi_first, ref_first)[..., None]
-
-
 def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
 
 
-def toss_for_success() -> Steps:
-    q, p, r = sympy.symbols("q p r", positive=True)
-    whole = q * sympy.log(q / p)
-    yield (
-        "A reward r in [0, 1] is a toss of one chance under both laws: masses q and p become q r, q (1-r), p "
-        "r, p (1-r)."
-    )
-    tossed = q * r * sympy.log(q / p) + q * (1 - r) * sympy.log(q / p)
-    yield Claim("a toss adds nothing to the KL", tossed, equals=whole, where=(r < 1,))
-    yield FalseStep("successes alone", q * r * sympy.log(q / p), equals=whole, where=(r < 1,))
-
-
-def reference_steps() -> Steps:
-    yield (
-        "The return is what is left of the sequences, each with a toss for success, when they are merged: "
-        "the KL of returns is no larger (B1.processing). The KL of sequences is the tokens' sum (B5.chain)."
-    )
-    yield from toss_for_success()
-
-
-def first_token_decides(reference: Law, policy: Law, reward: Scalar) -> dict[str, Any]:
-    """Laws of the first symbol, given those of which symbol a failure begins with; the first earns r."""
-
-    def before(failures: Law) -> Law:
-        first = failures[0] / (1 - reward)
-        return [first / (first + failures[1]), failures[1] / (first + failures[1])]
-
-    even = [[arb(0.5), arb(0.5)]] * 2
-    return {
-        "ref_first": before(reference),
-        "ref_second": even,
-        "pi_first": before(policy),
-        "pi_second": even,
-        "reward": [reward, reward, arb(0), arb(0)],
-    }
-
-
-def failing(exchanged: bool) -> Callable[[Scalar, Scalar], list[Scalar]]:
-    """The reference's chance of a failure with the symbol that falls, the second one if exchanged."""
-
-    def chances(odds: Scalar, reward: Scalar) -> list[Scalar]:
-        falls, rises = chance(odds), 1 / (1 + odds)
-        first, second = (rises, falls) if exchanged else (falls, rises)
-        return [falls / (first / (1 - reward) + second)]
-
-    return chances
-
-
 # What the returns do not tell is with which symbol a failure begins: the gap is that KL, times its chance.
-FIRST_TOKEN = both_ways(
-    "laws that differ in the first token alone, and a reward r for its first symbol alone",
-    {"odds": ODDS, "drop": DROP},
-    first_token_decides,
-    gap=lambda odds, drop: [kl_to_second(odds, drop)] * 2,
-    zero=("drop", 2),
-    free={"reward": RATE},
-)
 
 
 FIRST_TOKEN_REWARDED = example(
@@ -131,7 +53,15 @@ DECISIVE = example(
 )
 """The first token decides the reward: the returns tell all that differs."""
 
-REFERENCE = derived(
+KEPT = example(
+    ref_first=".8 .2",
+    ref_second=[".9 .1", ".5 .5"],
+    pi_first=".6 .4",
+    pi_second=[".7 .3", ".2 .8"],
+    reward="1 .25 0 .75",
+)
+
+REFERENCE = theorem(
     "C4.reference",
     "kl(J(pi_pef) || J(pi)) <= KL_seq(pi_pef || pi), for rewards in [0, 1]",
     statement=r"\mathrm{kl}(J(\pi_{pef})\|J(\pi)) \le \mathrm{KL}_{seq}(\pi_{pef}\|\pi) ="
@@ -139,27 +69,13 @@ REFERENCE = derived(
     source=Source("ours"),
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
-    given=("B1.processing", "B5.chain"),
-    examples=(REWARDED_PAIR, FIRST_TOKEN_REWARDED),
-    derivation=reference_steps,
-    reductions=tuple(
-        replace(reduction, factor=failing(exchanged))
-        for reduction, exchanged in zip(FIRST_TOKEN, (False, True), strict=True)
+    examples=(
+        KEPT.giving(lhs=".0318424897159", rhs=".2292023373811"),
+        FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
+        DECISIVE,
     ),
-    tight=DECISIVE,
+    coq="reference_return",
     false=(
-        neighbour("a bound one fifth smaller", rhs=scaled(both_kls, 0.8)),
-        neighbour(
-            "the first token alone",
-            at=example(
-                ref_first="1 0",
-                ref_second=[".9 .1", "0 1"],
-                pi_first="1 0",
-                pi_second=[".5 .5", "1 0"],
-                reward=".09 1 0 0",
-            ),
-            rhs=first_token,
-        ),
         neighbour(
             "tokens on the policy's own prefixes add up to the sequence KL",
             relation=Relation.EQUAL,
@@ -189,12 +105,7 @@ def exponential_guarantee(ref_tokens: list[Values], pi_tokens: list[Values]) -> 
     return rehearsal_guarantee(token_divergence(FORWARD_KL, pi_tokens, ref_tokens))
 
 
-def half_the_divergence(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
-    kl = token_divergence(FORWARD_KL, pi_tokens, ref_tokens)
-    return rehearsal_guarantee(kl / 2, reference_return(ref_tokens, reward))
-
-
-INVERTED = holds(
+INVERTED = theorem(
     "C4.inverted",
     "Rehearsal guarantee: J(pi) >= the least J with kl(J_ref || J) <= sum of token forward KLs",
     statement=r"J(\pi) \ge \min\{J : \mathrm{kl}(J(\pi_{pef})\|J) \le \mathrm{KL}_{seq}(\pi_{pef}\|\pi)\}",
@@ -202,40 +113,10 @@ INVERTED = holds(
     on=REWARDED,
     at_most=(guarantee, policy_return),
     # The inversion is a bisection in floats; C4.reference certifies what it inverts.
-    certified=False,
-    examples=(REWARDED_PAIR,),
-    tight=example(
-        ref_first="1 0",
-        ref_second=["1 0", "1 0"],
-        pi_first="1 0",
-        pi_second=["1 0", "0 1"],
-        reward="1 .6 1 0",
-    ),
-    false=(
-        neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),
-        neighbour(
-            "half the divergence",
-            at=example(
-                ref_first="0 1",
-                ref_second=["0 1", "0 1"],
-                pi_first=".96 .04",
-                pi_second=["0 1", ".5 .5"],
-                reward="1 0 .1 1",
-            ),
-            lhs=half_the_divergence,
-        ),
-        neighbour(
-            "a right side 2% smaller",
-            at=example(
-                ref_first="1 0",
-                ref_second=["1 0", "0 1"],
-                pi_first="1 0",
-                pi_second=["1 0", ".5 .5"],
-                reward="1 1 0 1",
-            ),
-            rhs=scaled(policy_return, 0.98),
-        ),
-    ),
+    exact=False,
+    examples=(KEPT.giving(lhs=".488355262808", rhs=".705"),),
+    coq="least_return",
+    false=(neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),),
 )
 
 
@@ -243,67 +124,28 @@ def guaranteed_rate(pi: Values, base: Values, valid: Values) -> Values:
     return rehearsal_guarantee(FORWARD_KL(pi, filtered(base, valid)))
 
 
-def pass_rate(pi: Values, valid: Values) -> Values:
-    return valid_mass(pi, valid)
-
-
 def from_base(pi: Values, base: Values, valid: Values) -> Values:
     """The same with the base in place of the filtered model, as if all its samples were correct."""
     return np.exp(-FORWARD_KL(pi, base))
 
 
-def from_reverse(pi: Values, base: Values) -> Values:
-    return np.exp(-REVERSE_KL(pi, base))
-
-
-def filtered_steps() -> Steps:
-    yield (
-        "With m = pi(Y1): KL(p_*||pi) = -log m + KL(p_*||pi(.|Y1)), termwise, and the last is not negative "
-        "(L1.gibbs)."
-    )
-    p, pi, m = sympy.symbols("p pi m", positive=True)
-    kl = sympy.Symbol("kl", nonnegative=True)
-    split = -p * sympy.log(m) + p * sympy.log(p / (pi / m))
-    yield Claim("termwise", p * sympy.log(p / pi), equals=split)
-    yield Claim("e^-KL(p_*||pi) is at most m", m - sympy.exp(sympy.log(m) - kl), ">=0")
-    yield FalseStep("with the sign of log m turned", m - sympy.exp(-sympy.log(m) - kl), ">=0")
-
-
-def two_valid(target: Law, inner: Law, m: Scalar, base_rate: Scalar) -> dict[str, Any]:
-    base = [*(base_rate * mass for mass in target), 1 - base_rate]
-    return {"pi": [*(m * mass for mass in inner), 1 - m], "base": base, "valid": [True, True, False]}
-
-
-FOUR = example(
-    pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], lhs=".546681036972", rhs=".55"
+KEPT_2 = example(
+    m=".55", base=".15 .1 .45 .3", rest="0 0 .4 .6", valid=[True, True, False, False], pi=".3 .25 .25 .2"
 )
 
-FILTERED = proved(
+FILTERED = theorem(
     "C4.filtered",
     "J(pi) >= exp(-KL(p_* || pi)): rehearsing correct samples bounds the pass rate",
     statement=r"J(\pi) = \pi(Y_1) \ge e^{-\mathrm{KL}(p_*\|\pi)}",
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
-    at_most=(guaranteed_rate, pass_rate),
-    given=("L1.gibbs",),
-    examples=(FOUR,),
-    kernel=Kernel("rehearsal"),
-    derivation=filtered_steps,
-    reductions=both_ways(
-        "two valid outcomes, one invalid: pi(Y1) less the guarantee is pi(Y1) (1 - e^-KL(p_* || pi(.|Y1)))",
-        {"odds": ODDS, "drop": DROP},
-        two_valid,
-        gap=lambda odds, drop: [(1 - (-chance(odds) * kl_to_second(odds, drop)).exp()) / chance(odds)],
-        factor=lambda odds, m: [m * chance(odds)],
-        zero=("drop", 2),
-        free={"m": RATE, "base_rate": RATE},
-    ),
+    at_most=(guaranteed_rate, lambda pi, valid: valid_mass(pi, valid)),
+    examples=(KEPT_2.giving(lhs=".5466810369716", rhs=".55"),),
+    coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
-    tight=FOUR,
     false=(
-        neighbour("a guarantee 2% higher", lhs=scaled(guaranteed_rate, 1.02)),
-        neighbour("the reverse KL to the base", lhs=from_reverse),
+        neighbour("the reverse KL to the base", lhs=lambda pi, base: np.exp(-REVERSE_KL(pi, base))),
         neighbour("rehearsing all samples of the base", lhs=from_base),
     ),
 )
@@ -326,22 +168,7 @@ def rate_times_shape(m: Values, base: Values, valid: Values, pi: Values) -> Valu
     return np.stack([m, valid_mass(pi, valid) * shape], axis=-1)
 
 
-def rates_alone(m: Values, pi: Values, valid: Values) -> Values:
-    return np.stack([m, valid_mass(pi, valid)], axis=-1)
-
-
-def equality_steps() -> Steps:
-    p, pi, m = sympy.symbols("p pi m", positive=True)
-    termwise = p * sympy.log(p / pi) + p * sympy.log(m)
-    yield Claim("one valid outcome, m = pi(Y1)", termwise, equals=p * sympy.log(p / (pi / m)))
-    yield FalseStep("without the division by m", termwise, equals=p * sympy.log(p / pi))
-    yield (
-        "Summed over the valid outcomes, where the p sum to one: KL(p_*||pi) + log m = KL(p_*||pi(.|Y1)), "
-        "which is zero for pi(.|Y1) = p_*, that is pi = m p_* on Y1, and for no other (L1.gibbs)."
-    )
-
-
-EQUALITY = proved(
+EQUALITY = theorem(
     "C4.equality",
     "exp(-KL(p_* || pi)) is pi(Y1) iff pi = m p_* on Y1, and else smaller by exp(-KL(p_* || pi(.|Y1)))",
     statement=r"e^{-\mathrm{KL}(p_*\|\pi)} = \pi(Y_1)\,e^{-\mathrm{KL}(p_*\|\pi(\cdot|Y_1))},"
@@ -349,25 +176,14 @@ EQUALITY = proved(
     source=Source("ours"),
     on=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     equal=(guarantees, rate_times_shape),
-    given=("L1.gibbs",),
-    examples=(
-        example(
-            m=".55",
-            base=".15 .1 .45 .3",
-            rest=".1 .2 .3 .4",
-            valid=[True, True, False, False],
-            pi=".3 .25 .25 .2",
-            value=".55 .546681036972",
+    examples=(KEPT_2.giving(value=".55 .5466810369716"),),
+    coq="rehearsal_exact",
+    false=(
+        neighbour(
+            "equality whatever the shape on Y1",
+            rhs=lambda m, pi, valid: np.stack([m, valid_mass(pi, valid)], axis=-1),
         ),
     ),
-    kernel=Kernel(
-        "rehearsal_exact",
-        where=lambda m, base, rest, valid, pi: [
-            {"pi": q} for q in (of_the_right_shape(m, base, rest, valid), pi)
-        ],
-    ),
-    derivation=equality_steps,
-    false=(neighbour("equality whatever the shape on Y1", rhs=rates_alone),),
 )
 
 
@@ -435,37 +251,8 @@ def token_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Valu
     return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon)
 
 
-def on_own_states(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi, horizon)
-
-
-def reverse_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon)
-
-
 def without_the_last(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
     return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon - 1)
-
-
-def mean_over_steps(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return token_kls(P, rho0, pi, pi_pef, horizon) / horizon
-
-
-def horizon_steps() -> Steps:
-    yield (
-        "The KL of runs of any length grows by each step's own: a run so far, of masses q (reference) and p, "
-        "takes an action of masses q_a and p_a and then the next state, of one mass x under both (B5.chain, "
-        "with a step of the process after each action). The return is what is left of runs merged by the "
-        "toss for success: the KL of returns is no larger (B1.processing)."
-    )
-    p, q, p_a, q_a, x = sympy.symbols("p q p_a q_a x", positive=True)
-    longer = q * q_a * x * sympy.log((q * q_a * x) / (p * p_a * x))
-    so_far = q_a * x * q * sympy.log(q / p)
-    step = q * x * (q_a * sympy.log(q_a / p_a))
-    yield Claim("a run of any length and its next step", longer, equals=so_far + step)
-    own = p * x * (q_a * sympy.log(q_a / p_a))
-    yield FalseStep("the step on the policy's own runs", longer, equals=so_far + own)
-    yield from toss_for_success()
 
 
 RUN = example(
@@ -482,7 +269,7 @@ SELDOM_THERE = RUN.but(
 )
 """The policy seldom visits the state in which it never succeeds."""
 
-HORIZON = derived(
+HORIZON = theorem(
     "C4.horizon",
     "kl(J_ref||J) <= the sum over any number of steps of E_ref KL(pi_pef(.|s_t) || pi(.|s_t))",
     statement=r"\mathrm{kl}(J(\pi_{pef})\|J(\pi)) \le \sum_{t<H} E_{s_t\sim\pi_{pef}}"
@@ -498,14 +285,41 @@ HORIZON = derived(
         horizon=integers(1, LONGEST),
     ).deriving(mixed),
     at_most=(kl_of_final_returns, token_kls),
-    given=("B5.chain", "B1.processing"),
-    examples=(RUN,),
-    derivation=horizon_steps,
+    examples=(
+        example(
+            chance=[
+                [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
+                [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
+                [".6 .2 .2", ".1 .2 .7", ".1 .2 .7"],
+            ],
+            start=".5 .3 .2",
+            worth=".1 .4 .9",
+            random="1",
+            pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
+            pi_pef=[".8 .2 0", ".6 .4 0", ".2 .8 0"],
+            horizon=2,
+            lhs=".0033407446886",
+            rhs=".259856398176",
+        ),
+    ),
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
+    coq="horizon_return",
     false=(
-        neighbour("without the last step", rhs=without_the_last),
-        neighbour("on the policy's own states", at=SELDOM_THERE, rhs=on_own_states),
-        neighbour("the policy's reverse KL on its own states", rhs=reverse_kls),
-        neighbour("the mean over the steps instead of the sum", rhs=mean_over_steps),
+        neighbour("without the last step", at=RUN, rhs=without_the_last),
+        neighbour(
+            "on the policy's own states",
+            at=SELDOM_THERE,
+            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(FORWARD_KL, P, rho0, pi, pi_pef, pi, horizon),
+        ),
+        neighbour(
+            "the policy's reverse KL on its own states",
+            at=RUN,
+            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon),
+        ),
+        neighbour(
+            "the mean over the steps instead of the sum",
+            at=RUN,
+            rhs=lambda P, rho0, pi, pi_pef, horizon: token_kls(P, rho0, pi, pi_pef, horizon) / horizon,
+        ),
     ),
 )

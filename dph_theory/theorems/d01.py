@@ -6,21 +6,15 @@ right.
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import numpy as np
-import sympy
-from flint import arb
 
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..numeric.arrays import whole
 from ..numeric.balls import Values
-from ..numeric.enclosures import Scalar
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
-from ..statement.theorem import Claim, FalseStep, ScalarForm, Steps, derived, enclosed, neighbour
-from ._boxes import SHARE
+from ..statement.theorem import neighbour, theorem
 
 MOST_K, MOST_SPARE = 5, 4
 
@@ -38,64 +32,21 @@ def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Callable[.
     return (weight * estimator(n + 0 * p, c, k)).sum(axis=-1)
 
 
-def expected_estimate(p: Values, k: Values, spare: Values) -> Values:
-    return mean_over_samples(p, k, spare, pass_at_k)
-
-
 def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
     return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
 
 
-def unbiased_steps() -> Steps:
-    yield (
-        "E[1 - estimate] is the sum of the terms below times p^c (1-p)^(n-c), none beyond c = n - k, over "
-        "C(n, k): (1-p)^k (p + 1 - p)^(n-k) (L1.binomial)."
-    )
-    n, k = sympy.symbols("n k", integer=True, positive=True)
-    c = sympy.Symbol("c", integer=True, nonnegative=True)
-    term = sympy.binomial(n, c) * sympy.binomial(n - c, k)
-    moved = sympy.binomial(n, k) * sympy.binomial(n - k, c)
-    yield Claim("C(n, c) C(n-c, k) = C(n, k) C(n-k, c)", term, equals=moved, where=(c + k <= n,))
-    yield FalseStep(
-        "with one sample more",
-        term,
-        equals=sympy.binomial(n + 1, k) * sympy.binomial(n - k, c),
-        where=(c + k <= n,),
-    )
-
-
-def counts(k: int, spare: int, p: Scalar) -> dict[str, Any]:
-    return {"p": p, "k": k, "spare": spare}
-
-
-def polynomials(k: int, spare: int, p: Scalar) -> list[tuple[Scalar, Scalar]]:
-    n = k + spare
-    chances = (math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1))
-    estimates = (1 - arb(math.comb(n - c, k)) / math.comb(n, k) for c in range(n + 1))
-    return [(sum(a * b for a, b in zip(chances, estimates, strict=True)), 1 - (1 - p) ** k)]
-
-
-UNBIASED = derived(
+UNBIASED = theorem(
     "D1.unbiased",
     "E_c[1 - C(n-c,k)/C(n,k)] = 1 - (1-p)^k for c ~ Binomial(n, p)",
     statement=r"\sum_{c=0}^n \binom nc p^c (1-p)^{n-c} \Bigl(1 - \binom{n-c}{k}/\binom nk\Bigr) = 1-(1-p)^k",
     source=Source("chen2021codex", "pass@k"),
     on=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
-    equal=(expected_estimate, exact_pass_at_k),
-    given=("L1.binomial",),
-    examples=(example(p=".3", k=4, spare=4),),
-    derivation=unbiased_steps,
+    equal=(lambda p, k, spare: mean_over_samples(p, k, spare, pass_at_k), exact_pass_at_k),
+    examples=(example(p=".3", k=3, spare=2, value=".657"),),
     # fewer would round rates near 1 to 1
     digits=8,
-    reductions=tuple(
-        ScalarForm(
-            f"all of the chart's rates, for k = {k} and n = {k + spare}",
-            {"p": SHARE},
-            partial(counts, k, spare),
-            sides=partial(polynomials, k, spare),
-        )
-        for k, spare in ((1, 4), (2, 4), (3, 0), (4, 4), (5, 4))
-    ),
+    coq="unbiased",
     false=(
         neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
         neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),
@@ -140,22 +91,7 @@ def powers(k: Values, spare: Values, correct: Values) -> Values:
     return 1 - (1 - c / n) ** whole("k", k, at_least=1)
 
 
-def product_steps() -> Steps:
-    yield (
-        "One factor takes C(i, k) to C(i-1, k); the factors i = n-c+1..n take C(n, k) to C(n-c, k) one by "
-        "one."
-    )
-    i, k = sympy.symbols("i k", integer=True, positive=True)
-    factor = (1 - k / i) * sympy.binomial(i, k)
-    yield Claim("C(i-1, k) = (1 - k/i) C(i, k)", sympy.binomial(i - 1, k), equals=factor, where=(k < i,))
-    last = sympy.Subs(1 - k / i, i, k)
-    yield Claim("and it vanishes at i = k, where too few failures are left", last)
-    yield FalseStep(
-        "with (1 + k/i)", sympy.binomial(i - 1, k), equals=(1 + k / i) * sympy.binomial(i, k), where=(k < i,)
-    )
-
-
-PRODUCT = derived(
+PRODUCT = theorem(
     "D1.product",
     "1 - prod_{i=n-c+1..n} (1 - k/i) = 1 - C(n-c,k)/C(n,k)",
     statement=r"1 - \prod_{i=n-c+1}^{n}\Bigl(1-\frac ki\Bigr) = 1 - \binom{n-c}{k}/\binom nk,"
@@ -163,8 +99,8 @@ PRODUCT = derived(
     source=Source("chen2021codex", "pass@k"),
     on=chart(k=integers(1, LONG_K), spare=integers(0, LONG_SPARE), correct=integers(0, LONG_K + LONG_SPARE)),
     equal=(product_form, binomial_form),
-    examples=(example(k=4, spare=6, correct=3),),
-    derivation=product_steps,
+    examples=(example(k=3, spare=2, correct=2, value=".9"),),
+    coq="product_form",
     false=(
         neighbour("the product over i = n-c+2..n+1", lhs=one_factor_later),
         neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=powers),
@@ -195,15 +131,7 @@ def of_mean_rate(p: Values, k: Values) -> Values:
     return exact_pass_at_k(p.mean(axis=-1), k)
 
 
-def one_prompt(k: int, p: Scalar) -> dict[str, Any]:
-    return {"p": [p], "k": k}
-
-
-def exact_polynomials(k: int, p: Scalar) -> list[tuple[Scalar, Scalar]]:
-    return [(sum(math.comb(k, j) * p**j * (1 - p) ** (k - j) for j in range(1, k + 1)), 1 - (1 - p) ** k)]
-
-
-EXACT = enclosed(
+EXACT = theorem(
     "D1.exact",
     "pass@k of a prompt set is the mean over prompts of 1 - (1-p)^k",
     statement=r"\mathrm{pass@}k = \mathrm{E}_x\,\mathrm{P}(\text{some of } k \text{ draws passes})"
@@ -211,17 +139,9 @@ EXACT = enclosed(
     source=Source("chen2021codex", "pass@k"),
     on=chart(p=rates(3), k=integers(1, LARGEST_K)),
     equal=(chance_of_some_success, mean_pass_at_k),
-    examples=(example(p=".1 .3 .6", k=4),),
+    examples=(example(p=".1 .3 .6 .2", k=3, value=".588"),),
     # fewer would round rates near 1 to 1
     digits=8,
-    reductions=tuple(
-        ScalarForm(
-            f"one prompt, of which the mean is taken, k = {k}",
-            {"p": SHARE},
-            partial(one_prompt, k),
-            sides=partial(exact_polynomials, k),
-        )
-        for k in range(1, LARGEST_K + 1)
-    ),
+    coq="mean_over_prompts",
     false=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
 )

@@ -5,12 +5,14 @@ strategy that is best on average and loses the prompts that only others solve. W
 for each, it cannot.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..numeric.balls import Values, highest, lowest, minimisers, only
 from ..references import Source
-from ..statement.charts import Chart, chart, example, integers, log_uniform, simplex, uniform
-from ..statement.theorem import Steps, certified, derived, neighbour, refuted
+from ..statement.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
+from ..statement.theorem import neighbour, refuted, theorem
 from ..strategies import (
     mean_pass_at_k,
     pass_rates,
@@ -19,7 +21,20 @@ from ..strategies import (
     trained,
     trained_pass_at_k,
 )
-from ._lemmas import hits_rise, reward_rises, solving
+
+
+def solved(types: int) -> Part:
+    """0/1 success matrices (batch, types, types): strategy s solves type s but not the next type.
+
+    So every type is solved by some strategy, and no strategy solves all types.
+    """
+    free = integers(0, 1, types, types)
+    own = np.eye(types, dtype=bool)
+
+    def from_cube(cube: np.ndarray) -> np.ndarray:
+        return np.where(own, 1, np.where(np.roll(own, 1, axis=0), 0, free.from_cube(cube)))
+
+    return replace(free, from_cube=from_cube)
 
 
 def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> tuple[Values, Values]:
@@ -45,16 +60,25 @@ def single_instances(types: int) -> Chart:
     )
 
 
-SINGLE = derived(
+SINGLE = theorem(
     "D3.single",
     "One prompt: the policy of higher pass@1 has the higher pass@k",
     statement=r"p \le p' \;\Rightarrow\; 1-(1-p)^k \le 1-(1-p')^k",
     source=Source("ours", "shared strategies"),
     on=single_instances(types=1),
     at_most=(of_worse, of_better),
-    examples=(example(q=".3 .3 .4", other=".8 .1 .1", rho="1 ", success=[".9 .2 .1"], k=4),),
-    derivation=hits_rise,
-    tight=example(q=".4 .3 .3", other=".4 .3 .3", rho="1 ", success=[".6 1 0"], k="2"),
+    examples=(
+        example(
+            q=".4 .3 .2 .1",
+            other=".1 .3 .4 .2",
+            rho="1 ",
+            success=[".9 .2 .1 .4"],
+            k=4,
+            lhs=".71601759",
+            rhs=".92688384",
+        ),
+    ),
+    coq="one_type",
     false=(
         neighbour(
             "with two types of prompts",
@@ -87,28 +111,15 @@ SHARED = refuted(
         gain=log_uniform(1e-2, 1e2),
     ),
     at_most=(shared_pass_at_k, trained_pass_at_k),
-    examples=(example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10),),
+    examples=(
+        example(
+            q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10, lhs=".75", rhs=".6811530009991"
+        ),
+    ),
     note="A small witness: two types in proportion .6 to .4, two strategies each of which solves one type, "
     "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
     "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
     false=(
-        neighbour(
-            "if every strategy has some chance on every type",
-            at=example(q=".5 .5", rho=".5 .5", success=[".08 1", ".7 .1"], k="8", gain="60"),
-            instances=chart(
-                q=simplex(2),
-                rho=simplex(2),
-                success=uniform(0.05, 1, 2, 2),
-                k=integers(2, 8),
-                gain=log_uniform(1e-2, 1e2),
-            ),
-            examples=(),
-        ),
-        neighbour(
-            "never by more than 0.2",
-            at=example(q=".5 .5", rho=".5 .5", success=["0 .4", "1 0"], k="5", gain="100"),
-            rhs=lambda q, rho, success, k, gain: 0.2 + trained_pass_at_k(q, rho, success, k, gain),
-        ),
         neighbour(
             "for pass@2",
             lhs=lambda q, rho, success, k: shared_pass_at_k(q, rho, success, 2 + 0 * k),
@@ -133,13 +144,7 @@ def after_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gai
     return before(trained(q, reward, gain[..., None]), rho, success, k)
 
 
-def conditioned_steps() -> Steps:
-    yield "Each type's pass@1 rises with its own gain, and its pass@k with its pass@1."
-    yield from reward_rises()
-    yield from hits_rise()
-
-
-CONDITIONED = derived(
+CONDITIONED = theorem(
     "D3.conditioned",
     "A policy of its own per prompt type: training by reward raises pass@k for every k",
     statement=r"q_{t,g} \propto q_t\,e^{g c_t} \;\Rightarrow\;"
@@ -153,14 +158,18 @@ CONDITIONED = derived(
         gain=log_uniform(1e-2, 1e2),
     ),
     at_most=(before, after),
-    given=("L1.rising",),
     examples=(
-        example(q=[".5 .3 .2", ".2 .3 .5"], rho=".6 .4", success=["1 .2 .1", ".1 .2 1"], k=2, gain=10),
+        example(
+            q=[".4 .3 .2 .1", ".1 .2 .3 .4"],
+            rho=".6 .4",
+            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
+            k=3,
+            gain=2,
+            lhs=".8685756",
+            rhs=".9614881508176",
+        ),
     ),
-    derivation=conditioned_steps,
-    tight=example(
-        q=[".499994 6e-6 .5", ".4 .3 .3"], rho=".996 .004", success=["1 1 1", "1 1 1"], k="3", gain="40"
-    ),
+    coq="conditioned",
     false=(
         neighbour(
             "trained on the mean reward over types",
@@ -188,7 +197,7 @@ def rarest_type(q: Values, rho: Values, success: Values, gain: Values) -> Values
     return pass_rates(trained(q, strategy_rewards(rho, success), gain), success[..., 0, :])
 
 
-RISING = derived(
+RISING = theorem(
     "D3.rising",
     "Training shared strategies by expected reward: pass@1 never falls",
     statement=r"q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
@@ -202,10 +211,18 @@ RISING = derived(
         more=log_uniform(1e-2, 1e1),
     ),
     at_most=(pass_at_1, later),
-    given=("L1.rising",),
-    examples=(example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], gain=1, more=1),),
-    derivation=reward_rises,
-    tight=example(q=".3 .3 .4", rho=".5 .5", success=[".04 .9 .2", ".9 1 1"], gain="100", more=".01"),
+    examples=(
+        example(
+            q=".4 .3 .2 .1",
+            rho=".6 .4",
+            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
+            gain=1,
+            more=1,
+            lhs=".4440140698096",
+            rhs=".463054761471",
+        ),
+    ),
+    coq="training_rises",
     false=(
         neighbour(
             "on each type by itself",
@@ -217,13 +234,13 @@ RISING = derived(
 )
 
 
-def best_reward(rho: Values, also: Values) -> Values:
-    return highest(strategy_rewards(rho, solving(also)))
+def best_reward(rho: Values, success: Values) -> Values:
+    return highest(strategy_rewards(rho, success))
 
 
-def leftover(q: Values, rho: Values, also: Values, gain: Values) -> Values:
+def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
-    w = strategy_rewards(rho, solving(also))
+    w = strategy_rewards(rho, success)
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
     start = only(q, best).sum(axis=-1)
     others = only(q, ~best).sum(axis=-1)
@@ -232,26 +249,26 @@ def leftover(q: Values, rho: Values, also: Values, gain: Values) -> Values:
     return lowest(np.stack([bound, 1 + 0 * bound], axis=-1))
 
 
-def lower_ends(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
+def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """w* (1 - d^k), below pass@k after training; and pass@k itself."""
-    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
-    return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, solving(also), k, gain)], axis=-1)
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, success, k, gain)], axis=-1)
 
 
-def upper_ends(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
+def upper_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """pass@k after training; and w* + (1-w*) (1 - (1-d)^k) above it."""
-    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
-    return np.stack(
-        [trained_pass_at_k(q, rho, solving(also), k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1
-    )
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1)
 
 
-def without_draws(q: Values, rho: Values, also: Values, k: Values, gain: Values) -> Values:
-    d, w = leftover(q, rho, also, gain), best_reward(rho, also)
-    return np.stack([trained_pass_at_k(q, rho, solving(also), k, gain), w + (1 - w) * d], axis=-1)
+def without_draws(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * d], axis=-1)
 
 
-LIMIT = certified(
+KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10)
+
+LIMIT = theorem(
     "D3.limit",
     "Training shared strategies: pass@k tends to max_s w_s for every k, with rates",
     statement=r"c_{ts} \in \{0,1\},\; d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
@@ -260,66 +277,58 @@ LIMIT = certified(
     on=chart(
         q=simplex(3, spread=4),
         rho=simplex(3, spread=4),
-        also=integers(0, 1, 3, 3),
+        success=solved(3),
         k=integers(1, 8),
         gain=log_uniform(1e-2, 1e3),
     ),
     at_most=(lower_ends, upper_ends),
-    examples=(example(q=".5 .5", rho=".6 .4", also=["1 0", "0 1"], k=2, gain=10),),
-    tight=example(q=".3 .3 .4", rho=".3 .3 .4", also=["0 0 1", "0 1 1", "0 1 1"], k="3", gain="100"),
-    false=(neighbour("the upper bound of a single draw for every k", rhs=without_draws),),
+    examples=(KEPT.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
+    coq="training_ends",
+    false=(
+        neighbour(
+            "the upper bound of a single draw for every k",
+            at=example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10),
+            rhs=without_draws,
+        ),
+    ),
 )
 
 
-def base_pass_at_k(q: Values, rho: Values, also: Values, k: Values) -> Values:
-    return shared_pass_at_k(q, rho, solving(also), k)
+def base_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    return shared_pass_at_k(q, rho, success, k)
 
 
-def bound_on_hardest(q: Values, also: Values, k: Values) -> Values:
+def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
     """1 - (1-m)^k with m the base's pass rate on its hardest type: it tends to 1, since m > 0."""
-    return 1 - (1 - lowest(pass_rates(q[..., None, :], solving(also)))) ** k
+    return 1 - (1 - lowest(pass_rates(q[..., None, :], success))) ** k
 
 
-def trained_and_bound(q: Values, rho: Values, also: Values, k: Values) -> Values:
+def trained_and_bound(q: Values, rho: Values, success: Values, k: Values) -> Values:
     """The limit of training for every k; and the bound on the base."""
-    return np.stack([highest(strategy_rewards(rho, solving(also))), bound_on_hardest(q, also, k)], axis=-1)
+    return np.stack([highest(strategy_rewards(rho, success)), bound_on_hardest(q, success, k)], axis=-1)
 
 
-def full_and_base(q: Values, rho: Values, also: Values, k: Values) -> Values:
+def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
     """The base's coverage, 1; and its pass@k."""
-    base = base_pass_at_k(q, rho, also, k)
+    base = base_pass_at_k(q, rho, success, k)
     return np.stack([1 + 0 * base, base], axis=-1)
 
 
-def trained_limit(rho: Values, also: Values) -> Values:
-    return highest(strategy_rewards(rho, solving(also)))
-
-
-TWO_TYPES = example(q=".5 .5", rho=".6 .4", also=["1 0", "0 1"], k=2)
-
-COVERAGE = certified(
+COVERAGE = theorem(
     "D3.coverage",
     "max_s w_s < 1 = lim_k pass@k of the base, where each type is solved by some strategy, none by all",
     statement=r"\forall t\,\exists s\; c_{ts} = 1,\; \forall s\,\exists t\; c_{ts} = 0:\quad"
     r" \max_s w_s < 1,\qquad \mathrm{pass@}k(q) \ge 1 - (1 - \min_t p_t)^k \to 1",
     source=Source("ours", "shared strategies"),
-    on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), also=integers(0, 1, 3, 3), k=integers(1, 64)),
+    on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),
     at_most=(trained_and_bound, full_and_base),
-    examples=(TWO_TYPES,),
-    tight=TWO_TYPES,
+    examples=(KEPT.giving(lhs=".8 .36", rhs="1 .639"),),
+    coq="base_covers",
     false=(
         neighbour(
             "the base beats the trained policy at every k",
-            at=example(q=".9994 .0003 .0003", rho=".009 .491 .5", also=["0 0 1", "1 1 1", "0 1 1"], k="1"),
-            lhs=trained_limit,
-            rhs=base_pass_at_k,
-        ),
-        neighbour(
-            "with the average type in place of the hardest",
-            at=example(q=".4998 .5 .0002", rho=".01 .02 .97", also=["0 1 0", "0 0 1", "0 0 1"], k="64"),
-            lhs=lambda q, rho, also, k: (
-                1 - (1 - (rho * pass_rates(q[..., None, :], solving(also))).sum(axis=-1)) ** k
-            ),
+            at=example(q=".9994 .0003 .0003", rho=".009 .491 .5", success=["1 0 0", "0 1 1", "0 0 1"], k="1"),
+            lhs=lambda rho, success: highest(strategy_rewards(rho, success)),
             rhs=base_pass_at_k,
         ),
     ),

@@ -6,37 +6,17 @@ decides the validity mu at a given beta, and how failures die as beta falls, and
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
-import sympy
-from flint import arb
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, each
 from ..fdivergence import FDivergence
 from ..laws import best_response
 from ..numeric.balls import Values, lowest, normalised, only, trailing
-from ..numeric.enclosures import Scalar, logarithmic
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
-from ..statement.theorem import (
-    Claim,
-    FalseStep,
-    Kernel,
-    ScalarForm,
-    Steps,
-    certified,
-    derived,
-    enclosed,
-    holds,
-    neighbour,
-    proved,
-    scaled,
-)
-from ._boxes import LOG_ODDS, ODDS, RATE, SHARE, Law, base_of, chance
-from ._generators import merging
-from ._lemmas import smooth_functions
+from ..statement.theorem import neighbour, theorem
 
 
 def of_answers(base: Values, valid: Values, mu: Values) -> Values:
@@ -55,33 +35,31 @@ def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
     return each(lambda divergence: divergence(*two), SMOOTH)
 
 
-def uniform_inside(base: Values, valid: Values, mu: Values) -> Values:
-    return _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid)))
-
-
-def mixture_steps() -> Steps:
-    yield (
-        "On Y1 the ratio to the base is r = mu/A1 at every answer, so that one of base mass a adds a f(r). "
-        "The answers so far, of base mass A, and one more:"
-    )
-    A, a, r = sympy.symbols("A a r", positive=True)
-    f = sympy.Function("f")
-    yield Claim("any f", A * f(r) + a * f(r), equals=(A + a) * f(r))
-    yield FalseStep("not at two ratios", A * f(r) + a * f(2 * r), equals=(A + a) * f(r))
-    yield "In the end Y1 gives A1 f(mu/A1), and Y0 alike A0 f((1-mu)/A0)."
-
-
-MIXTURE = proved(
+MIXTURE = theorem(
     "E1.mixture",
     "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(of_answers, of_verdicts),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7"),),
-    kernel=Kernel("one_shape", where=smooth_functions),
-    derivation=mixture_steps,
-    false=(neighbour("uniform on the valid answers", lhs=uniform_inside),),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            mu=".7",
+            value=(
+                ".0871766935724 .0822828785051 .0420118514037 .0421873741386 .16 "
+                ".1904761904762 .0832442101456 .0843747482772 .0856825527182"
+            ),
+        ),
+    ),
+    coq="one_shape",
+    false=(
+        neighbour(
+            "uniform on the valid answers",
+            lhs=lambda base, valid, mu: _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid))),
+        ),
+    ),
 )
 
 
@@ -94,52 +72,33 @@ def answers_cost(q: Values, base: Values, valid: Values) -> Values:
     return each(lambda divergence: divergence(q, base), SMOOTH)
 
 
-def frontier_steps() -> Steps:
-    a, q = sympy.symbols("a q", positive=True)
-    m, height, slope = sympy.symbols("m f_m slope_m", real=True)
-    yield (
-        "One verdict, of base mass A: m = q(Y)/A is the mean of the ratios q/a. f lies above its tangent at "
-        "m (B1.convex, L1.tangent), and an answer adds a times that tangent or more."
-    )
-    tangent = height + slope * (q / a - m)
-    yield Claim("a times the tangent", a * tangent, equals=a * height + slope * (q - m * a))
-    yield FalseStep("weighed by the policy", q * tangent, equals=a * height + slope * (q - m * a))
-    yield "Summed over the answers, slope times q(Y) - m A is zero: A f(q(Y)/A) is left."
-
-
-def two_valid(first: Law, second: Law, ratio: Scalar, share: Scalar) -> dict[str, Any]:
-    """A base rate share/(1+u), spread as the first law, and u times as much, spread as the second."""
-    base_rate = share / (1 + ratio)
-    q = [*(ratio * base_rate * mass for mass in second), 1 - ratio * base_rate]
-    base = [*(base_rate * mass for mass in first), 1 - base_rate]
-    return {"q": q, "base": base, "valid": [True, True, False]}
-
-
-FRONTIER = derived(
+FRONTIER = theorem(
     "E1.frontier",
     "For every f with f'' >= 0, a law costs at least what its validity costs",
     statement=r"f'' \ge 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
     source=Source("ours", "laws of training; data processing"),
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(verdicts_cost, answers_cost),
-    given=("B1.convex", "L1.tangent"),
-    examples=(example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]),),
-    kernel=Kernel("verdicts_cost", part="for laws without a zero mass", where=smooth_functions),
-    derivation=frontier_steps,
-    reductions=merging(
-        "two valid outcomes, one invalid: their ratios about the mean q(Y1)/A1, whatever A1",
-        two_valid,
-        lambda odds, ratio, share: share / (1 + ratio) * chance(odds),
+    examples=(
+        example(
+            q=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            lhs=(
+                ".1860048777334 .2037800175057 .0955493756861 .0964851474282 .48 "
+                ".3636363636364 .1978564057167 .1929702948564 .1890420053186"
+            ),
+            rhs=(
+                ".190542381367 .2089771492894 .0977332030569 .0987898234647 .4972222222222 "
+                ".375 .2026878025066 .1975796469293 .1935572217688"
+            ),
+        ),
+        example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
     ),
+    coq="verdicts_cost",
     note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
     " mu alone (E1.dial).",
-    tight=example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
     false=(
-        neighbour(
-            "2% more",
-            at=example(q="0 0 .5 .5", base=".4 .2 .2 .2", valid=[True, True, False, False]),
-            lhs=scaled(verdicts_cost, 1.02),
-        ),
         neighbour(
             "the arguments exchanged on the left", lhs=lambda q, base, valid: verdicts_cost(base, q, valid)
         ),
@@ -193,7 +152,9 @@ def at_first_order(base_rate: Values, progress: Values) -> Values:
     return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
 
 
-DIAL = certified(
+KEPT = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
+
+DIAL = theorem(
     "E1.dial",
     "The validity at beta: f'(mu/A1) - f'((1-mu)/A0) = 1/beta, for every f",
     statement=r"\mu = \arg\max_m\, m - \beta D_f(m\|A_1) \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
@@ -204,9 +165,21 @@ DIAL = certified(
         other=rates(low=1e-3, high=1e-3),
     ),
     at_most=(elsewhere, at_the_law),
-    examples=(example(base_rate=".25", progress=".25", other=".6"),),
+    examples=(
+        KEPT.giving(
+            lhs=(
+                ".2045535469146 .2345409375889 .108825236153 .1093047396683 .5466666666667 "
+                ".3603316326531 .2263157322722 .2186094793366 .2113735621148"
+            ),
+            rhs=(
+                ".2574757259784 .2876820724518 .1336155681385 .1349385051007 .6875 "
+                ".4920634920635 .278048193431 .2698770102013 .2630531992723"
+            ),
+        ),
+    ),
     digits=9,
     floor=1.0,
+    coq="dial",
     false=(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",
@@ -234,42 +207,7 @@ def one(beta: Values) -> Values:
     return 1 + 0 * beta
 
 
-def forward_steps() -> Steps:
-    L, A1, b = sympy.symbols("L A1 b", positive=True)
-    A0, one = 1 - A1, (A1 < 1,)
-    balance = b * (A0 / (b * A0 / L) - A1 / (b * A1 / (L - 1)))
-    yield Claim("the balance at mu = b A1/(L-1), 1-mu = b A0/L", balance, equals=1, where=(L > 1, *one))
-    yield "They sum to one: b A1 L + b A0 (L-1) = L (L-1), a quadratic in L with A1 + A0 = 1."
-    quadratic = L * (L - 1) - b * A1 * L - b * A0 * (L - 1)
-    root = ((1 + b) + sympy.sqrt((1 + b) ** 2 - 4 * b * A0)) / 2
-    yield Claim("L is the root of the sum", quadratic.subs(L, root), where=one)
-    yield "The discriminant exceeds (1 - b)^2, so L exceeds 1 and b: both masses are positive."
-    yield Claim("the discriminant", (1 + b) ** 2 - 4 * b * A0 - (1 - b) ** 2, equals=4 * b * A1)
-    yield Claim("the larger root exceeds one", root - 1, ">0", where=one)
-    smaller = 1 + b - root
-    yield FalseStep("so does the smaller", smaller - 1, ">0", where=one)
-
-
-def of_rate(log_odds: Scalar, beta: Scalar) -> dict[str, Any]:
-    return {"base_rate": base_of(log_odds)[0], "beta": beta}
-
-
-def below_one(log_odds: Scalar, beta: Scalar) -> list[tuple[Scalar, Scalar]]:
-    """Both sides for beta <= 1, with L - 1 and mu free of differences that cancel."""
-    (valid, invalid), rest = base_of(log_odds), 1 - beta
-    twice_mu = rest + (rest * rest + 4 * beta * valid).sqrt()
-    root, before = beta + twice_mu / 2, 2 * beta * valid / twice_mu
-    return [(root - before + twice_mu / 2 + beta * invalid / root - 1, arb(1))]
-
-
-def above_one(log_odds: Scalar, beta: Scalar) -> list[tuple[Scalar, Scalar]]:
-    """Both sides for beta >= 1."""
-    (valid, invalid), more = base_of(log_odds), beta - 1
-    rest = (more + (more * more + 4 * beta * valid).sqrt()) / 2
-    return [(beta * valid / rest + beta * invalid / (1 + rest), arb(1))]
-
-
-FORWARD = derived(
+FORWARD = theorem(
     "E1.forward",
     "Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
     statement=r"\mu = \tfrac{\beta A_1}{L-1},\; 1-\mu = \tfrac{\beta A_0}{L}:\quad"
@@ -277,20 +215,9 @@ FORWARD = derived(
     source=Source("ours", "laws of training; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
-    examples=(example(base_rate=".25", beta="1"),),
-    derivation=forward_steps,
-    reductions=(
-        ScalarForm(
-            "beta up to one",
-            {"log_odds": LOG_ODDS, "beta": logarithmic("0.01", "1")},
-            of_rate,
-            sides=below_one,
-        ),
-        ScalarForm(
-            "beta from one", {"log_odds": LOG_ODDS, "beta": logarithmic("1", "100")}, of_rate, sides=above_one
-        ),
-    ),
+    examples=(example(base_rate=".3", beta=".525", value="1"),),
     digits=6,
+    coq="forward_dial",
     false=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
     ),
@@ -307,16 +234,7 @@ def at_the_pearson_law(base_rate: Values, beta: Values, halves: int = 2) -> Valu
     return pearson_objective(base_rate, beta, lowest(np.stack([mu, 1 + 0 * mu], axis=-1)))
 
 
-def at(odds: Scalar, beta: Scalar, mu: Scalar) -> dict[str, Scalar]:
-    return {"base_rate": chance(odds), "beta": beta, "mu": mu}
-
-
-def square(odds: Scalar, mu: Scalar, b: Scalar) -> list[Scalar]:
-    base_rate = chance(odds)
-    return [(mu - base_rate - (1 - base_rate) * b) ** 2 / (2 * (1 - base_rate))]
-
-
-PEARSON = enclosed(
+PEARSON = theorem(
     "E1.pearson",
     "Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
     statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
@@ -324,33 +242,13 @@ PEARSON = enclosed(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(
-        example(base_rate=".25", beta=".5", mu=".3"),
-        # None is left, and the objective of certainty is 1 - beta (9/4 + 3/4).
-        example(base_rate=".25", beta=".125", mu=".9", rhs=".625"),
+        KEPT.giving(lhs=".2933333333333", rhs=".34375"),
+        example(base_rate=".25", beta=".125", mu=".9", rhs=".625", lhs=".6183333333333"),
         example(base_rate=".25", beta=".1", mu=".9"),
     ),
     digits=9,
     floor=1.0,
-    reductions=(
-        ScalarForm(
-            "failures are left, beta = A1/(2b) with b < 1: the square is completed",
-            {"odds": ODDS, "b": SHARE, "mu": RATE},
-            lambda odds, b, mu: at(odds, chance(odds) / (2 * b), mu),
-            gap=lambda odds, b, mu: [1 / b],
-            factor=square,
-        ),
-        ScalarForm(
-            "none is left, beta = A1 b/2 with b < 1",
-            {"odds": ODDS, "b": SHARE, "failed": RATE},
-            lambda odds, b, failed: {
-                "base_rate": chance(odds),
-                "beta": chance(odds) * b / 2,
-                "mu": 1 - failed,
-            },
-            gap=lambda odds, b, failed: [1 - b + b * failed * (1 + odds) / 2],
-            factor=lambda failed: [failed],
-        ),
-    ),
+    coq="pearson_dial",
     false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
 )
 
@@ -363,14 +261,6 @@ def failures_over_rate(base_rate: Values, eps: float) -> Values:
     return _over(base_rate, eps, lambda alpha: (eps / alpha) ** (1 / alpha))
 
 
-def over_linear(base_rate: Values, eps: float) -> Values:
-    return _over(base_rate, eps, lambda alpha: eps / alpha)
-
-
-def over_product(base_rate: Values, eps: float) -> Values:
-    return _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha))
-
-
 def _over(base_rate: Values, eps: float, rate: Callable[[float], float]) -> Values:
     masses = np.stack([base_rate, 1 - base_rate], axis=-1)
     value, beta = np.array([1.0, 0.0]), np.full(base_rate.shape, eps)
@@ -379,19 +269,25 @@ def _over(base_rate: Values, eps: float, rate: Callable[[float], float]) -> Valu
     return np.stack(failed, axis=-1) / (np.array(rates_) * (1 - base_rate)[:, None])
 
 
-FAILURES = holds(
+FAILURES = theorem(
     "E1.failures",
     "Failures die as A0 (beta/alpha)^(1/alpha): linearly under forward KL (alpha = 1)",
     statement=r"1 - \mu_\beta \sim A_0 (\beta/\alpha)^{1/\alpha} \text{ as } \beta \to 0",
     source=Source("ours", "laws of training"),
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
-    examples=(example(base_rate=".25"),),
-    certified=False,
+    examples=(KEPT,),
+    exact=False,
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),
     false=(
-        neighbour("linear for every alpha", lhs=over_linear),
-        neighbour("(alpha beta)^(1/alpha)", lhs=over_product),
+        neighbour(
+            "linear for every alpha",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: eps / alpha),
+        ),
+        neighbour(
+            "(alpha beta)^(1/alpha)",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha)),
+        ),
     ),
 )

@@ -5,20 +5,15 @@ whole answers, the locally filtered one for token reverse KL (what grammar-const
 from), a third law for token forward KL.
 """
 
-from typing import Any
-
 import numpy as np
-import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
 from ..laws import filtered_law, locally_filtered, token_forward_limit, token_law
 from ..numeric.balls import Values
-from ..numeric.enclosures import Scalar
 from ..references import Source
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, holds, neighbour, proved
-from ._boxes import DROP, ODDS, RATE, Law, both_ways, kl_to_second, mass
+from ..statement.charts import example
+from ..statement.theorem import neighbour, theorem
 from ._laws import STRING, STRINGS, TREES, TWO_TOKENS, answers_of, flat, local_filter, tables, verifier
-from ._tokens import next_token, verdict_of
 
 
 def law(base: list[Values], verdicts: Values, eps: float) -> Values:
@@ -33,11 +28,7 @@ def globally(base: list[Values], verdicts: Values) -> Values:
     return answers_of(filtered_law(base, verdicts))
 
 
-def forward_limit(base: list[Values], verdicts: Values) -> Values:
-    return answers_of(token_forward_limit(base, verdicts))
-
-
-LOCAL = holds(
+LOCAL = theorem(
     "E3.local",
     "Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)\,1[Y_1 \text{ reachable after } s,t]}"
@@ -46,11 +37,14 @@ LOCAL = holds(
     on=STRINGS,
     tends=(law, local),
     examples=(STRING,),
-    certified=False,
+    exact=False,
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
         neighbour("the filtered model p_*", rhs=globally),
-        neighbour("the limit of the token forward KL", rhs=forward_limit),
+        neighbour(
+            "the limit of the token forward KL",
+            rhs=lambda base, verdicts: answers_of(token_forward_limit(base, verdicts)),
+        ),
     ),
 )
 
@@ -71,7 +65,7 @@ def filtered_of_two(first: Values, second: Values, valid: Values) -> Values:
     return answers_of(filtered_law(tables(first, second), verifier(first, valid)))
 
 
-FORWARD = holds(
+FORWARD = theorem(
     "E3.forward",
     "Token forward KL (plain k3 in the loss) selects a law of its own",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
@@ -80,7 +74,7 @@ FORWARD = holds(
     on=TREES,
     tends=(forward_law, limit),
     examples=(TWO_TOKENS.giving(rhs=".675390529679 0 .324609470321 0"),),
-    certified=False,
+    exact=False,
     tolerance=1e-5,
     ladder=(1e-4, 1e-6, 1e-8),
     false=(
@@ -98,7 +92,7 @@ def beyond_one(first: Values, second: Values, valid: Values, eps: float) -> Valu
     return answers_of(token_law(tables(first, second), verifier(first, valid), eps, alpha_divergence(1.5)))
 
 
-FAMILY = holds(
+FAMILY = theorem(
     "E3.family",
     "Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
     statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
@@ -107,7 +101,7 @@ FAMILY = holds(
     on=TREES,
     tends=(half_law, local_of_two),
     examples=(TWO_TOKENS,),
-    certified=False,
+    exact=False,
     tolerance=1e-3,
     ladder=(1e-6, 1e-8, 1e-10),
     false=(neighbour("alpha = 1, forward KL", lhs=forward_law), neighbour("alpha = 1.5", lhs=beyond_one)),
@@ -143,31 +137,7 @@ def _mean_surprise(law: list[Values], masses: list[Values]) -> Values:
     return total
 
 
-def on_prefixes(base: list[Values], verdicts: Values) -> dict[str, Any]:
-    """The base and the verifier of the kernel's theorem, over answers of any number of tokens."""
-    tokens = {"ts": list(range(len(base[0]))), "n": len(base)}
-    return {**tokens, "a": next_token(base), "valid": verdict_of(verdicts)}
-
-
-def on_two_tokens(first: Values, second: Values, valid: Values) -> dict[str, Any]:
-    return on_prefixes([first, second], valid.reshape(second.shape))
-
-
-def cost_steps() -> Steps:
-    yield (
-        "One answer of mass loc: a prefix of any length, whose ratio to the base is 1/m, and its next token, "
-        "m_x being the mass kept after the prefix. By induction the ratio is one over the product of the "
-        "masses kept."
-    )
-    a, a_x, m, m_x = sympy.symbols("a a_x m m_x", positive=True)
-    ratio = (a / m) * (a_x / m_x) / (a * a_x)
-    yield Claim("log loc/a on one answer", sympy.log(ratio), equals=-sympy.log(m) - sympy.log(m_x))
-    yield FalseStep(
-        "the masses' logarithms themselves", sympy.log(ratio), equals=sympy.log(m) + sympy.log(m_x)
-    )
-
-
-COST = proved(
+COST = theorem(
     "E3.cost",
     "KL(loc || a) is the mean, under loc, of -log of the mass kept at each prefix",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log"
@@ -175,9 +145,8 @@ COST = proved(
     source=Source("ours", "laws of training"),
     on=STRINGS,
     equal=(of_answers, of_prefixes),
-    examples=(STRING,),
-    kernel=Kernel("local_cost", where=on_prefixes),
-    derivation=cost_steps,
+    examples=(STRING.giving(value="1.2295568024662"),),
+    coq="local_cost",
     false=(
         neighbour("averaged over the base's prefixes", rhs=under_the_base),
         neighbour("the first token's alone", rhs=at_the_start_alone),
@@ -196,55 +165,23 @@ def local_cost(first: Values, second: Values, valid: Values) -> Values:
     return REVERSE_KL(answers_of(law), answers_of([first, second]))
 
 
-def dearer_steps() -> Steps:
-    yield (
-        "Term by term KL(loc||a) = KL(loc||p_*) - log A1, p_* = a/A1 where loc lives; and KL(loc||p_*) >= 0 "
-        "(L1.gibbs)."
-    )
-    loc, a, A1 = sympy.symbols("loc a A1", positive=True)
-    split = loc * sympy.log(loc / (a / A1)) - loc * sympy.log(A1)
-    yield Claim("Pythagoras, one answer", loc * sympy.log(loc / a), equals=split)
-    yield FalseStep("with + log A1", loc * sympy.log(loc / a), equals=split + 2 * loc * sympy.log(A1))
-    yield "Summed, the loc add up to one; equality is loc = p_* (L1.gibbs)."
-
-
-def one_kept_each(first: Law, second: Law, share: Scalar) -> dict[str, Any]:
-    ratios = [after / before for before, after in zip(first, second, strict=True)]
-    kept = [share * ratio / sum(ratios) for ratio in ratios]
-    rows = [[likely, 1 - likely] for likely in kept]
-    return {"first": first, "second": rows, "valid": [[True, False], [True, False]]}
-
-
-EVEN_TREE = TWO_TOKENS.but(second=[".5 .5", ".5 .5"])
-"""Both first tokens end valid alike: local filtering is filtering."""
-
-DEARER = proved(
+DEARER = theorem(
     "E3.dearer",
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = \mathrm{KL}(\mathrm{loc}\|p_*) - \log A_1 \ge -\log A_1",
     source=Source("ours", "laws of training"),
     on=TREES,
     at_most=(filtering_cost, local_cost),
-    given=("L1.gibbs",),
-    examples=(TWO_TOKENS.giving(lhs=".693147180560", rhs="1.20397280433"),),
-    kernel=Kernel("local_dearer", where=on_two_tokens),
-    derivation=dearer_steps,
-    reductions=both_ways(
-        "two first tokens, each with one valid continuation, whose chances are as the two laws' ratios",
-        {"odds": ODDS, "drop": DROP},
-        one_kept_each,
-        gap=lambda odds, drop: [kl_to_second(odds, drop)],
-        factor=mass,
-        zero=("drop", 2),
-        free={"share": RATE},
-    ),
-    tight=EVEN_TREE,
-    false=(
-        neighbour(
-            "2% more",
-            at=EVEN_TREE,
-            lhs=lambda first, second, valid: 1.02 * filtering_cost(first, second, valid),
+    examples=(
+        example(
+            first=".5 .3 .2",
+            second=[".7 .2 .1", ".4 .5 .1", "0 0 1"],
+            valid=[True, True, False, True, False, False, False, False, True],
+            beta=".5",
+            lhs=".2613647641344",
+            rhs=".3275674773912",
         ),
-        neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),
     ),
+    coq="local_dearer",
+    false=(neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),),
 )

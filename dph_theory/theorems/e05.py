@@ -7,7 +7,6 @@ the policy cannot tell apart act as one prompt with their mean verdict.
 from collections.abc import Callable
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
@@ -15,7 +14,7 @@ from ..laws import sequence_law, token_law
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour
+from ..statement.theorem import neighbour, theorem
 from ._laws import TREES, TWO_TOKENS, answers_of, tables, verifier
 
 FORMS = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
@@ -49,7 +48,7 @@ def _laws_of(
     return each(lambda f: answers_of(law(tables(first, second), verdicts, beta, f)), FORMS)
 
 
-LAST = holds(
+LAST = theorem(
     "E5.last",
     "Where the first token decides validity, token and sequence penalties have one law, for every f",
     statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the law of E2 is the law of E1}",
@@ -57,7 +56,7 @@ LAST = holds(
     on=TREES,
     equal=(token_laws, sequence_laws),
     examples=(TWO_TOKENS,),
-    certified=False,
+    exact=False,
     false=(neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
 )
 
@@ -83,21 +82,7 @@ def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, 
     return np.log(tilt(base, one, other, beta).sum(axis=-1)) - REVERSE_KL(q, law)
 
 
-def shared_steps() -> Steps:
-    q, a, b, Z = sympy.symbols("q a b Z", positive=True)
-    mean = sympy.Symbol("vbar", real=True)
-    law = a * sympy.exp(mean / b) / Z
-    left = mean * q - b * q * sympy.log(q / a)
-    right = b * q * sympy.log(Z) - b * q * sympy.log(q / law)
-    yield Claim("one answer of mean verdict vbar, p = a e^(vbar/b)/Z", left, equals=right)
-    yield FalseStep("with + KL(q||p)", left, equals=right + 2 * b * q * sympy.log(q / law))
-    yield (
-        "Summed over the answers, the q add up to one. KL(q||p) is zero at q = p alone (L1.gibbs): p is the "
-        "law."
-    )
-
-
-SHARED = derived(
+SHARED = theorem(
     "E5.shared",
     "Prompts that the policy cannot tell apart have one law, a e^(mean verdict/beta)",
     statement=r"\tfrac1n\textstyle\sum_x E_q v_x - \beta\,\mathrm{KL}(q\|a) = \beta\log Z - \beta\,"
@@ -107,14 +92,14 @@ SHARED = derived(
     equal=(objective, from_the_mean_tilt),
     examples=(
         example(
-            q=".25 .25 .25 .25",
+            q=".3 .25 .25 .2",
             base=".3 .2 .1 .4",
             one=[True, True, False, False],
             other=[True, False, True, False],
             beta=".5",
+            value=".9537708653149",
         ),
     ),
-    derivation=shared_steps,
-    given=("L1.gibbs",),
+    coq="one_law_for_all",
     false=(neighbour("the mean of the prompts' own tilted models", rhs=from_the_mean_of_tilts),),
 )

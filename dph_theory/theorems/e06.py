@@ -5,14 +5,12 @@ eigenvalues that stay of order one for the modes among valid answers.
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
-from ._lemmas import softmax_slopes
+from ..statement.theorem import neighbour, theorem
 
 
 def flow_near_the_law(base: Values, valid: Values, beta: Values, push: Values, eps: float) -> Values:
@@ -37,22 +35,7 @@ def at_the_base(base: Values, valid: Values, beta: Values, push: Values) -> Valu
     return -base * (push - (base * push).sum(axis=-1, keepdims=True))
 
 
-def rate_steps() -> Steps:
-    yield (
-        "r = v - b log(pi/a) is one number at p_b: of the change of pi_i (r_i - E r) only pi_i times that of "
-        "r_i - E r is left. A small push of t_j changes r_i by -b dlog pi_i/dt_j, and E r by -b times the "
-        "mean slope of log pi, which is zero: pi_j (1 - pi_j) of j itself and -pi_j times the mass of all "
-        "others."
-    )
-    yield from softmax_slopes()
-    b, pi_i, pi_j = sympy.symbols("b pi_i pi_j", positive=True)
-    yield Claim(
-        "the same answer: -b times diag(p) - p p^T", pi_i * -b * (1 - pi_j), equals=-b * (pi_i - pi_i * pi_j)
-    )
-    yield FalseStep("diag(p) alone", pi_i * -b * (1 - pi_j), equals=-b * pi_i)
-
-
-RATE = derived(
+RATE = theorem(
     "E6.rate",
     "Near p_beta the flow relaxes at beta times the eigenvalues of diag(p_beta) - p_beta p_beta^T",
     statement=r"\tfrac{d}{dt}\delta\theta ="
@@ -60,14 +43,23 @@ RATE = derived(
     source=Source("ours", "laws of training"),
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
     tends=(flow_near_the_law, relaxation),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 0 0 -.5"),),
-    derivation=rate_steps,
-    certified=False,
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, True, False],
+            beta=".5",
+            push="1 .5 0 -.5",
+            lhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+            rhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+        ),
+    ),
+    exact=False,
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."
     " The slowest mode is that of the invalid mass: its eigenvalue dies with that mass.",
     tolerance=1e-4,
     floor=1e-2,
     ladder=(1e-2, 1e-4, 1e-6),
+    coq="relaxation",
     false=(
         neighbour("diag(p) alone", rhs=without_the_mean),
         neighbour("the base in the place of its law", rhs=at_the_base),

@@ -5,14 +5,13 @@ policy penalty pulls it back in proportion to its mass, rehearsal by what it lac
 """
 
 import numpy as np
-import sympy
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
-from ..statement.theorem import Claim, FalseStep, Steps, derived, holds, neighbour
-from ._lemmas import softmax_slopes
+from ..statement.theorem import neighbour, theorem
+from ._laws import PI_REF
 
 
 def gradient(pi: Values, ref: Values) -> Values:
@@ -32,23 +31,7 @@ def without_the_mean(pi: Values, ref: Values) -> Values:
     return -pi * np.log(pi / ref)
 
 
-def onpolicy_steps() -> Steps:
-    yield (
-        "KL is the sum of p log(p/r) over the answers, each of slope log(p/r) + 1 in p, and dp_k/dtheta_y is "
-        "p_k ((1 if k = y, else 0) - p_y); the ones add up to p_y - p_y = 0, the logs to p_y (log(p_y/r_y) - "
-        "KL)."
-    )
-    yield from softmax_slopes()
-    p, r = sympy.symbols("p r", positive=True)
-    share = p * sympy.log(p / r)
-    yield Claim("an answer's slope", sympy.Derivative(share, p), equals=sympy.log(p / r) + 1)
-    p_y, kl, log_y = sympy.symbols("p_y kl log_y", real=True)
-    own, others = p_y * (1 - p_y) * (log_y + 1), -p_y * ((kl - p_y * log_y) + (1 - p_y))
-    yield Claim("the answer itself and all others", own + others, equals=p_y * (log_y - kl))
-    yield FalseStep("without the others", own, equals=p_y * (log_y - kl))
-
-
-ONPOLICY = derived(
+ONPOLICY = theorem(
     "E7.onpolicy",
     "On-policy reverse KL: the pull on an answer is its own mass times its log-ratio gap",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi\|\pi_{ref}) = \pi_y\big(E_\pi\log\tfrac{\pi}{\pi_{ref}}"
@@ -56,8 +39,8 @@ ONPOLICY = derived(
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(gradient, own_mass_times_gap),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".197750212 -.197750212"),),
-    derivation=onpolicy_steps,
+    examples=(PI_REF.giving(value="-.4130047038999 .1523799843592 .1153852305369 .1452394890038"),),
+    coq="on_policy_pull",
     false=(
         neighbour("ref - pi, the pull of rehearsal", rhs=what_it_lacks),
         neighbour("without the mean log ratio", rhs=without_the_mean),
@@ -65,36 +48,20 @@ ONPOLICY = derived(
 )
 
 
-def rehearsed_gradient(pi: Values, ref: Values) -> Values:
-    return -FORWARD_KL.gradient(pi, ref)
-
-
 def own_mass_times_what_it_lacks(pi: Values, ref: Values) -> Values:
     pull = pi * (ref / pi - pi)
     return pull - pi * (pull.sum(axis=-1, keepdims=True) - 0 * pull)
 
 
-def rehearsed_steps() -> Steps:
-    yield (
-        "KL(ref||pi) is the sum of -r_k log p_k up to a constant, and dlog p_k/dtheta_y is (1 if k = y, else "
-        "0) - p_y: the slopes add up to -r_y + p_y times the sum of all r_k, which is one."
-    )
-    yield from softmax_slopes()
-    r_y, p_y = sympy.symbols("r_y p_y", positive=True)
-    own, others = -r_y * (1 - p_y), -(1 - r_y) * (0 - p_y)
-    yield Claim("the answer itself and all others", own + others, equals=p_y - r_y)
-    yield FalseStep("without the others", own, equals=p_y - r_y)
-
-
-REHEARSED = derived(
+REHEARSED = theorem(
     "E7.rehearsed",
     "Rehearsed forward KL: the pull on an answer is ref - pi, however small its mass",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi_{ref}\|\pi) = \pi_{ref,y} - \pi_y",
     source=Source("ours", "the way back"),
     on=chart(pi=simplex(4), ref=simplex(4)),
-    equal=(rehearsed_gradient, what_it_lacks),
-    examples=(example(pi=".1 .9", ref=".5 .5", value=".4 -.4"),),
-    derivation=rehearsed_steps,
+    equal=(lambda pi, ref: -FORWARD_KL.gradient(pi, ref), what_it_lacks),
+    examples=(PI_REF.giving(value="-.3 .05 .05 .2"),),
+    coq="rehearsed_pull",
     false=(neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),),
 )
 
@@ -105,26 +72,22 @@ def pulls(rest: Values, ref: Values, eps: float) -> Values:
     return np.stack([-f.gradient(pi, ref)[..., 0] for f in (REVERSE_KL, FORWARD_KL)], axis=-1)
 
 
-def none_and_all(ref: Values) -> Values:
-    return np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)
-
-
-def all_and_all(ref: Values) -> Values:
-    return np.stack([ref[..., 0], ref[..., 0]], axis=-1)
-
-
-VANISHES = holds(
+VANISHES = theorem(
     "E7.vanishes",
     "On an answer that is lost the on-policy pull vanishes, and the rehearsed one does not",
     statement=r"\pi_y \to 0:\quad -\partial_{\theta_y}\mathrm{KL}(\pi\|\pi_{ref}) \to 0,\quad"
     r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",
     source=Source("ours", "the way back"),
     on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
-    tends=(pulls, none_and_all),
+    tends=(pulls, lambda ref: np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)),
     examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
-    certified=False,
+    exact=False,
     tolerance=1e-4,
     floor=1.0,
     ladder=(1e-3, 1e-5, 1e-7),
-    false=(neighbour("both pull by the reference mass", rhs=all_and_all),),
+    false=(
+        neighbour(
+            "both pull by the reference mass", rhs=lambda ref: np.stack([ref[..., 0], ref[..., 0]], axis=-1)
+        ),
+    ),
 )

@@ -4,16 +4,12 @@ That k2 in the loss and k1 in the reward have one gradient is true for one token
 the loss leaves out the KL of the tokens to come.
 """
 
-from functools import partial
-
-import sympy
-
 from ..divergences import REVERSE_KL
 from ..estimators import K2
 from ..numeric.balls import Values
 from ..references import Source
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, refuted
-from ._lemmas import softmax_slopes
+from ..statement.charts import example
+from ..statement.theorem import neighbour, refuted, theorem
 from ._tokens import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
 
 
@@ -51,23 +47,7 @@ def uncentred(first: Values, second: Values, ref_first: Values, ref_second: Valu
     return REVERSE_KL.gradient(first, ref_first) + first * REVERSE_KL(second, ref_second)
 
 
-def future_steps() -> Steps:
-    yield (
-        "KL = KL(first) + sum_x pi(x) K_x, K_x the KL after x. The second part has, by dpi_z/dtheta_x = pi_z "
-        "((1 if z = x, else 0) - pi_x), the slope pi_x K_x - pi_x E K: of x itself, and of all others."
-    )
-    yield from softmax_slopes()
-    pi_x, K_x, mean = sympy.symbols("pi_x K_x mean", real=True)
-    own, others = pi_x * (1 - pi_x) * K_x, -pi_x * (mean - pi_x * K_x)
-    yield Claim("the KL to come enters as a reward", own + others, equals=pi_x * (K_x - mean))
-    yield FalseStep("without its mean", own + others, equals=pi_x * K_x)
-    yield "The KL of sequences splits into the two: a first token x and the tokens y after it."
-    p, q, p_y, q_y = sympy.symbols("p q p_y q_y", positive=True)
-    split = p * p_y * sympy.log(p / q) + p * (p_y * sympy.log(p_y / q_y))
-    yield Claim("one sequence's term", p * p_y * sympy.log(p * p_y / (q * q_y)), equals=split)
-
-
-FUTURE = derived(
+FUTURE = theorem(
     "F1.future",
     "The gradient of the KL of sequences is the token one plus the centred KL of the tokens to come",
     statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) ="
@@ -76,10 +56,15 @@ FUTURE = derived(
     source=Source("tang2025pitfalls", "known; also yao2026future"),
     on=FIRST_AND_SECOND,
     equal=(first_token_gradient, with_future),
-    examples=(FIRST_DIFFERS,),
-    derivation=future_steps,
-    false=(
-        neighbour("2% of it left out", rhs=partial(with_future, factor=0.98)),
-        neighbour("the KL to come not centred", rhs=uncentred),
+    examples=(
+        example(
+            first=".5 .3 .2",
+            second=[".5 .3 .2", ".2 .7 .1", ".3 .3 .4"],
+            ref_first=".3 .3 .4",
+            ref_second=[".2 .4 .4", ".6 .3 .1", ".25 .25 .5"],
+            value=".1973024929842 .0071862295951 -.2044887225793",
+        ),
     ),
+    coq="kl_to_come",
+    false=(neighbour("the KL to come not centred", rhs=uncentred),),
 )

@@ -1,6 +1,6 @@
 """F2. GRPO's weight of a prompt.
 
-That GRPO weighs prompts by 1/sqrt(p(1-p)) is the limit of large groups, and false at every group size.
+That GRPO weighs prompts by 1/sqrt(p(1-p)) is the limit of large groups; groups of 4, 8 and 64 do not.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.theorem import Kernel, neighbour, refuted
+from ..statement.theorem import neighbour, refuted
 from ._laws import expected_weights
 
 SIZES = (4, 8, 64)
@@ -29,15 +29,15 @@ def population_of_groups(validity: Values) -> Values:
 
 DEVIATION = refuted(
     "F2.deviation",
-    "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted at every group size",
+    "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted for groups of 4, 8 and 64",
     statement=r"\alpha_G(p) = 1/\sqrt{p(1-p)}",
     source=Source("mroueh2025grpo", "true of the population deviation"),
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, population),
     examples=(example(validity=".01"),),
     digits=6,
-    note="The limit of large groups at fixed p. At p = .01 it is 10.05, and alpha_8 is 2.44; the weight is"
-    " bounded by (G-1)/sqrt G (E4.ends).",
-    kernel=Kernel("not_the_deviation"),
+    note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
+    " the weight is bounded by (G-1)/sqrt G (E4.ends).",
+    coq="not_the_deviation",
     false=(neighbour("up to a factor for each group size", rhs=population_of_groups),),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.theorem import Kernel, neighbour, refuted
+from ..statement.theorem import neighbour, refuted
 from ._laws import expected_weights
 
 SIZES = (2, 4, 8)
@@ -38,6 +38,6 @@ ORDER = refuted(
     digits=6,
     note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
     " it ends at G: where groups are dropped, subtracting the mean is not free.",
-    kernel=Kernel("not_the_group_size"),
+    coq="not_the_group_size",
     false=(neighbour("order G + 1", rhs=partial(slopes, beyond=1)),),
 )

@@ -8,7 +8,7 @@ from ..binary_reward import tilted
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
-from ..statement.theorem import Kernel, neighbour, refuted
+from ..statement.theorem import neighbour, refuted
 from ._laws import entropy
 
 
@@ -23,10 +23,18 @@ ENTROPY = refuted(
     source=Source("wu2025leash", "as described by others; the paper was not read"),
     on=chart(base=simplex(4, spread=3.0), valid=masks(4), beta=log_uniform(0.1, 10)),
     at_most=(after, lambda base: entropy(base)),
-    examples=(example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta=".5"),),
+    examples=(
+        example(
+            base=".7 .1 .1 .1",
+            valid=[False, True, True, True],
+            beta=".5",
+            lhs="1.3860250442586",
+            rhs=".9404479886553",
+        ),
+    ),
     note="Where the base prefers a wrong answer, moving its mass to several valid ones raises entropy:"
     " .9404 to 1.3860 in the example, 1.0986 filtered. KL control keeps the ratios among valid answers (E1).",
-    kernel=Kernel("entropy_rises"),
+    coq="entropy_rises",
     false=(
         neighbour(
             "not by more than one nat",

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from math import comb
 
 import numpy as np
-import sympy
 
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import neighbour, theorem
 
 CASES = ((4, 2), (6, 3), (8, 8))
 """Samples n and the k of pass@k."""
@@ -27,14 +26,6 @@ def rho(n: int, c: int, k: int) -> tuple[int, int]:
 def expected_gradient(validity: Values) -> Values:
     """E[sum_i w_i d log P(v_i)/dV], w = k/n if correct and (k/n) rho(n-1, c, k-1) if not."""
     return _expected(validity, lambda n, c, k: rho(n - 1, c, k - 1))
-
-
-def with_rho_of_all(validity: Values) -> Values:
-    return _expected(validity, lambda n, c, k: rho(n, c, k))
-
-
-def with_one_sample_left_out_only(validity: Values) -> Values:
-    return _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1)))
 
 
 def _expected(validity: Values, estimate: Callable[[int, int, int], tuple[int, int]]) -> Values:
@@ -58,23 +49,7 @@ def slope(validity: Values) -> Values:
     return np.stack([k * (1 - validity) ** (k - 1) for _, k in CASES], axis=-1)
 
 
-def pkpo_steps() -> Steps:
-    yield (
-        "One of the n samples: correct with chance V, score 1/V and weight k/n; else of score -1/(1-V), and "
-        "its weight's mean over the n-1 others is (k/n) pass@(k-1), as rho is unbiased for it (D1.unbiased)."
-    )
-    V, n, k = sympy.symbols("V n k", positive=True)
-    correct = V * (k / n) / V
-    wrong = (1 - V) * (k / n) * (1 - (1 - V) ** (k - 1)) * (-1 / (1 - V))
-    domain = (V < 1,)
-    yield Claim("the mean of one sample", correct + wrong, equals=k / n * (1 - V) ** (k - 1), where=domain)
-    pass_at_k = 1 - (1 - V) ** k
-    gradient = n * (k / n * (1 - V) ** (k - 1))
-    yield Claim("n of them are the slope", gradient, equals=sympy.Derivative(pass_at_k, V), where=domain)
-    yield FalseStep("k/n of it", k / n * gradient, equals=sympy.Derivative(pass_at_k, V), where=(V < 1,))
-
-
-PKPO = derived(
+PKPO = theorem(
     "F6.pkpo",
     "PKPO's weights, k/n if correct and (k/n) rho(n-1,c,k-1) if not, are unbiased for grad pass@k",
     statement=r"E\textstyle\sum_i w_i \nabla\log\pi(y_i) = \nabla\,\mathrm{pass@}k,\quad"
@@ -82,12 +57,13 @@ PKPO = derived(
     source=Source("walder2025pkpo"),
     on=chart(validity=rates(low=1e-2, high=1e-2)),
     equal=(expected_gradient, slope),
-    given=("D1.unbiased",),
     examples=(example(validity=".25"),),
-    derivation=pkpo_steps,
     digits=6,
     false=(
-        neighbour("rho(n,c,k)", lhs=with_rho_of_all),
-        neighbour("rho(n-1,c,k)", lhs=with_one_sample_left_out_only),
+        neighbour("rho(n,c,k)", lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n, c, k))),
+        neighbour(
+            "rho(n-1,c,k)",
+            lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1))),
+        ),
     ),
 )

@@ -28,10 +28,6 @@ def _effective_number(law: Values, valid: Values) -> Values:
     return np.exp(entropy(np.where(valid, within, 0 * within + 1)))  # 1 log 1 is no entropy.
 
 
-def nearly_two_more(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return at_beta(family, base, valid, beta) + 1.9
-
-
 FEWER = refuted(
     "F8.fewer",
     "'Ever fewer valid answers as beta decreases': refuted, even for restricted families",
@@ -54,6 +50,8 @@ FEWER = refuted(
             valid=[True, True, False],
             beta="10",
             fraction=".01",
+            lhs="2",
+            rhs="1.5691925832142",
         ),
     ),
     note="In the example the member nearest to the base keeps 1.57 of two valid answers; the more valid one,"
@@ -71,7 +69,7 @@ FEWER = refuted(
                 beta=".79",
                 fraction=".14",
             ),
-            rhs=nearly_two_more,
+            rhs=lambda family, base, valid, beta: at_beta(family, base, valid, beta) + 1.9,
         ),
     ),
 )

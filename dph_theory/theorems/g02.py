@@ -5,13 +5,12 @@ advantages of size one on differences however small: what should come to rest is
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour, scaled
+from ..statement.theorem import neighbour, scaled, theorem
 
 
 def _centred(values: Values) -> Values:
@@ -42,18 +41,7 @@ def falling_with_it(base: Values, valid: Values, beta: Values, push: Values, awa
     return trailing(away, 1) * of_the_push(base, valid, beta, push, away)
 
 
-def steps() -> Steps:
-    yield "At p_b all penalised rewards are one number (G1): near it they differ by -b times the push alone."
-    x, y = sympy.symbols("x y", real=True)
-    b, size, rest = sympy.symbols("b size rest", positive=True)
-    first, second = rest - b * size * x, rest - b * size * y
-    difference = first - second
-    yield Claim("differences shrink with the distance", difference, equals=-b * size * (x - y))
-    yield FalseStep("and grow with it", difference, equals=b * size * (x - y))
-    yield "The deviation shrinks by the same factor b size, and the quotient is that of the pushes."
-
-
-TRAP = derived(
+TRAP = theorem(
     "G2.trap",
     "Divided by the group's deviation, the KL in the reward moves as much at any distance from its law",
     statement=r"\frac{r_i - \bar r}{\sigma_r} = -\frac{t_i - \bar t}{\sigma_t}, \quad"
@@ -74,14 +62,14 @@ TRAP = derived(
             beta=".5",
             push=".6 -.4 .2 -.7",
             away=".05",
+            value="-.0085527287997 .0041179805332 -.0034844450666 .0079191933331",
         ),
     ),
-    derivation=steps,
-    certified=False,
-    given=("G1.coefficient",),
+    exact=False,
     floor=1.0,
     note="So its spread falls with no number of groups, and grows with the step (verl: use_kl_in_reward"
     " under GRPO's normalisation).",
+    coq="trap",
     false=(
         neighbour("it falls with the distance", rhs=falling_with_it),
         neighbour("away from the law", rhs=scaled(of_the_push, -1.0)),

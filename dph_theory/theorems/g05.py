@@ -5,12 +5,11 @@ covariance, seen through what the rest of the training makes of a small change.
 """
 
 import numpy as np
-import sympy
 
 from ..numeric.balls import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import neighbour, theorem
 
 
 def _slopes(curvature: Values, step: Values) -> Values:
@@ -51,19 +50,7 @@ def without_the_path(curvature: Values, noise: Values, step: Values) -> Values:
     return _covariances(noise, step).sum(axis=-3)[..., 0, 0] + 0 * curvature[..., 0, 0]
 
 
-def steps() -> Steps:
-    yield "Along the path a small change x becomes (1 + eta h) x + eta n: one direction, two steps."
-    h1, eta = sympy.symbols("h1 eta", real=True)
-    n0, n1 = sympy.symbols("n0 n1", real=True)
-    end = (1 + eta * h1) * eta * n0 + eta * n1
-    adjoint = 1 + eta * h1
-    variance = (sympy.diff(end, n0)) ** 2 + (sympy.diff(end, n1)) ** 2
-    yield Claim("unit noises add up through the adjoint", variance, equals=eta**2 * (adjoint**2 + 1))
-    yield FalseStep("through nothing", variance, equals=2 * eta**2)
-    yield "In more directions the adjoint is carried by the transposed slopes, and steps follow by induction."
-
-
-ADJOINT = derived(
+ADJOINT = theorem(
     "G5.adjoint",
     "The spread of a measure over seeds is a sum over steps, by the adjoint of the noiseless training",
     statement=r"\mathrm{Var}\,s(\theta_T) = \sum_t \eta^2\lambda_t^\top C_t\lambda_t, \quad"
@@ -78,8 +65,7 @@ ADJOINT = derived(
             step=".2",
         ),
     ),
-    derivation=steps,
-    certified=False,
+    exact=False,
     floor=1e-9,
     note="`spread_over_seeds` computes it for any torch model, with Adam's moments as state.",
     false=(neighbour("the steps' own noise alone", rhs=without_the_path),),

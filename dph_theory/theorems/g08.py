@@ -5,13 +5,12 @@ penalty is in the reward, and the law where it is in the loss.
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted, valid_mass
 from ..numeric.balls import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved
+from ..statement.theorem import neighbour, theorem
 
 
 def _update(law: Values, weight: Values, coefficient: Values) -> Values:
@@ -41,16 +40,7 @@ def none(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
     return 0 * base * weight
 
 
-def reward_steps() -> Steps:
-    yield "At p_b log u = v/b - log Z: the penalised reward is one number, and so is its mean."
-    v, L = sympy.symbols("v L", real=True)
-    b, w = sympy.symbols("b w", positive=True)
-    reward = v - b * (v / b - L)
-    yield Claim("less its mean, it is zero, weighed or not", w * (reward - b * L), equals=v - v)
-    yield FalseStep("with the verdict taken off instead", w * (reward - v), equals=v - v)
-
-
-REWARD = proved(
+REWARD = theorem(
     "G8.reward",
     "With the KL in the reward and its mean as baseline, p_beta stays the law whatever answers weigh",
     statement=r"\sum_y p_\beta(y)\, w_y\, (r_y - E_{p_\beta} r)\,\nabla\log\pi(y) = 0,"
@@ -59,10 +49,11 @@ REWARD = proved(
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), weight=rates(4)),
     equal=(with_the_penalty_in_the_reward, none),
     examples=(
-        example(base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25"),
+        example(
+            base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25", value="0"
+        ),
     ),
-    kernel=Kernel("weights_move_nothing", where=lambda base: [{"d": d} for d in np.eye(len(base))]),
-    derivation=reward_steps,
+    coq="weights_move_nothing",
     floor=1.0,
     false=(
         neighbour("the penalty in the loss, answers weighed alike", lhs=with_the_penalty_in_the_loss),

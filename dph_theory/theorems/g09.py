@@ -5,14 +5,13 @@ J = 1 - phi - nu: training sees the same reward, J times as large, and beta acts
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted
 from ..laws import effective_beta
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Kernel, Steps, neighbour, proved
+from ..statement.theorem import neighbour, theorem
 
 
 def under_errors(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
@@ -33,16 +32,7 @@ def at_smaller_beta(base: Values, valid: Values, beta: Values, accepted: Values,
     return tilted(base, valid, beta * (1 - accepted - refused))
 
 
-def law_steps() -> Steps:
-    yield "The optimum is proportional to a e^{mean verdict/b} (A4); the odds of right answers decide."
-    b, J = sympy.symbols("b J", positive=True)
-    phi = sympy.Symbol("phi", nonnegative=True)
-    weight = sympy.exp((phi + J) / b) / sympy.exp(phi / b)
-    yield Claim("a right answer gains 1/(b/J) in log odds", sympy.log(weight), equals=J / b)
-    yield FalseStep("1/b", sympy.log(weight), equals=1 / b)
-
-
-LAW = proved(
+LAW = theorem(
     "G9.law",
     "Under errors that do not depend on the answer the law is that of a right verifier at beta/J",
     statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
@@ -57,11 +47,15 @@ LAW = proved(
     equal=(under_errors, at_effective_beta),
     examples=(
         example(
-            base=".15 .1 .45 .3", valid=[True, True, False, False], beta=".5", accepted=".05", refused=".2"
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            accepted=".05",
+            refused=".2",
+            value=".3594126161783 .2396084107855 .2405873838217 .1603915892145",
         ),
     ),
-    kernel=Kernel("errors_scale_beta"),
-    derivation=law_steps,
+    coq="errors_scale_beta",
     note="So a verifier that errs changes the rate and not the fate (arXiv 2601.04411, as summarised):"
     " without a KL the path is the same, J times slower. Errors tied to answers are no noise: the law is that"
     " of the verdicts, and a wrong answer that is always accepted is kept as a right one.",

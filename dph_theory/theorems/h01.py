@@ -6,14 +6,13 @@ that the plain gradient loses.
 """
 
 import numpy as np
-import sympy
 
 from ..binary_reward import tilted
 from ..dynamics.decision import plain_gradient
 from ..numeric.balls import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
-from ..statement.theorem import Claim, FalseStep, Steps, derived, neighbour
+from ..statement.theorem import neighbour, theorem
 
 
 def expected_update(law: Values, coefficient: Values) -> Values:
@@ -34,20 +33,7 @@ def by_the_sum(law: Values, valid: Values, right: Values, wrong: Values) -> Valu
     return trailing(right + wrong, 1) * plain_gradient(np.log(law), valid)
 
 
-def of_right_answers_alone(law: Values, valid: Values, right: Values, wrong: Values) -> Values:
-    return trailing(right, 1) * plain_gradient(np.log(law), valid)
-
-
-def clock_steps() -> Steps:
-    yield "The mean coefficient is V right + (1-V) wrong, and p (c - mean) is the update of an answer."
-    p, V, right, wrong = sympy.symbols("p V right wrong", real=True)
-    mean = V * right + (1 - V) * wrong
-    yield Claim("a right answer", p * (right - mean), equals=p * (right - wrong) * (1 - V))
-    yield Claim("a wrong answer", p * (wrong - mean), equals=p * (right - wrong) * (0 - V))
-    yield FalseStep("a wrong answer, by the sum", p * (wrong - mean), equals=p * (right + wrong) * (0 - V))
-
-
-CLOCK = derived(
+CLOCK = theorem(
     "H1.clock",
     "A coefficient of the verdict alone: the plain gradient's path, on another clock",
     statement=r"c(y) = A_1 v_y + A_0 (1 - v_y) \;\Rightarrow\;"
@@ -56,17 +42,26 @@ CLOCK = derived(
     on=chart(law=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
     equal=(of_verdicts, plain_on_another_clock),
     examples=(
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="1", wrong="0"),
-        example(law=".3 .2 .1 .4", valid=[True, True, True, False], right="0.1", wrong="-1"),
+        example(
+            law=".4 .3 .2 .1",
+            valid=[True, True, False, False],
+            right=".9",
+            wrong="-.4",
+            value=".156 .117 -.182 -.091",
+        ),
     ),
-    derivation=clock_steps,
-    certified=False,
+    exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
-    " negatives only all end where A2.limit says. What they differ in is the clock and the noise (G3, G4).",
+    " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
+    " its flow. What they differ in is the clock and the noise (G3, G4).",
+    coq="another_clock",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
-        neighbour("what wrong answers get plays no part", rhs=of_right_answers_alone),
+        neighbour(
+            "what wrong answers get plays no part",
+            rhs=lambda law, valid, right, wrong: trailing(right, 1) * plain_gradient(np.log(law), valid),
+        ),
     ),
 )
 
@@ -80,33 +75,28 @@ def at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
     return with_entropy(tilted(normalised(np.ones_like(base)), valid, bonus), valid, bonus)
 
 
-def at_tilted_base(base: Values, valid: Values, bonus: Values) -> Values:
-    return with_entropy(tilted(base, valid, bonus), valid, bonus)
-
-
 def nothing(base: Values) -> Values:
     return 0 * base
 
 
-def entropy_steps() -> Steps:
-    yield "At e^(v/t)/Z the coefficient v - t log p is the same for every answer, and the update its spread."
-    v, t, Z = sympy.symbols("v t Z", positive=True)
-    yield Claim("v - t log p", v - t * sympy.log(sympy.exp(v / t) / Z), equals=t * sympy.log(Z))
-    yield FalseStep("without the bonus", v - sympy.log(sympy.exp(v / t) / Z), equals=sympy.log(Z))
-
-
-ENTROPY = derived(
+ENTROPY = theorem(
     "H1.entropy",
     "An entropy bonus forgets the base: its law is uniform on the right answers, and on the wrong ones",
     statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t}",
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(at_tilted_uniform, nothing),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5"),),
-    derivation=entropy_steps,
-    certified=False,
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
+    exact=False,
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become right, as t -> 0: other shares where answers branch unevenly.",
-    false=(neighbour("the base's tilted model", rhs=nothing, lhs=at_tilted_base),),
+    coq="entropy_bonus",
+    false=(
+        neighbour(
+            "the base's tilted model",
+            rhs=nothing,
+            lhs=lambda base, valid, bonus: with_entropy(tilted(base, valid, bonus), valid, bonus),
+        ),
+    ),
 )

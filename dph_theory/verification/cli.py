@@ -11,31 +11,25 @@ import click
 
 from ..support import processes, terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from .settings import CHECKS, INSTANCES, QUICK_INSTANCES, Settings
+from .reports import INSTANCES, QUICK_INSTANCES, Report, Settings, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..statement.theorem import Theorem
-    from .reports import Report
 
 Made = TypeVar("Made")
-_LOADED_BY_WORKERS = ("dph_theory.verification.run", "dph_theory.verification.proofs.by_z3")
+_LOADED_BY_WORKERS = ("dph_theory.verification.run",)
 
 
 @click.command(short_help="Check every theorem, and that its false neighbours fall.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option("--list", "listing", is_flag=True, help="List the theorems and stop.")
-@click.option("--checks", default=",".join(CHECKS), show_default=True, help="Comma-separated checks to run.")
 @click.option(
     "--instances", type=click.IntRange(min=1), help=f"Random instances a theorem. [default: {INSTANCES}]"
 )
 @terminal.seed
-@click.option(
-    "--quick",
-    is_flag=True,
-    help=f"A short run: {QUICK_INSTANCES} instances, shorter searches, no whole boxes.",
-)
+@click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
 @click.option("--kernel", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
 @click.option(
     "--json", "path", type=terminal.OutputFile(), help='Write the reports there; "-" is standard output.'
@@ -43,7 +37,6 @@ _LOADED_BY_WORKERS = ("dph_theory.verification.run", "dph_theory.verification.pr
 def verify(
     names: tuple[str, ...],
     listing: bool,
-    checks: str,
     instances: int | None,
     seed: int,
     quick: bool,
@@ -52,13 +45,13 @@ def verify(
 ) -> None:
     """Check every theorem of the registry (or those NAMEd; "A" and "A5" stand for all whose names begin so).
 
-    Exits 0 if every verdict is the expected one, every false neighbour was refuted and every bound called
-    tight was nearly attained, 1 if not, 2 for wrong usage.
+    Exits 0 if every verdict is the expected one, every kept value is given and every false neighbour was
+    refuted, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     if listing and path is not None:
         raise click.UsageError("--json writes what a run finds; --list runs nothing")
-    settings = _settings(checks, instances, seed, quick)
+    asked = _allowed(lambda: settings(instances=instances, seed=seed, quick=quick))
     try:
         with processes.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
@@ -71,40 +64,32 @@ def verify(
             console.print(tables.listing(theorems).rich())
             return
         accepted = not kernel or _compiled(console)
-        reports = _run_with_progress(theorems, settings, context)
+        reports = _run_with_progress(theorems, asked, context)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
         sys.exit(terminal.INTERRUPTED)
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
-    tables.print_reports(console, theorems, reports, quick=quick)
+    tables.print_reports(console, theorems, reports)
     sys.exit(0 if accepted and reports and all(report.as_expected for report in reports) else 1)
 
 
 def _compiled(console: "Console") -> bool:
     """Whether Coq accepts the kernel, or is not here to be asked; what was found is printed."""
     from ..kernel import coq
-    from .run import kernel_theorems
 
     if not coq.installed():
         console.print(f"kernel: not compiled, Coq is not installed ({coq.INSTALL}); as recorded:")
         console.print(coq.recorded().told(), highlight=False)
         return True
     try:
-        found = coq.compiled(kernel_theorems())
+        found = coq.compiled()
     except coq.CoqError as error:
         console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
         return False
     console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:")
     console.print(found.told(), highlight=False)
     return not found.beyond_the_reals
-
-
-def _settings(checks: str, instances: int | None, seed: int, quick: bool) -> Settings:
-    chosen = tuple(check.strip() for check in checks.split(",") if check.strip())
-    return _allowed(
-        lambda: Settings(chosen, instances or (QUICK_INSTANCES if quick else INSTANCES), seed, quick)
-    )
 
 
 def _allowed(made: Callable[[], Made]) -> Made:
@@ -116,8 +101,8 @@ def _allowed(made: Callable[[], Made]) -> Made:
 
 
 def _run_with_progress(
-    theorems: "list[Theorem]", settings: Settings, context: BaseContext | None
-) -> "list[Report]":
+    theorems: "list[Theorem]", asked: Settings, context: BaseContext | None
+) -> list[Report]:
     from .run import verify as run
 
     done = count(1)
@@ -125,7 +110,7 @@ def _run_with_progress(
         bars("verifying", 0, len(theorems))
         return run(
             theorems,
-            settings,
+            asked,
             context=context,
             on_report=lambda report: bars(
                 "verifying", next(done), len(theorems), f"{report.theorem} {report.verdict}"

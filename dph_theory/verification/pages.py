@@ -3,37 +3,27 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ..kernel.files import definition_texts, statement
+from ..kernel import coq, files
 from ..references import REFERENCES
-from ..statement.theorem import Claim, FalseNeighbour, FalseStep, Kernel, Relation, Theorem, Verdict
+from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
-from .checks import CHECKS, applies
+from .exact import in_balls
 
 MEANINGS = {
-    Verdict.PROVED: "the whole statement, by the proof kernel or by claims decided for all values",
-    Verdict.DERIVED: "each scalar step is decided symbolically; sentences that no machine read join them",
-    Verdict.ENCLOSED: "ball arithmetic decides every instance of the boxes given",
-    Verdict.CERTIFIED: "in ball arithmetic at a few instances both sides agree to 30 digits, or are disjoint",
-    Verdict.HOLDS: "only searched: random instances, extreme corners, an optimiser for the worst violation",
-    Verdict.REFUTED: "a violation was found; a published claim that is false is registered as such",
-    Verdict.UNDECIDED: "none of these",
+    Verdict.PROVED: "a theorem of the proof kernel for every number of outcomes, used at an example "
+    "whose numbers are those of both sides",
+    Verdict.CHECKED: "two independent computations agree on random instances, on those of an optimiser "
+    "that looks for a violation, and in ball arithmetic where both sides take it",
+    Verdict.REFUTED: "false as it is claimed: a counterexample is kept with it",
 }
 """What each verdict says that was checked."""
-_CHECKS = {
-    "kernel": "the proof kernel, Coq, for every number of outcomes",
-    "symbolic": "a derivation, decided by sympy and z3",
-    "numeric": "random instances, extreme corners included",
-    "adversarial": "an optimiser that looks for the worst violation",
-    "certified": "ball arithmetic at rational instances",
-    "enclosed": "ball arithmetic on whole boxes",
-}
 _RELATIONS = {
     Relation.EQUAL: "both sides are equal",
     Relation.AT_MOST: "the left side is at most the right one",
     Relation.TENDS: "the left side tends to the right one",
 }
-_AGAIN = "This page is written from the registry by `python docs/generate.py`."
+_AGAIN = "This page is made from the registry."
 
 
 def members(name: str) -> list[Theorem]:
@@ -79,6 +69,9 @@ def index() -> str:
             *rows,
             "\n## Papers\n",
             *papers,
+            "\n## Definitions in Coq\n",
+            "As they stand in the kernel's files; `sum ys f` adds up f over the outcomes ys.\n",
+            *("```coq", *files.definition_texts(), "```"),
             "",
         )
     )
@@ -94,104 +87,55 @@ def family_page(name: str) -> str:
 
 
 def _section(theorem: Theorem) -> str:
-    given = "" if theorem.proved_in_kernel else _given(theorem)
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}**{given} ({MEANINGS[theorem.expected]}).",
-        f"- Checked as: {_RELATIONS[theorem.relation]}, by {_applied(theorem)}.",
-        *_in_kernel(theorem.kernel, false=theorem.expected is Verdict.REFUTED),
-        *_derivation(theorem),
-        *_boxes(theorem),
+        f"- Expected verdict: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
+        f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
+        *_in_kernel(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
         "- False neighbours, each refuted at a kept instance:",
-        *(line for neighbour in theorem.false_neighbours for line in _neighbour(neighbour)),
+        *(f"    - {escaped(false.name)}" for false in theorem.false_neighbours),
     ]
     lines = "\n".join(facts)
     return f"## {theorem.name}\n\n{escaped(theorem.title)}.\n\n$$\n{theorem.statement}\n$$\n\n{lines}\n"
 
 
-def _given(theorem: Theorem) -> str:
-    """What the derivation rests on, each with its verdict and a link to its place."""
-    links = (
-        f"[{name}]({file_name(name.partition('.')[0])}#{name.lower().replace('.', '')})"
-        f" ({THEOREMS[name].expected})"
-        for name in theorem.given
-    )
-    return f", given {', '.join(links)}" if theorem.given else ""
+def _checked(theorem: Theorem) -> str:
+    """What both sides are compared in."""
+    kept = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
+    numbers = "in floats and in balls" if in_balls(theorem) else "in floats alone"
+    return f"{'at its counterexample, ' if theorem.false else ''}{numbers}, {kept}"
 
 
 def in_kernel() -> str:
-    """What the kernel proves: the entries by verdict, the false neighbours, and the definitions in use."""
-    named = [theorem for theorem in THEOREMS.values() if theorem.kernel is not None]
-    refuted = [theorem for theorem in named if theorem.expected is Verdict.REFUTED]
-    whole = [theorem for theorem in named if theorem.proved_in_kernel]
-    beside = [t for t in THEOREMS.values() if any(false.kernel for false in t.false_neighbours)]
+    """What the kernel proves, and what its examples rest on."""
+    named = [theorem for theorem in THEOREMS.values() if theorem.coq]
     rows = {
-        "the whole statement": whole,
-        "a part of it": [theorem for theorem in named if theorem not in (*whole, *refuted)],
-        "that it is false": refuted,
-        "that a neighbour is false": beside,
+        "the whole statement": [theorem for theorem in named if theorem.expected is Verdict.PROVED],
+        "a part of it": [theorem for theorem in named if theorem.expected is Verdict.CHECKED],
+        "that it is false": [theorem for theorem in named if theorem.false],
     }
     table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
-    introduced = "As they stand in the files; `sum ys f` adds up f over the outcomes ys."
-    return "\n".join(
-        (
-            *("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, ""),
-            *("## Definitions", "", introduced, "", "```coq", *definition_texts(), "```"),
-        )
-    )
+    computing = ", ".join(f"`{axiom}`" for axiom in coq.recorded().computing) or "nothing"
+    rest = f"Besides the classical reals, `Print Assumptions` shows below the examples: {computing}."
+    return "\n".join(("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, "", rest))
 
 
 def _link(theorem: Theorem) -> str:
-    place = f"{file_name(theorem.family)}#{theorem.name.lower().replace('.', '')}"
-    return f"[{escaped(theorem.name)}](theorems/{place})"
+    return f"`{theorem.name}`"
 
 
-def _in_kernel(kernel: Kernel | None, *, false: bool, indent: str = "") -> list[str]:
+def _in_kernel(theorem: Theorem) -> list[str]:
     """The theorem of the kernel as it is written there, and what of the statement it is."""
-    if kernel is None:
-        return []
-    found = statement(kernel.theorem)
-    of = f"part of it, {escaped(kernel.part)}" if kernel.part else "for every number of outcomes"
-    of = "that it is false" if false else of
-    place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
-    lines = [
-        f"{indent}- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
-        "",
-    ]
-    return [*lines, *(f"{indent}        {line}" for line in found.text.splitlines()), ""]
-
-
-def _neighbour(false: FalseNeighbour) -> list[str]:
-    return [f"    - {escaped(false.name)}", *_in_kernel(false.kernel, false=True, indent="        ")]
-
-
-def _derivation(theorem: Theorem) -> list[str]:
-    """The sentences of the derivation and the claims between them, as they stand in the entry."""
-    if theorem.derivation is None:
-        return []
-    lines = [f"    {number}. {_step(step)}" for number, step in enumerate(theorem.derivation(), 1)]
-    given = _given(theorem) if theorem.proved_in_kernel else ""
-    return [f"- Derivation{given} (claims are decided by machine, false ones must be refused):", *lines]
-
-
-def _step(step: Claim | str) -> str:
-    if isinstance(step, str):
-        return escaped(step)
-    relation = f"{step.sign[:-1] or '='} {step.equals}" if step.sign != "=0" else f"= {step.equals}"
-    kind = "*False:*" if isinstance(step, FalseStep) else "*Claim:*"
-    return f"{kind} {escaped(step.text)}: `{step.expression} {relation}`"
-
-
-def _boxes(theorem: Theorem) -> list[str]:
-    """The boxes on which the statement is decided as a whole, each with how it is reduced to its scalars."""
-    lines = [f"    - {escaped(f'{reduction}: {reduction.text}')}" for reduction in theorem.reductions]
-    return ["- Decided on all of these boxes:", *lines] if lines else []
-
-
-def _applied(theorem: Theorem) -> str:
-    return "; ".join(_CHECKS[check] for check in CHECKS if applies(check, theorem))
+    of = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
+    of = "that it fails at its counterexample" if theorem.false else of
+    lines = []
+    for found in map(files.statement, theorem.coq.split()):
+        place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
+        lines += [f"- In the kernel, {of}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
+        lines += [*(f"        {line}" for line in found.text.splitlines()), ""]
+    return lines
 
 
 def _tally(theorems: Sequence[Theorem]) -> str:

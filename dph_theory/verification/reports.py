@@ -1,104 +1,77 @@
-"""What verification found about a theorem and its false neighbours, as values and as plain data."""
+"""What a verification is asked for and what it finds, as plain values; nothing heavy is loaded."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from ..statement.theorem import Verdict
+from ..support.errors import argument_error
 from ..support.record import as_json
-from .checks.result import CheckResult, Enclosed
-from .proofs.decision import Decision
 
-TIGHT = 0.98
-"""The ratio of a tight bound's sides that its kept instance must reach."""
+INSTANCES, QUICK_INSTANCES = 100_000, 1_000
+"""Random instances a theorem, in the long form and in the short one."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to look: random and rational instances, the optimiser's population and generations, a seed."""
+
+    instances: int = INSTANCES
+    population: int = 128
+    generations: int = 60
+    rational: int = 16
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.instances < 1:
+            raise argument_error("instances", self.instances, "at least 1")
+        if self.seed < 0:
+            raise argument_error("seed", self.seed, "at least 0")
+
+
+def settings(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> Settings:
+    """The long form or the short one, with so many random instances and that seed."""
+    if quick:
+        return Settings(QUICK_INSTANCES if instances is None else instances, 64, 5, 4, seed)
+    return Settings(INSTANCES if instances is None else instances, seed=seed)
 
 
 @dataclass(frozen=True)
 class NeighbourReport:
-    """Where a false neighbour was refuted, and by what: "balls", "floats", or "" if it was not."""
+    """Whether a false neighbour failed at its kept instance."""
 
     name: str
-    refuted_by: str
-    witness: dict[str, Any] | None
-    certain_within: int | None = None
-    """The k for which the violation is certain at all x (1 +- 2^-k), x the witness; None if at none."""
-    box_asked: bool = False
-    """Whether such a box has to be found: in the long form, next to a statement that is enclosed."""
-
-    @property
-    def refuted(self) -> bool:
-        """Whether it fails at its witness."""
-        return bool(self.refuted_by)
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether it fails, and on a whole box where that is asked."""
-        return self.refuted and (self.certain_within is not None or not self.box_asked)
+    refuted: bool
 
 
 @dataclass(frozen=True)
 class Report:
-    """What verification found about one theorem."""
+    """What verification found about one theorem.
+
+    `instances` were tried in floats, and `worst` is the largest gap by which one missed the statement, with
+    the `witness` of a violation; at `exact` instances balls decide that it holds (or that a false claim
+    fails); `unexpected` is all that is not as expected, in words.
+    """
 
     theorem: str
-    source: str
-    expected: Verdict
-    verdict: Verdict
-    checks: tuple[CheckResult, ...]
+    expected: str
+    verdict: str
+    instances: int
+    worst: float
+    exact: int
     false_neighbours: tuple[NeighbourReport, ...]
-    given: Mapping[str, Verdict] = field(default_factory=dict)
-    """The entries that a derivation rests on, each with the verdict expected of it."""
-    tight: float | None = None
-    """The ratio of a tight bound's sides at its kept instance; None for others."""
-    wrong_values: tuple[str, ...] = ()
-    """Values kept with examples that the sides do not give."""
-
-    @property
-    def steps(self) -> tuple[Decision, ...]:
-        """The derivation: claims with who decided them, false steps, and sentences, in order."""
-        return tuple(step for result in self.checks for step in result.steps)
-
-    @property
-    def claims(self) -> tuple[Decision, ...]:
-        """The claims of the derivation alone."""
-        return tuple(step for step in self.steps if step.kind == "claim")
-
-    @property
-    def boxes(self) -> tuple[Enclosed, ...]:
-        """The boxes on which the statement was decided as a whole."""
-        return tuple(box for result in self.checks for box in result.boxes)
-
-    @property
-    def unexpected(self) -> tuple[str, ...]:
-        """All that is not as expected, in words."""
-        found = list(self.wrong_values)
-        if self.verdict is not self.expected:
-            found.append(f"{self.verdict}, expected {self.expected}")
-            found += [f"{result.check}: {result.detail}" for result in self.checks if result.detail]
-        if self.tight is not None and not self.tight > TIGHT:
-            found.append(f"called tight, and its sides are in the ratio {self.tight:.4g} where they meet")
-        for neighbour in self.false_neighbours:
-            if not neighbour.as_expected:
-                where = "certain to fail on no box around its witness" if neighbour.refuted else "not refuted"
-                found.append(f"false neighbour {where}: {neighbour.name}")
-        return tuple(found)
+    unexpected: tuple[str, ...]
+    seconds: float
+    witness: dict[str, Any] | None = None
 
     @property
     def as_expected(self) -> bool:
-        """Whether nothing is unexpected: the verdict, every false neighbour, tight bounds, kept values."""
-        return not self.unexpected
+        """Whether nothing is unexpected: the verdict, the kept values, every false neighbour, Coq."""
+        return self.verdict == self.expected and not self.unexpected
 
     @property
-    def worst(self) -> float | None:
-        """The largest gap by which any check missed the theorem; None if none measures it."""
-        return max((r.worst_violation for r in self.checks if r.worst_violation is not None), default=None)
-
-    @property
-    def seconds(self) -> float:
-        """The time of the checks on the theorem itself."""
-        return sum(result.seconds for result in self.checks)
+    def fallen(self) -> int:
+        """How many false neighbours were refuted."""
+        return sum(neighbour.refuted for neighbour in self.false_neighbours)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as plain data, which `support.frozen.from_json(Report, ...)` reads back."""
-        judged = {"as_expected": self.as_expected, "unexpected": list(self.unexpected)}
-        return {**as_json(self), **judged}
+        """The report as plain data, which `support.record.from_json(Report, ...)` reads back."""
+        return {**as_json(self), "as_expected": self.as_expected}

@@ -15,7 +15,7 @@ from dph_theory.support.progress import Progress
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..laws.stage import PACKAGES, quiet
+from ..laws.study import PACKAGES, quiet
 from ..storage.journal import Journal
 from .training import (
     GROUPS,
@@ -146,7 +146,9 @@ def table(runs: Sequence[Trained]) -> Table:
     return Table.of(head, rows)
 
 
-def store(methods: Sequence[Method], runs: Sequence[Trained], folder: Path, path: Path) -> None:
+def store(
+    methods: Sequence[Method], runs: Sequence[Trained], folder: Path, path: Path, seeds: int = SEEDS
+) -> None:
     """Write the record that the figure and the guide read: the cells of theory, and the runs."""
     rows = atlas(methods)
     base = base_shares(atlas_box(), AtlasJournal(folder).bases)
@@ -155,5 +157,5 @@ def store(methods: Sequence[Method], runs: Sequence[Trained], folder: Path, path
         "base": as_json(End(base[0], tuple(base[1])), 5),
         "trained": [{**as_json(each, 5), "gaps": as_json(each.gaps, 4)} for each in runs],
     }
-    config = {"knob": KNOB, "steps": STEPS, "learning_rate": LEARNING_RATE, "groups": GROUPS, "seeds": SEEDS}
+    config = {"knob": KNOB, "steps": STEPS, "learning_rate": LEARNING_RATE, "groups": GROUPS, "seeds": seeds}
     write_json(path, record(KIND, seed=0, config=config, results=results, findings=(), packages=PACKAGES))

@@ -17,10 +17,10 @@ from dph_theory.methods.batches import GROUP, Samples
 from dph_theory.methods.repairs import Method
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
-from ..laws.training import ROWS, StoredReferenceTrainer, stored_answers
+from ..laws.training import small, stored_answers
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import RARE, GlassBox
-from ..training.config import DPHConfig
+from ..training.online import OnlineConfig, OnlineTrainer
 from ..training.reference import OnlineReference
 
 KNOB, STEPS, LEARNING_RATE, GROUPS = 0.3, 120, 2e-3, 32
@@ -62,12 +62,13 @@ def problem_of(box: GlassBox, tables: list[np.ndarray]) -> Problem:
     return Problem(box.name, tuple(table[0] for table in tables), box.valid[0], end=box.end)
 
 
-class AtlasTrainer(StoredReferenceTrainer):
+class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
     def __init__(self, *args: Any, method: Method, problem: Problem, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method, self.problem, self.end = method, problem, len(problem.base[0]) - 1
+        self._ready = self.rehearsal
         self.reference = OnlineReference(self)
         self.places = {tuple(answer): i for i, answer in enumerate(problem.tokens.answers.tolist())}
 
@@ -120,38 +121,25 @@ def trained(method: Method, box: GlassBox, bases: Path, seed: int) -> tuple[floa
     return _measured(problem, next_token_tables(model, box))
 
 
-def _arguments(method: Method, box: GlassBox, seed: int, output: str) -> DPHConfig:
+def _arguments(method: Method, box: GlassBox, seed: int, output: str) -> OnlineConfig:
     settings: dict[str, Any] = {"loss_type": LOSSES[method.reduction], **CLIPS.get(method.name, {})}
     if method.name in REHEARSED:
         rehearsed = REHEARSED[method.name]
-        settings |= {**rehearsed, "eta": rehearsed["eta"] / box.length, "rehearsal_rows": ROWS}
+        settings |= {**rehearsed, "eta": rehearsed["eta"] / box.length}
         settings |= {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
-    return DPHConfig(
-        output_dir=output,
+    return small(
+        box,
+        output,
+        GROUP * GROUPS,
         seed=seed,
         max_steps=STEPS,
-        per_device_train_batch_size=GROUP * GROUPS,
         num_generations=GROUP,
         num_iterations=method.updates,
-        max_completion_length=box.length,
         learning_rate=LEARNING_RATE,
         lr_scheduler_type="linear",
         optim="adamw_torch",
-        weight_decay=0.0,
-        max_grad_norm=0.0,
         beta=0.0,
         scale_rewards="none",
-        shuffle_dataset=False,
-        temperature=1.0,
-        bf16=False,
-        use_cpu=True,
-        gradient_checkpointing=False,
-        logging_steps=STEPS,
-        report_to="none",
-        save_strategy="no",
-        disable_tqdm=True,
-        dataloader_pin_memory=False,
-        log_u_tolerance=float("inf"),
         **settings,
     )
 

@@ -1,22 +1,11 @@
 """Small theorems, true and false, on which the checks themselves are tested."""
 
-import sympy
-
 from dph_theory import FORWARD_KL, TOTAL_VARIATION
 from dph_theory.references import Source
 from dph_theory.statement.charts import chart, example, simplex, uniform
-from dph_theory.statement.theorem import Claim, FalseStep, certified, holds, neighbour, proved, refuted
+from dph_theory.statement.theorem import neighbour, refuted, theorem
 
-
-def _square_steps():
-    a, b = sympy.symbols("a b", nonnegative=True)
-    yield "Both sides are polynomials."
-    square = a**2 + 2 * a * b + b**2
-    yield Claim("square", (a + b) ** 2, equals=square, states=lambda x, y: {a: x, b: y})
-    yield FalseStep("cross term halved", (a + b) ** 2, equals=square - a * b)
-
-
-BINOMIAL = proved(
+BINOMIAL = theorem(
     "toy.binomial",
     "(x+y)^2 = x^2 + 2xy + y^2",
     statement=r"(x+y)^2 = x^2 + 2xy + y^2",
@@ -24,18 +13,17 @@ BINOMIAL = proved(
     on=chart(x=uniform(0, 1), y=uniform(0, 1)),
     equal=(lambda x, y: (x + y) ** 2, lambda x, y: x**2 + 2 * x * y + y**2),
     examples=(example(x=".5", y=".25", value=".5625"),),
-    derivation=_square_steps,
     false=(neighbour("cross term halved", rhs=lambda x, y: x**2 + x * y + y**2),),
 )
 
-PINSKER = certified(
+PINSKER = theorem(
     "toy.pinsker",
     "TV^2 <= KL/2",
     statement=r"TV^2 \le KL/2",
     source=Source("gilardoni2010pinsker"),
     on=chart(pi=simplex(2), ref=simplex(2)),
     at_most=(lambda pi, ref: TOTAL_VARIATION(pi, ref) ** 2, lambda pi, ref: FORWARD_KL(pi, ref) / 2),
-    tight=example(pi=".51 .49", ref=".5 .5"),
+    examples=(example(pi=".51 .49", ref=".5 .5", lhs=".0001", rhs=".000100020005334934"),),
     floor=1e-12,
     false=(
         neighbour(
@@ -53,10 +41,11 @@ NEEDLE = refuted(
     source=Source("ours"),
     on=chart(x=uniform(0, 1), y=uniform(0, 1)),
     at_most=(lambda x, y: 1 - (x - 0.3) ** 2 - (y - 0.7) ** 2, lambda x: 1 - 0.005**2 + 0 * x),
+    examples=(example(x=".3", y=".7"),),
     false=(neighbour("by one more", rhs=lambda x: -(0.005**2) + 0 * x),),
 )
 
-LIMIT = holds(
+LIMIT = theorem(
     "toy.limit",
     "(x + eps)^2 -> x^2",
     statement=r"(x+\epsilon)^2 \to x^2",

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..engine.exact import validity
 from .family import Bigrams
 from .problem import CollapseProblem, Objective
 
@@ -233,10 +232,10 @@ def follow(
     """
     if not len(start) == problem.cases == strengths.shape[-1]:
         raise argument_error("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
-    tables = problem.tables(np.arange(problem.cases))
+    base = problem.rows(family)
     stages, theta = [], start
     for strength in torch.from_numpy(strengths):
-        found = minimise(problem.reverse_kl(family), family.frame, theta, *tables, strength, radius=RADIUS)
+        found = minimise(problem.reverse_kl(family), family.frame, theta, base, strength, radius=RADIUS)
         theta = found.theta
         stages.append(theta)
     return torch.stack(stages)
@@ -252,16 +251,15 @@ class _Branch:
     strength: float
 
     def at(self, strength: float) -> Minima:
-        objective, tables = self.problem.reverse_kl(self.family), self.problem.tables(np.zeros(1, dtype=int))
+        objective, base = self.problem.reverse_kl(self.family), self.problem.rows(self.family)
         goal = torch.tensor([strength], dtype=torch.float64)
-        return minimise(objective, self.family.frame, self.theta[None], *tables, goal, radius=RADIUS)
+        return minimise(objective, self.family.frame, self.theta[None], base, goal, radius=RADIUS)
 
     def moved(self, strength: float) -> "_Branch":
         return _Branch(self.problem, self.family, self.at(strength).theta[0], strength)
 
     def validity(self) -> float:
-        policy = self.family.policy(self.theta)
-        return float(validity(policy, self.problem.automaton, self.problem.length))
+        return self.problem.validity(self.family, self.theta)
 
     def end(self, outside: float, middle: float) -> "_Branch":
         """The last minimum towards `outside` before its validity crosses `middle`, by bisection."""

@@ -1,3 +1,4 @@
+import mpmath
 import numpy as np
 import pytest
 from flint import arb
@@ -12,6 +13,7 @@ from dph_theory import (
     REVERSE_KL,
     TOTAL_VARIATION,
     alpha_divergence,
+    laws,
 )
 from dph_theory.laws import best_response, response
 from dph_theory.numeric.balls import precision
@@ -143,3 +145,40 @@ def test_balls_that_tell_nothing_and_other_divergences_are_refused():
         best_response(np.array([arb("0.5 +/- 0.4999")] * 2), values, 1.0, FORWARD_KL)
     with pytest.raises(ValueError, match="reverse or forward KL"):
         best_response(np.array([arb("0.5")] * 2), values, 1.0, HELLINGER)
+
+
+def in_high_precision(base_rate, beta, power, curvature):
+    """The validity with f'(mu/A1) - f'((1-mu)/A0) = 1/beta, f' = f''(1) (1 - u^-power)/power, by halving."""
+    with mpmath.workdps(150):
+        a, power = mpmath.mpf(base_rate), mpmath.mpf(power)
+
+        def pull(log_mu):
+            mu = mpmath.exp(log_mu)
+            return curvature / power * (((1 - mu) / (1 - a)) ** -power - (mu / a) ** -power) - 1 / mpmath.mpf(
+                beta
+            )
+
+        low, high = mpmath.log(a), mpmath.mpf("-1e-60")
+        for _ in range(400):
+            middle = (low + high) / 2
+            low, high = (low, middle) if pull(middle) > 0 else (middle, high)
+        return float(mpmath.exp(low))
+
+
+@pytest.mark.parametrize("base_rate", [1e-100, 1e-40, 1e-28, 1e-3, 0.25])
+@pytest.mark.parametrize("off", [0, -1e-9, 1e-9, 0.5])
+@pytest.mark.parametrize(
+    ("divergence", "power"),
+    [(FORWARD_KL, 1), (alpha_divergence(0.5), 0.5), (NEYMAN_CHI_SQUARED, 2), (HELLINGER, 0.5)],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_where_the_slope_at_infinity_is_one_over_beta_a_tiny_base_rate_keeps_its_digits(
+    base_rate, off, divergence, power
+):
+    beta = power / divergence.curvature * (1 + off)
+    validity = in_high_precision(base_rate, beta, power, divergence.curvature)
+    base, valid = [[base_rate, 1 - base_rate]], [True, False]
+    assert laws.validity_at(base_rate, beta, divergence) == pytest.approx(validity, rel=1e-12)
+    assert laws.best_response(base[0], [1.0, 0.0], beta, divergence)[0] == pytest.approx(validity, rel=1e-12)
+    for law in (laws.sequence_law, laws.token_law):
+        assert law(base, valid, beta, divergence)[0][0] == pytest.approx(validity, rel=1e-12)

@@ -204,6 +204,7 @@ MADE_UP = "no_such_key"
         ({ALGORITHM + "kl_ctrl.type": "adaptive"}, ALGORITHM + "kl_ctrl.type=adaptive"),
         ({"algo.dynamic_filtering_enable": True}, "algo.dynamic_filtering_enable=True"),
         ({"entropy-coef": 0.1, "kl-coef": 0.0}, "--entropy-coef=0.1"),
+        ({N: 8, "actor_rollout_ref.rollout.tp": 2}, "actor_rollout_ref.rollout.tp=2"),
         *(
             ({name: value, MADE_UP: 1}, f"{MADE_UP}=1")
             for name, value in (

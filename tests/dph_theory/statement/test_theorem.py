@@ -1,19 +1,8 @@
 import numpy as np
 import pytest
-from support.small_theorems import BINOMIAL, LIMIT, PINSKER
+from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
-from dph_theory.numeric.enclosures import linear, rate
-from dph_theory.statement.theorem import ScalarForm, Verdict, neighbour, scaled
-
-
-def test_a_reduction_names_the_scalars_of_its_box_and_those_it_does_not_depend_on():
-    reduction = ScalarForm("", {"p": rate("1e-6")}, dict, free={"t": linear("0", "1")})
-    assert str(reduction) == "p in [1e-6, 1 - 1e-6], t in [0, 1]"
-
-
-def test_a_reduction_states_a_gap_or_two_sides():
-    with pytest.raises(ValueError, match="where there is no gap"):
-        ScalarForm("", {"p": rate("1e-6")}, dict).pairs(p=1)
+from dph_theory.statement.theorem import Verdict, neighbour, refuted, scaled, theorem
 
 
 def at(**values):
@@ -27,14 +16,7 @@ def test_a_violation_is_relative_to_the_larger_side():
 
 
 def test_a_bound_with_room_has_a_negative_violation():
-    instance = {"pi": np.array([[0.5, 0.5]]), "ref": np.array([[0.9, 0.1]])}
-    assert PINSKER.violation(instance)[0] < 0
-    violation, tightness = PINSKER.measured(instance)
-    assert violation == PINSKER.violation(instance)
-    assert 0 < tightness < 1
-    # Of a batch the tightest counts: an even law against itself has no ratio.
-    both = {name: np.vstack([value, [[0.5, 0.5]]]) for name, value in instance.items()}
-    assert PINSKER.measured(both)[1] == tightness
+    assert PINSKER.violation({"pi": np.array([[0.5, 0.5]]), "ref": np.array([[0.9, 0.1]])})[0] < 0
 
 
 @pytest.mark.parametrize(
@@ -55,9 +37,26 @@ def test_a_limit_must_end_near_and_come_nearer():
     assert leaving.violation(at(x=0.5))[0] > 0.1
 
 
-def test_a_false_neighbour_keeps_the_name_and_expects_refutation():
+def test_the_verdict_follows_from_what_the_entry_has():
     false = PINSKER.changed(PINSKER.false_neighbours[0])
-    assert (false.name, false.expected, false.derivation) == (PINSKER.name, Verdict.REFUTED, None)
+    assert (false.name, false.expected) == (PINSKER.name, Verdict.REFUTED)
+    assert (PINSKER.expected, NEEDLE.expected) == (Verdict.CHECKED, Verdict.REFUTED)
+    entry = {"statement": "", "source": BINOMIAL.source, "on": BINOMIAL.instances, "equal": (max, min)}
+    entry["false"] = BINOMIAL.false_neighbours
+    assert theorem("toy.p", "", coq="gibbs", **entry).expected is Verdict.PROVED
+    assert theorem("toy.q", "", coq="gibbs", part="half", **entry).expected is Verdict.CHECKED
+
+
+def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_counterexample():
+    entry = {"statement": "", "source": BINOMIAL.source, "on": BINOMIAL.instances}
+    entry["false"] = BINOMIAL.false_neighbours
+    for sides in ({}, {"equal": (max, min), "tends": (max, min)}):
+        with pytest.raises(ValueError, match="one of equal, at_most and tends"):
+            theorem("toy.t", "", **entry, **sides)
+    with pytest.raises(ValueError, match=r"at least one false neighbour of toy\.t"):
+        theorem("toy.t", "", equal=(max, min), **entry | {"false": ()})
+    with pytest.raises(ValueError, match=r"the counterexample of toy\.r first"):
+        refuted("toy.r", "", equal=(max, min), **entry)
 
 
 def test_a_scaled_side_takes_the_same_parts_by_name():

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import a01
 
 
@@ -13,15 +12,6 @@ def test_the_face_has_one_dimension_less_than_valid_outcomes(valid, dimension):
     base, valid = np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([valid])
     assert a01.spanned_and_left_free(base, valid).tolist() == [[dimension, dimension]]
     assert a01.size_less_one(valid).tolist() == [[dimension]]
-
-
-def test_a_fully_valid_policy_is_a_maximiser_whatever_another_one_is():
-    instance = as_floats(a01.NEAREST.examples[0].parts)
-    lhs, rhs = a01.NEAREST.sides(instance)
-    assert lhs == pytest.approx(0, abs=1e-15)
-    assert rhs == pytest.approx(0, abs=1e-15)
-    # (.4, .6, 0) on Y1 is at distance .3 from the maximiser (.7, .3, 0).
-    assert a01.distance_to_one(**instance) == pytest.approx(0.3, rel=1e-14)
 
 
 def test_every_maximiser_is_fully_valid():

@@ -3,7 +3,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from dph_theory.dynamics import decision
-from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import _laws, a03
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
@@ -40,13 +39,6 @@ def test_the_natural_gradient_solves_the_fisher_system():
 def test_ratios_stay_those_of_the_base():
     inside = a03.inside_valid(BASE, VALID, np.array([2.0]))[0]
     assert inside == pytest.approx([1 / 2, 1 / 3, 1 / 6, 0], rel=1e-14)
-
-
-def test_the_distance_falls_below_its_bound():
-    instance = as_floats(a03.LIMIT.examples[0].parts)
-    distance, bound = a03.LIMIT.sides(instance)
-    assert distance == pytest.approx(0.4 / (0.4 + 0.6 * np.exp(2)), rel=1e-14)
-    assert bound == pytest.approx(2 / 3 * np.exp(-2), rel=1e-14)
 
 
 def test_with_a_penalty_the_path_is_the_same_and_ends_at_the_tilted_model_of_beta():

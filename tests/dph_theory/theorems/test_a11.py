@@ -38,10 +38,3 @@ def test_the_least_rise_counts_the_fixed_points(base_rate, count):
         signs = np.sign(a11.rise(base_rate, 0.75, p[p < 1]))
     assert (np.diff(signs) != 0).sum() == count
     assert (grpo.least_rise(base_rate, 0.75) < 0) == (count == 2)
-
-
-def test_the_level_of_a_fixed_point_is_one_over_beta():
-    fixed = a11.first_fixed_point(np.array([0.1]), np.array([0.75]))
-    assert a11.level(0.1, logit(fixed)) == pytest.approx(1 / 0.75, rel=1e-12)
-    policy = a11.after_a_round(np.array([0.1]), logit(fixed) - logit(0.1))
-    assert policy[:, 0] == pytest.approx(fixed, rel=1e-13)

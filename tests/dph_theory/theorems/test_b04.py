@@ -3,8 +3,7 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems._lemmas import pinsker_bounds, squared_variation
-from dph_theory.theorems.b04 import BEYOND, COUNTEREXAMPLE, FAMILY
+from dph_theory.theorems.b04 import BEYOND, COUNTEREXAMPLE, FAMILY, pinsker_bounds, squared_variation
 
 EVERY = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, *FAMILY)
 

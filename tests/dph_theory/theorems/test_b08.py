@@ -3,22 +3,9 @@ import pytest
 
 from dph_theory import divergences
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _lemmas, b08
+from dph_theory.theorems import b08
 
 GIVEN = as_floats(b08.MEAN.examples[0].parts)
-
-
-def test_both_means_are_the_stated_divergences():
-    stated = [0.394816205204, 0.360062440636, 0.181131699911, 0.369652392764]
-    assert [d.name for d in divergences.COMPARED] == [
-        "forward_kl",
-        "reverse_kl",
-        "jensen_shannon",
-        "alpha_0.5",
-    ]
-    means = b08.both_means(**GIVEN)[0]
-    assert means[:, 0] == pytest.approx(stated, abs=5e-13)
-    assert means[:, 1] == pytest.approx(stated, abs=5e-13)
 
 
 def test_neither_form_dominates():
@@ -40,7 +27,7 @@ def test_forward_variances_by_hand():
 
 def test_the_gap_explains_the_sign():
     pi, ref = np.array([[0.5, 0.5]]), np.array([[0.1, 0.9]])
-    gap = _lemmas.generator_variance(pi, ref) - _lemmas.definition_variance(pi, ref)
+    gap = b08.generator_variance(pi, ref) - b08.definition_variance(pi, ref)
     one, weight = 1 + 0 * pi, ref / pi
     expected = [(b08.squares(d, pi, ref, one - weight)).item() for d in divergences.COMPARED]
     assert gap[0] == pytest.approx(expected, rel=1e-11)
@@ -50,10 +37,8 @@ def test_the_costs_by_a_count_of_passes():
     # To a standard error of .1: so many answers each; 8 updates, and drawing an answer costs 20 passes.
     example = as_floats(b08.COST.examples[0].parts)
     laws = example["pi"], example["ref"]
-    stored, fresh = (
-        form(*laws)[0] / 0.01 for form in (_lemmas.generator_variance, _lemmas.definition_variance)
-    )
+    stored, fresh = (form(*laws)[0] / 0.01 for form in (b08.generator_variance, b08.definition_variance))
     ratio = b08.generator_cost(**example) / (
-        b08.definition_cost(*laws, example["updates"], _lemmas.definition_variance(*laws))
+        b08.definition_cost(*laws, example["updates"], b08.definition_variance(*laws))
     )
     assert ratio[0] == pytest.approx(stored * (20 + 1 + 8) / (fresh * 16), rel=1e-12)

@@ -5,13 +5,13 @@ from dph_theory import binary_reward
 from dph_theory.binary_reward import mu_from_beta
 from dph_theory.divergences import CHI_SQUARED, COMPARED, JENSEN_SHANNON
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems import _lemmas, b09
+from dph_theory.theorems import b09
 
 GIVEN = as_floats(b09.CURVATURE.examples[0].parts)
 
 
 def test_local_ratios_tend_to_the_curvature():
-    pi = _lemmas.stepped(GIVEN["ref"], GIVEN["q"], np.array([1e-6]))
+    pi = b09.stepped(GIVEN["ref"], GIVEN["q"], np.array([1e-6]))
     chi = CHI_SQUARED(pi, GIVEN["ref"])
     ratios = [(d(pi, GIVEN["ref"]) / (d.curvature / 2 * chi)).item() for d in COMPARED]
     assert ratios == pytest.approx([1] * 4, abs=1e-5)

@@ -41,34 +41,27 @@ def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
 def test_with_coq_the_kernel_is_compiled_and_what_coq_refuses_fails_the_run(monkeypatch):
     found = replace(coq.recorded(), seconds=2.0)
     monkeypatch.setattr(coq, "installed", lambda: True)
-    monkeypatch.setattr(coq, "compiled", lambda names: found)
-    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    monkeypatch.setattr(coq, "compiled", lambda: found)
+    done = here("L1.gibbs", "--kernel", "--quick")
     assert (done.exit_code, "compiled here in 2 seconds" in done.stdout) == (0, True)
     found = replace(found, axioms=("Cheat.proof",))
-    assert here("L1.gibbs", "--kernel", "--checks", "kernel").exit_code == 1
+    assert here("L1.gibbs", "--kernel", "--quick").exit_code == 1
 
-    def refuses(names):
+    def refuses():
         raise coq.CoqError("Laws.v, line 3: no")
 
     monkeypatch.setattr(coq, "compiled", refuses)
-    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    done = here("L1.gibbs", "--kernel", "--quick")
     assert (done.exit_code, "Coq refuses it\nLaws.v, line 3: no" in done.stdout) == (1, True)
 
 
 def test_without_coq_the_record_is_shown(monkeypatch):
     monkeypatch.setattr(coq, "installed", lambda: False)
-    done = here("L1.gibbs", "--kernel", "--checks", "kernel")
+    done = here("L1.gibbs", "--kernel", "--quick")
     assert done.exit_code == 0
     assert "not compiled, Coq is not installed" in done.stdout
     assert f"Laws.v: accepted by Coq {coq.recorded().coq}, SHA-256" in done.stdout
     assert "1 theorem: 1 proved; 1 as expected" in done.stdout
-
-
-def test_a_subset_of_checks():
-    assert here("A8.frontier", "--checks", "symbolic,numeric", "--instances", "300").exit_code == 0
-    done = here("A8.frontier", "--checks", "symbolic")
-    assert done.exit_code == 0
-    assert "2 of 2 false neighbours" in done.stdout
 
 
 @pytest.mark.slow
@@ -84,13 +77,13 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
     assert done.returncode == 0
     last = " ".join(done.stdout.split())
     assert "6 theorems" in last
-    assert "1 have none of the selected checks, or need torch (pip install 'dph[toy]')" in last
+    assert "1 left out, they need torch (pip install 'dph[toy]')" in last
 
 
 def test_reports_on_standard_output_stand_alone():
-    done = dph("verify", "A8.frontier", "--checks", "symbolic", "--json", "-")
+    done = dph("verify", "A8.frontier", "--quick", "--json", "-")
     assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.frontier"]
-    assert "1 theorem: 1 derived" in done.stderr
+    assert "1 theorem: 1 proved" in done.stderr
 
 
 def test_the_list_names_every_theorem():
@@ -104,7 +97,6 @@ def test_the_list_names_every_theorem():
     [
         (("A5.validty",), "the nearest names are A5.validity, "),
         (("Z9",), "the nearest names are "),
-        (("--checks", "guess"), "one of kernel, symbolic, numeric, adversarial, certified"),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
         (("--json", "missing/folder/v.json"), "does not exist"),

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from dph_theory.methods.repairs import METHODS
-from figures.records import Records
 from full_scale.atlas import stage
 from full_scale.atlas.stage import AtlasJournal, End, Trained, chosen, store, table
 
@@ -26,13 +25,14 @@ def test_what_is_done_is_kept_and_a_method_is_told_once_all_its_runs_are_there(t
 def test_the_record_has_cells_and_runs_and_is_read_by_its_schema(tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "base_shares", lambda box, bases: (0.3, [0.2, 0.1, 0.1, 0.6]))
     runs = [Trained("GRPO", FORESEEN, (RUN,))]
-    store([GRPO], runs, tmp_path, tmp_path / "atlas.json")
+    store([GRPO], runs, tmp_path, tmp_path / "atlas.json", seeds=1)
     found = json.loads((tmp_path / "atlas.json").read_text())
     assert found["kind"] == "atlas"
-    atlas = Records({"atlas": found}).atlas
-    assert [row.method for row in atlas.rows] == ["GRPO"]
-    assert atlas.trained[0].gaps == pytest.approx((0.1,))
-    assert atlas.base.shares[-1] == 0.6
+    assert found["config"]["seeds"] == 1
+    results = found["results"]
+    assert [row["method"] for row in results["rows"]] == ["GRPO"]
+    assert results["trained"][0]["runs"][0]["validity"] == 0.8
+    assert results["base"]["shares"][-1] == 0.6
 
 
 def test_methods_are_chosen_by_name():

@@ -8,7 +8,7 @@ from dph_theory.atlas.problems import LENGTHS, distance
 from dph_theory.methods.repairs import METHODS
 from full_scale.atlas import training
 from full_scale.evaluation.exact import next_token_tables
-from full_scale.laws.stage import quiet
+from full_scale.laws.study import quiet
 from full_scale.tasks.glass_box.base import save
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)

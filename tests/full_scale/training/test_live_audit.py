@@ -167,7 +167,7 @@ def test_a_generated_batch_of_many_steps_is_audited_off_policy_and_what_does_not
 
 
 def test_the_installed_defaults_are_all_read_or_harmless(tmp_path):
-    config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False)
     found = configuration_of(config)
     assert (found.not_read, found.group_size, found.updates) == ((), 8, 1)
 

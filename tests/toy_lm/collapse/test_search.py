@@ -149,20 +149,18 @@ def problem():
 def minima(problem, strengths, homogeneous=True):
     family, rows = problem.family(homogeneous=homogeneous), np.zeros(len(strengths), dtype=int)
     points = starting_points(problem, family, 2, np.random.default_rng(0))[rows]
-    parameters = (*problem.tables(rows), torch.tensor(strengths, dtype=torch.float64))
+    parameters = (problem.rows(family)[rows], torch.tensor(strengths, dtype=torch.float64))
     dirac = best_dirac(problem, family)[rows]
     return family, global_minimum(problem.reverse_kl(family), family, points, dirac, *parameters)
 
 
 def value(problem, family, theta, strength):
-    tables = problem.tables(np.zeros(1, dtype=int))
-    return problem.reverse_kl(family)(
-        theta[None], *tables, torch.tensor([strength], dtype=torch.float64)
-    ).item()
+    base = problem.rows(family)
+    return problem.reverse_kl(family)(theta[None], base, torch.tensor([strength], dtype=torch.float64)).item()
 
 
 def validity(problem, family, theta):
-    return -problem.reward(family)(theta[None], *problem.tables(np.zeros(1, dtype=int))).item()
+    return -problem.reward(family)(theta[None], problem.rows(family)).item()
 
 
 @pytest.mark.slow

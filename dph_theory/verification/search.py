@@ -1,0 +1,135 @@
+"""The search for a violation: random instances, some in the corners, an optimiser, the kept instances."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from ..statement.charts import Chart, Instance, as_floats
+from ..statement.theorem import Theorem
+from .reports import Settings
+
+CHUNK = 10_000
+"""Instances per batch: large enough for numpy, small enough for the cache."""
+IN_CORNERS = 0.15
+"""The share of instances of which half the coordinates are snapped to the ends of the cube."""
+POLISH_STEPS = 25
+MOST_DIGITS = 12
+_DIFFERENCE = 1e-6
+_CEILING = 1e6
+"""Infinite violations enter the optimisers as this, since they compare but do not add infinities."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many instances a search tried, the worst violation among them, and its witness if it is one."""
+
+    instances: int
+    worst: float
+    witness: dict[str, Any] | None
+
+
+def sample(chart: Chart, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Cube points (size, dimension), a share of them with coordinates snapped to 0 or 1."""
+    cube = rng.random((size, chart.dimension))
+    snapped = (rng.random((size, 1)) < IN_CORNERS) & (rng.random(cube.shape) < 0.5)
+    return np.where(snapped, np.round(cube), cube)
+
+
+def plain(instance: Instance) -> dict[str, Any]:
+    """A batch of one as plain Python numbers and lists."""
+    return {name: value[0].tolist() for name, value in as_floats(instance).items()}
+
+
+def smallest(theorem: Theorem, instance: Instance) -> dict[str, Any]:
+    """The violating instance with its numbers rounded to the fewest digits that still violate."""
+    for digits in range(1, MOST_DIGITS + 1):
+        exact = theorem.instances.rounded(instance, digits)
+        with suppress(ValueError):  # Rounded out of the theorem's domain, such as a rate rounded to 1.
+            if theorem.violation(as_floats(exact))[0] > theorem.tolerance:
+                return plain(exact)
+    return plain(instance)
+
+
+class _Search:
+    """The objective on instances, remembering the worst that it has seen."""
+
+    def __init__(self, theorem: Theorem) -> None:
+        self.theorem, self.count, self.worst = theorem, 0, -np.inf
+        self.point = np.full(theorem.instances.dimension, 0.5)
+        self.witness: Instance | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a violation was found."""
+        return self.worst > self.theorem.tolerance
+
+    def _kept(self, batch: Instance, violation: np.ndarray) -> bool:
+        """Count a batch; whether it has the worst instance so far, which is kept."""
+        self.count += len(violation)
+        if not violation.max() > self.worst:
+            return False
+        at = int(violation.argmax())
+        self.worst = float(violation[at])
+        self.witness = {name: value[at : at + 1] for name, value in batch.items()} if self.refuted else None
+        return True
+
+    def __call__(self, cube: np.ndarray) -> np.ndarray:
+        """The negative violations at cube points (batch, dimension)."""
+        batch = self.theorem.instances(np.clip(cube, 0.0, 1.0))
+        violation = self.theorem.violation(batch)
+        if self._kept(batch, violation):
+            self.point = cube[int(violation.argmax())].copy()
+        return -np.clip(violation, -_CEILING, _CEILING)
+
+    def examples(self) -> None:
+        """Try the kept instances."""
+        for example in self.theorem.examples:
+            batch = as_floats(example.parts)
+            self._kept(batch, self.theorem.violation(batch))
+
+    def random(self, instances: int, rng: np.random.Generator) -> None:
+        """Try so many random instances."""
+        for start in range(0, instances, CHUNK):
+            self(sample(self.theorem.instances, min(CHUNK, instances - start), rng))
+
+    def with_slope(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """The value at a point and its gradient by one-sided differences, inwards from the upper faces."""
+        step = np.where(point > 0.5, -_DIFFERENCE, _DIFFERENCE)
+        values = self(np.vstack([point, point + np.diag(step)]))
+        return float(values[0]), (values[1:] - values[0]) / step
+
+    def optimised(self, population: int, generations: int, rng: np.random.Generator) -> None:
+        """Differential evolution over the whole cube, then L-BFGS-B from the worst point found."""
+        bounds = [(0.0, 1.0)] * len(self.point)
+        optimize.differential_evolution(
+            lambda columns: self(columns.T),
+            bounds,
+            init=sample(self.theorem.instances, population, rng),
+            maxiter=generations,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            tol=0.0,
+            atol=-1.0,  # A flat objective is no reason to stop.
+            callback=lambda intermediate_result: self.refuted,
+            rng=rng,
+        )
+        if not self.refuted:
+            steps = {"maxiter": POLISH_STEPS}
+            optimize.minimize(
+                self.with_slope, self.point, jac=True, method="L-BFGS-B", bounds=bounds, options=steps
+            )
+
+
+def search(theorem: Theorem, asked: Settings, seed: int) -> Found:
+    """Look for a violation: at random, where that finds none with an optimiser, and at the kept instances."""
+    looking, rng = _Search(theorem), np.random.default_rng(seed)
+    looking.random(asked.instances, rng)
+    if not looking.refuted and theorem.instances.dimension:
+        looking.optimised(asked.population, asked.generations, rng)
+    looking.examples()
+    witness = None if looking.witness is None else smallest(theorem, looking.witness)
+    return Found(looking.count, looking.worst, witness)
