@@ -93,6 +93,15 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     answers = takes_one_an_answer(loss, names)
     loss = of_answers(loss) if answers else loss
     audited = _Audited(loss, names, samples, seed, [])
+    draft = _draft(audited, called, "one an answer" if answers else "one a token")
+    if draft.drops_penalty:
+        # Where a prompt is solved its groups agree: what holds the others there is not there.
+        draft = replace(draft, law="not known", selects="none")
+    return replace(draft, verdict=verdict_of(draft))
+
+
+def _draft(audited: _Audited, called: str, advantages: str) -> AuditReport:
+    """All that is found, before a verdict."""
     audited, reduction, why = _first_look(audited)
     batches, results = _measure_all(audited, reduction)
     if why and results and why not in {failure.what for failure in audited.failures}:
@@ -101,17 +110,17 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     sequences = [r for r in results if r[0].length > 1]
     found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
     gradient, sequence_gradient = (_found(audited, of, batches) for of in (outcomes, sequences))
-    minimiser = _minimiser(audited, outcomes) if samples == "filtered" and batches is None else None
+    minimiser = _minimiser(audited, outcomes) if audited.samples == "filtered" and batches is None else None
     near, sequence_near = (
         _near(audited, of, found, slopes, batches)
         for of, found in ((outcomes, gradient), (sequences, sequence_gradient))
     )
     # Beyond a clamp that holds a value and not its slope, the law near says nothing.
     known = sequence_near if sequence_near.exact and slopes.dead else sequence_gradient
-    law = law_of(samples, known, minimiser, _released_below(slopes))
-    draft = AuditReport(
+    law = law_of(audited.samples, known, minimiser, _released_below(slopes))
+    return AuditReport(
         loss=called,
-        samples=samples,
+        samples=audited.samples,
         verdict="",
         value=_value(audited, outcomes),
         gradient=gradient,
@@ -137,17 +146,11 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         rounded_zones=slopes.rounded,
         asymmetry=slopes.asymmetry,
         failures=tuple(audited.failures),
-        stopped=stopped_slopes(loss, names)
-        if results and reduction and reduction.batch != "pairs only"
-        else (),
+        stopped=_stopped(audited, reduction) if results else (),
         equal_groups=_equal_groups(audited, reduction) if results and batches is None else None,
-        advantages="one an answer" if answers else "one a token",
-        broadcast=mixing_broadcast(loss, names),
+        advantages=advantages,
+        broadcast=mixing_broadcast(audited.loss, audited.names),
     )
-    if draft.drops_penalty:
-        # Where a prompt is solved its groups agree: what holds the others there is not there.
-        draft = replace(draft, law="not known", selects="none")
-    return replace(draft, verdict=verdict_of(draft))
 
 
 def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:

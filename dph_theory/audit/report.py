@@ -4,7 +4,7 @@ import html
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..support.notebook import Shown
@@ -325,7 +325,9 @@ class AuditReport(LossReport):
         if self.failed:
             return (failures,)
         single, sequence = match_words(self.gradient), match_words(self.sequence_gradient)
-        unequal = differ(self.unequal_gradient, self.sequence_gradient)
+        both = (self.unequal_gradient, self.sequence_gradient)
+        one, other = (replace(match, name=match.name.replace(PER_TOKEN[1], "")) for match in both)
+        unequal = differ(one, other)
         found = (
             ("value estimates", match_words(self.value)),
             ("gradient", sequence),
