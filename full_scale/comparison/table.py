@@ -237,7 +237,7 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
 
 def _pass_table(rows: Sequence[PassAtK]) -> Table:
     ks = list(dict.fromkeys(k for row in rows for k in row.value))
-    cells = [
+    cells: list[tuple[str | float, ...]] = [
         (row.set, row.run, row.seeds, row.prompts, *(_band(row.value.get(k), row.margin.get(k)) for k in ks))
         for row in rows
     ]
