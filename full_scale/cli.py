@@ -287,6 +287,10 @@ def _print_dry_run(console: Console, found: Any) -> None:
 
     for title, values in (("recipe", found.recipe), ("trainer", found.arguments)):
         _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
+    from .recipe.law import law_of
+
+    if found.arguments.get("beta") is not None:  # Else it waits for the base rates.
+        _say(console, [f"the KL penalty tends to the law: {law_of(found.arguments)}"])
     steps = found.steps
     words = {
         "prompts to train on": steps.prompts,
