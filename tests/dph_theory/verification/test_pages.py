@@ -29,7 +29,8 @@ def test_a_page_says_all_that_the_registry_says(name):
         assert pages.escaped(str(theorem.source)) in section
         assert pages.escaped(theorem.note) in section
         assert section.count("\n    - ") == len(theorem.false_neighbours)
-        assert (f"`{theorem.coq}` in `dph_theory/kernel/" in section) is bool(theorem.coq)
+        assert all(f"`{name}` in `dph_theory/kernel/" in section for name in theorem.coq.split())
+        assert ("In the kernel" in section) is bool(theorem.coq)
 
 
 def test_the_page_of_a_refuted_claim_says_that_one_counterexample_is_proved():
