@@ -1,6 +1,6 @@
 (* The examples that the files Numbers* share: laws of four outcomes and strings of three tokens, and their tactics. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot. From Interval Require Import Tactic.
-From Kernel Require Import Laws KLControl Frontier Divergences Updates Trees Generators Rehearsal Selection Numbers.
+From Kernel Require Import Laws KLControl Frontier Divergences Updates Trees Generators Rehearsal Selection Binomials Numbers.
 Import ListNotations. Open Scope R_scope.
 Notation four := (outcomes 4).
 Notation real := ltac:(lra) (only parsing).
@@ -82,14 +82,4 @@ Definition runs_pi := table 1 [0.6; 0.4] [[0.5; 0.5]] [[[0.2; 0.8]]].
 Definition runs_base := table 1 [0.3; 0.7] [[0.2; 0.8]] [[[0.6; 0.4]]].
 Definition correct_runs := among [[0%nat; 0%nat; 0%nat]; [1%nat; 1%nat; 0%nat]].
 Notation valid_runs := ltac:(strings_each ltac:(if_valid ltac:(split; numbers))) (only parsing).
-(* Binomial coefficients without factorials of large numbers. *)
-Fixpoint falling (n k : nat) : R := match k with O => 1 | S j => falling n j * (IZR (Z.of_nat (n - j)) / IZR (Z.of_nat (S j))) end.
-Lemma choose_falling : forall n k, (k <= n)%nat -> Binomial.C n k = falling n k.
-Proof.
-  intros n k. induction k as [|k IH]; intro L.
-  - unfold Binomial.C. rewrite Nat.sub_0_r. simpl. assert (F := INR_fact_neq_0 n). field. exact F.
-  - cbn [falling]. rewrite <- IH, <- !INR_IZR_INZ by lia. unfold Binomial.C. replace (n - k)%nat with (S (n - S k)) by lia.
-    rewrite !fact_simpl, !mult_INR. assert (A := INR_fact_neq_0 k). assert (B := INR_fact_neq_0 (n - S k)).
-    assert (D := not_0_INR (S k) ltac:(lia)). assert (E := not_0_INR (S (n - S k)) ltac:(lia)). field. auto.
-Qed.
 Ltac binomials := cbn [sum seq]; rewrite ?choose_falling by lia; numbers.

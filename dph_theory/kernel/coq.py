@@ -35,7 +35,10 @@ class CoqError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compilation:
-    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples."""
+    """What Coq said: its version, the files by their hashes, the axioms below theorems and below examples.
+
+    Counterexamples that are computed count with the examples.
+    """
 
     coq: str
     files: Mapping[str, str]
@@ -54,18 +57,18 @@ class Compilation:
         return [axiom for axiom in self.of_examples if axiom not in CLASSICAL_REALS]
 
     def told(self) -> str:
-        """The compilation in words: a line a file, and what the theorems rest on."""
-        now = files.hashes()
-        lines = []
-        for name, hash in self.files.items():
-            same = "" if now.get(name) == hash else " (another file is here)"
-            lines.append(f"  {name}: accepted by Coq {self.coq}, SHA-256 {hash[:16]}{same}")
-        lines.append(f"  {len(files.statements())} theorems rest on {', '.join(self.axioms)}")
-        if self.beyond_the_reals:
-            lines.append(f"  that is more than the classical reals: {', '.join(self.beyond_the_reals)}")
-        computing = len(self.computing)
-        lines.append(f"  {len(files.examples())} examples rest on {computing} primitives of Coq besides")
-        return "\n".join(lines)
+        """The compilation in words: how many files, and what theorems and examples rest on."""
+        others = sorted(name for name, hash in files.hashes().items() if self.files.get(name) != hash)
+        lines = [
+            f"  {len(self.files)} files accepted by Coq {self.coq}",
+            f"  {len(files.statements())} theorems rest on {', '.join(self.axioms)}",
+            f"  {len(files.examples())} examples rest on {len(self.computing)} primitives of Coq besides",
+        ]
+        lines += [f"  not these files: {', '.join(others)}"] if others else []
+        beyond = self.beyond_the_reals
+        return "\n".join(
+            lines + ([f"  more than the classical reals: {', '.join(beyond)}"] if beyond else [])
+        )
 
     def kept(self) -> None:
         """Write it as the record."""
@@ -106,7 +109,11 @@ def compiled() -> Compilation:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
-        axioms, of_examples = (axioms_below(folder, n) for n in (files.statements(), files.examples()))
+        # The examples of a file are computed alike: its first one says what they rest on.
+        first = {example.file: name for name, example in reversed(files.examples().items())}
+        computing = files.by_computing()
+        reasoned = [name for name in files.statements() if name not in computing]
+        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*first.values(), *computing]))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 

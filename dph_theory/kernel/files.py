@@ -10,16 +10,13 @@ from pathlib import Path
 from ..support.errors import argument_error
 
 FOLDER = Path(__file__).parent
-FORBIDDEN = (
-    *("Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters"),
-    *("Conjecture", "Hypothesis", "Hypotheses", "Variable", "Variables"),
-)
-"""Words by which a file could assume what it should prove."""
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")
 _REQUIRED = re.compile(r"From Kernel Require Import ([\w\s]+)\.")
 _STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*((?:[({].*?[)}]\s*)*):\s*(.*)", re.S)
 _EXAMPLE = re.compile(r"Example\s+(\w+)\s*:\s*(.*?)\b(gives|bounds)\s+(\(.*)", re.S)
 _DEFINED = re.compile(r"(?:Definition|Fixpoint)\s+(\w+)\s*(.*)", re.S)
+_COMPUTES = "From Interval Require"
+"""What a file says that computes with intervals, on Coq's primitive integers."""
 _EXAMPLES_IN = "Numbers"
 """How the names of the files begin in which examples stand."""
 
@@ -101,6 +98,13 @@ def statements() -> Mapping[str, Statement]:
                 said = f"forall {binders.strip()}, {text}" if "(" in binders else text
                 found[name] = Statement(name, path.name, said)
     return found
+
+
+@cache
+def by_computing() -> frozenset[str]:
+    """The names of the theorems of files that compute with intervals: counterexamples."""
+    computing = {path.name for path in _of_theorems() if _COMPUTES in path.read_text(encoding="utf-8")}
+    return frozenset(name for name, each in statements().items() if each.file in computing)
 
 
 @cache

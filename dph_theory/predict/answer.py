@@ -122,8 +122,8 @@ def _when(told: Prediction, step: float | None) -> str:
         return "No prompt moves." if all(p.validity == p.base_rate for p in told.prompts) else ""
     middle, last = float(np.median(times)), max(times)
     if step is None:
-        half, most = f"{middle:.3g}", f"{last:.3g}"
-        return f"{NEAR:.0%} of the way there: steps x --step = {half} for half the prompts, {most} for all."
+        half, most = f"{middle:,.0f}", f"{last:,.0f}"
+        return f"{NEAR:.0%} of the way: half the prompts after {half}, all after {most} steps of --step 1."
     half, most = f"{middle / step:,.0f}", f"{last / step:,.0f}"
     return f"{NEAR:.0%} of the way there: about {half} steps for half the prompts, {most} for all."
 
@@ -139,7 +139,7 @@ def by_prompt(told: Prediction, names: Sequence[str], luck: Mapping[float, float
     rows = []
     for rate in sorted(first):
         prompt, held = first[rate], groups[rate]
-        cells = [f"{held[0]} and {len(held) - 1} more" if len(held) > 1 else held[0], f"{rate:.4f}"]
+        cells = [f"{len(held)} prompts" if len(held) > 1 else held[0][:24], f"{rate:.4f}"]
         cells += [shown(prompt.on_the_way or 0.0, rate)] * ways
         cells.append(shown(prompt.validity, rate))
         cells += [", ".join(map(shown, prompt.others)) or "-"] * several

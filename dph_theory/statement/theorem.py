@@ -72,10 +72,10 @@ class Theorem:
     with the same leading batch axis; further axes hold several components that must all obey. They are
     written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
 
-    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or that
-    part of it which `part` says;
-    `floor` is the scale below which a gap counts as absolute rather than relative; `exact` says whether
-    balls can evaluate the sides; `needs` an optional package without which nothing can be checked.
+    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
+    that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
+    relative; `exact` says whether balls can evaluate the sides; `needs` an optional package without which
+    nothing can be checked.
     """
 
     name: str

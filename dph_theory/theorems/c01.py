@@ -88,15 +88,18 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
 
 DIVERGENCE = theorem(
     "C1.divergence",
-    "One formula for the family: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
+    "One formula for four divergences: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
     r"\quad C_f = 2/f''(1)",
     source=Source("ours"),
     on=around(balanced_step),
     at_most=(loss, divergence_penalties),
-    examples=(STEP.giving(lhs=".01", rhs=".0204109972601 .0201355135507 .0202375597160 .0202553879795"),),
+    examples=(
+        KEPT.giving(lhs="-.0003915515871", rhs=".0106253921606 .0106253921606 .0105351054441 .0105443863376"),
+    ),
     note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
     " be smaller.",
+    coq="trust_region_of",
     false=(
         neighbour(
             "C_f = 2 for Jensen-Shannon as well",

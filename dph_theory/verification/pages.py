@@ -117,8 +117,9 @@ def in_kernel() -> str:
         "that it is false": [theorem for theorem in named if theorem.false],
     }
     table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
-    computing = ", ".join(f"`{axiom}`" for axiom in coq.recorded().computing) or "nothing"
-    rest = f"Besides the classical reals, `Print Assumptions` shows below the examples: {computing}."
+    modules = Counter(axiom.partition(".")[0] for axiom in coq.recorded().computing)
+    computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
+    rest = f"Besides the classical reals, `Print Assumptions` shows below the examples axioms of {computing}."
     return "\n".join(("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, "", rest))
 
 

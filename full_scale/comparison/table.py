@@ -12,7 +12,7 @@ import numpy as np
 from dph_theory import pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.support.record import as_json, record
-from dph_theory.support.table import Table
+from dph_theory.support.table import Cell, Table
 
 from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary
 from .instrument_checks import instrument_checks
@@ -237,7 +237,7 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
 
 def _pass_table(rows: Sequence[PassAtK]) -> Table:
     ks = list(dict.fromkeys(k for row in rows for k in row.value))
-    cells: list[tuple[str | float, ...]] = [
+    cells: list[tuple[Cell, ...]] = [
         (row.set, row.run, row.seeds, row.prompts, *(_band(row.value.get(k), row.margin.get(k)) for k in ks))
         for row in rows
     ]

@@ -132,7 +132,7 @@ def test_openrlhf_s_kl_is_divided_along_under_the_batch_s_deviation_alone(tmp_pa
 def test_an_end_near_one_says_when_and_no_rate_is_one(tmp_path):
     out = run(tmp_path, "[0.25, 1.0]", "trl", "beta=0.01").output
     assert "> 0.9999" in out
-    assert "99% of the way there: steps x --step =" in out
+    assert "99% of the way: half the prompts after" in out
     assert "No equivalent betas: this mean is too near 1 to tell them apart." in out
     assert "1 prompts have only wrong or only right answers" in out
 
