@@ -213,7 +213,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_is_taken(tmp_path, c
 
 
 def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended(model, tmp_path):
-    """One generated batch serves four steps: cut into other micro-steps, it can be left only after."""
+    """One generated batch serves four optimizer steps: cut otherwise, it can be left only after them."""
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 9}
     settings |= {"max_steps": 6, "rehearsal": buffer()}
     trainer(model, tmp_path, callbacks=[StopAfter(5)], **settings).train()

@@ -150,6 +150,7 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     assert found["beta"] == 0.04
     assert found["use_bias_correction_kl"] is False
     assert found["save_steps"] == recipe.train["save_steps"]
+    assert arguments(replace(recipe, train={})).arguments["save_steps"] == 0.1
     assert found["output_dir"] == str(Folders.of(recipe).checkpoints)
     for key, named in (
         ("beta", r"method\.beta"),
