@@ -111,5 +111,5 @@ def test_a_penalty_or_a_count_may_go_alone():
     one, other = audit(without_their_kl), audit(undefined)
     assert (one.drops_penalty, one.equal_groups.weight) == (True, "counted")
     assert other.equal_groups.gradient.name == "failed"
-    assert "where all advantages are 0, it returned nan" in other.verdict
+    assert "Where all advantages are 0, it returned nan" in other.verdict
     assert audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean()).equal_groups is None
