@@ -39,11 +39,7 @@ KL = theorem(
     source=Source("gilardoni2010pinsker", "forward and reverse KL"),
     on=EDGED_PAIR,
     at_most=(squared_variation, pinsker_bounds((FORWARD_KL, REVERSE_KL))),
-    examples=(
-        example(
-            pi=".4 .3 .2 .1", ref=".1 .35 .25 .3", lhs="0.09 0.09", rhs="0.1503464381283 0.1768913006851"
-        ),
-    ),
+    examples=(PI_REF.giving(lhs=".09", rhs=".1503464381283 .1768913006851"),),
     coq="pinsker_both_ways",
     # Both sides are second order at pi = ref, where the bound is tight.
     floor=1e-12,

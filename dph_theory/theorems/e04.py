@@ -234,6 +234,7 @@ UNIQUE = refuted(
         lambda low, beta: drive(low, beta),
     ),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
+    coq="not_one_law",
     digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
     " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",
