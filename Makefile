@@ -31,8 +31,8 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/toy_engine.py
 	$(BIN)/python benchmarks/log_probs.py
+	$(BIN)/python benchmarks/prefill.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py

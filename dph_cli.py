@@ -34,7 +34,7 @@ COMMANDS = {
         "toy",
     ),
     "predict": _Command(
-        "dph_theory.predict.cli", "predict_command", "Predict what a trainer's beta will do."
+        "dph_theory.predict.cli", "predict_command", "Predict what a run's settings will do."
     ),
     "confront": _Command(
         "dph_theory.counts.cli",
@@ -61,22 +61,10 @@ COMMANDS = {
         "Train by a recipe, from the last checkpoint if there is one.",
         "full",
     ),
-    "watch": _Command(
-        "full_scale.training.cli",
-        "watch_command",
-        "Draw a training's curves in the terminal or to a file.",
-        "full",
-    ),
     "evaluate": _Command(
         "full_scale.cli",
         "evaluate_command",
         "Greedy, Pass@k, styles, retention: of a run and its base.",
-        "full",
-    ),
-    "publish": _Command(
-        "full_scale.training.cli",
-        "publish_command",
-        "A trained model with its card in a folder, or on the Hub.",
         "full",
     ),
     "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
@@ -132,6 +120,15 @@ class _Lazy(click.Group):
         found: click.Command = getattr(module, command.attribute)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from dph_theory.support.errors import meant
+
+        if args[0] not in self.known and (near := meant(args[0], tuple(self.known))):
+            ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
+        return super().resolve_command(ctx, args)
+
     def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
         return click.UsageError(
             f"dph {'' if self.name == 'main' else f'{self.name} '}{name} needs {error.name}: "
@@ -186,7 +183,7 @@ def main(context: click.Context) -> None:
 
 def _confronted_folder() -> Any:
     """What `dph confront --folder` writes with, which the theory does not import."""
-    return importlib.import_module("figures.confront.page").write_folder
+    return importlib.import_module("figures.confront").FolderWriter
 
 
 if __name__ == "__main__":

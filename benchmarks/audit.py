@@ -17,11 +17,12 @@ import torch
 from rich.console import Console
 
 from dph_theory.audit import audit, audit_metric
-from dph_theory.audit.catalogue import CATALOGUE, audit_kl_term
-from dph_theory.audit.pages import audit_advantages
-from dph_theory.audit.policy_loss import POLICY_LOSSES, audit_trainer_policy_loss
+from dph_theory.audit.catalogue import audit_advantages, audit_kl_term
+from dph_theory.audit.policy_loss import audit_trainer_policy_loss
+from dph_theory.methods.estimators import CATALOGUE
+from dph_theory.methods.kl_terms import KL_TERMS
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.support.files import write_json
-from dph_theory.trainers import KL_TERMS
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")

@@ -102,8 +102,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
 
     from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
     from full_scale.training.collapse_meter import CollapseMeter
-    from full_scale.training.config import DPHConfig
-    from full_scale.training.trainer import DPHTrainer, OnlineTrainer
+    from full_scale.training.online import OnlineConfig, OnlineTrainer
 
     size, settings = SIZES[device], dict(CASES[case])
     rng = np.random.default_rng(0)
@@ -119,7 +118,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
         rows = [RehearsalRow(f"r{i}", *text, [-8.0] * len(text[1])) for i, text in enumerate(texts)]
         settings["rehearsal_rows"] = int(share * rollouts)
     online = settings.get("online") is not None
-    args = (GRPOConfig if case == BASE else DPHConfig)(
+    args = (GRPOConfig if case == BASE else OnlineConfig)(
         output_dir=str(output),
         per_device_train_batch_size=size["batch"],
         gradient_accumulation_steps=size["accumulate"],
@@ -137,7 +136,7 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
         **settings,
         **({} if case == BASE else {"log_u_tolerance": float("inf")}),
     )
-    trainer = (GRPOTrainer if case == BASE else OnlineTrainer if online else DPHTrainer)(
+    trainer = (GRPOTrainer if case == BASE else OnlineTrainer)(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32),
         reward_funcs=lambda completions, **columns: [float(sum(map(ord, text)) % 2) for text in completions],
         args=args,

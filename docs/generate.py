@@ -1,76 +1,83 @@
-"""Writes what is made, not typed: pages of theorems, guide to divergences, findings, pictures.
+"""Writes what is made, not typed: pages of findings and repairs, tables in pages, two pictures.
 
-Run: python docs/generate.py (from anywhere; it writes only what has changed)
+Run: python docs/generate.py (from anywhere; it writes only what has changed). Theorem pages, the API's and
+the other pictures are made where the site is built (`docs/site.py`).
 """
 
 import re
+import sys
 from pathlib import Path
 
-from dph_theory.audit.policy_loss import POLICY_LOSSES
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from dph_theory.kernel import coq, files
-from dph_theory.predict.configuration import READ_AT, READERS, configuration_of
+from dph_theory.methods.kl_terms import SHOWN
+from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
-from dph_theory.trainers import PREDICTED
 from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.files import rendered
-from figures.report import claims, guide, repairs
+from figures.frames import Records
 
 DOCS = Path(__file__).parent
-PICTURES = (
-    "atlas",
-    *("laws", "way_back", "budget_and_family", "filtering", "direction"),
-    *("lottery", "luck_or_time"),
-    *("pass_at_k", "collapse", "what_your_kl_does", "what_your_advantage_weighs"),
-)
-"""Figures that the README and the docs show."""
-FOUND = re.compile(r"(?<=from the stored results -->\n).*?(?=<!-- end -->)", re.S)
-DIFFERS = re.compile(r"(?<=from the report's list -->\n).*?(?=<!-- end -->)", re.S)
-KERNEL = re.compile(r"(?<=and the files of the kernel -->\n).*?(?=<!-- end -->)", re.S)
-TRAINERS = re.compile(r"(?<=from dph_theory/trainers.py -->\n).*?(?=<!-- end -->)", re.S)
-DEFAULTS = re.compile(r"(?<=from dph_theory/predict/configuration.py -->\n).*?(?=<!-- end -->)", re.S)
-"""The parts of pages that are made."""
+sys.path.append(str(DOCS))
+MADE = ("findings.md", "which-repair.md")
+"""Pages that are templates filled with stored numbers."""
+PICTURES = ("pass_at_k", "laws")
+"""The figures that the README shows; the site makes the others."""
 
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
-    stored = guide.stored_records()
-    beta = DOCS / "what-will-my-beta-do.md"
-    parts = (
-        (DOCS / "findings.md", FOUND, f"\n{guide.in_short(stored).strip()}\n\n"),
-        (DOCS / "differences.md", DIFFERS, f"\n{claims.in_short()}\n"),
-        (DOCS / "what-is-proved.md", KERNEL, f"\n{pages.in_kernel()}\n"),
-        (beta, TRAINERS, trainers()),
-        (beta, DEFAULTS, defaults()),
+    made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
+    beta, proved = DOCS / "what-will-my-beta-do.md", DOCS / "proved.md"
+    tables = (
+        (proved, "from the registry and the files of the kernel", pages.in_kernel()),
+        (beta, "from dph_theory/methods/kl_terms.py", trainers()),
+        (beta, "from dph_theory/predict/readers.py", defaults()),
     )
-    theorems = {DOCS / "theorems" / name: text for name, text in pages.pages().items()}
-    pictures = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES}
-    written: dict[Path, str] = {}
-    for path, part, made in parts:
-        text = written.get(path) or path.read_text(encoding="utf-8")
-        written[path] = part.sub(lambda _, made=made: made, text)
-    written[DOCS / "which-divergence.md"] = guide.guide(stored)
-    written[DOCS / "which-repair-keeps-what.md"] = repairs.repairs(stored)
-    return theorems | pictures | written
+    for path, marker, text in tables:
+        part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
+        now = made.get(path) or path.read_text(encoding="utf-8")
+        made[path] = part.sub(lambda _, text=text: f"\n{text.strip()}\n\n", now)
+    return made
+
+
+def written() -> dict[Path, str]:
+    """The pages of stored numbers."""
+    from quoted import found
+
+    words = Environment(
+        loader=FileSystemLoader(DOCS / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    forms = {"f2": "{:.2f}", "f3": "{:.3f}", "g": "{:g}", "g3": "{:.3g}", "signed": "{:+.3f}"}
+    words.filters |= {name: form.format for name, form in forms.items()}
+    told = found(Records())
+    return {DOCS / name: words.get_template(name).render(told) + "\n" for name in MADE}
 
 
 def trainers() -> str:
     """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in PREDICTED]
+    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in SHOWN]
     head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
-    return f"\n{Table.of(head, rows).markdown()}\n\n"
+    return Table.of(head, rows).markdown()
 
 
 def defaults() -> str:
     """The table of what each trainer does where its settings are silent."""
     clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
     rows = []
-    for reader in READERS:
-        found = configuration_of({}, reader)
+    for name, reader in READERS.items():
+        found = configuration_of({}, name)
         updates = "not told" if found.updates is None else f"{found.updates:g}"
         told = (found.penalty, found.selects, found.advantage, clips[found.trainer], found.reduction, updates)
         warned = "; ".join(found.warnings) or "-"
-        rows.append((found.trainer, found.version, *told, found.sampler, warned, READ_AT[found.trainer][1]))
+        rows.append((found.trainer, found.version, *told, found.sampler, warned, reader.files))
     head = (
         "trainer",
         "version",
@@ -81,13 +88,13 @@ def defaults() -> str:
         "reduction",
         "updates of a batch",
     )
-    return f"\n{Table.of((*head, 'sampler', 'look out', 'read in'), rows).markdown()}\n\n"
+    return Table.of((*head, "sampler", "look out", "read in"), rows).markdown()
 
 
 def picture(name: str) -> str:
-    """A figure as SVG, drawn from its stored numbers."""
+    """A figure as SVG, drawn from the stored records."""
     drawn = figure(name)
-    return rendered(drawn.drawing(drawn.stored()), "svg").decode()
+    return rendered(drawn.drawing(drawn.numbers(Records())), "svg").decode()
 
 
 def compile_kernel() -> None:
@@ -102,6 +109,7 @@ def main() -> None:
     compile_kernel()
     for path, text in generated().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
 
 

@@ -7,16 +7,22 @@ KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import lazy_loader
 import numpy as np
-import sympy
 
-from .fdivergence import FDivergence, u
+from .fdivergence import FDivergence
 from .numeric.balls import Values, exp_remainder
 from .support.errors import argument_error
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = lazy_loader.load("sympy")
 
 _LOW = -80.0
 """Below it e^x is lost beside 1: values there are those at it, and no 0 times inf is formed."""
@@ -69,7 +75,7 @@ def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
 
 FORWARD_KL: FDivergence = FDivergence(
     "forward_kl",
-    -sympy.log(u),
+    lambda u: -sympy.log(u),
     _forward,
     reverse=lambda: REVERSE_KL,
     formula="KL(ref || pi), f(u) = -log u",
@@ -79,7 +85,7 @@ FORWARD_KL: FDivergence = FDivergence(
 
 REVERSE_KL: FDivergence = FDivergence(
     "reverse_kl",
-    u * sympy.log(u),
+    lambda u: u * sympy.log(u),
     _reverse,
     reverse=lambda: FORWARD_KL,
     formula="KL(pi || ref), f(u) = u log u",
@@ -89,7 +95,7 @@ REVERSE_KL: FDivergence = FDivergence(
 
 JENSEN_SHANNON: FDivergence = FDivergence(
     "jensen_shannon",
-    u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
+    lambda u: u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
     _jensen_shannon,
     reverse=lambda: JENSEN_SHANNON,
     formula="KL(pi || m) + KL(ref || m), m = (pi+ref)/2: TWICE the Jensen-Shannon divergence",
@@ -101,7 +107,7 @@ f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by tw
 
 HELLINGER: FDivergence = FDivergence(
     "hellinger",
-    (sympy.sqrt(u) - 1) ** 2,
+    lambda u: (sympy.sqrt(u) - 1) ** 2,
     _hellinger,
     reverse=lambda: HELLINGER,
     formula="sum (sqrt pi - sqrt ref)^2: twice the squared Hellinger distance, f(u) = (sqrt u - 1)^2",
@@ -110,7 +116,7 @@ HELLINGER: FDivergence = FDivergence(
 
 CHI_SQUARED: FDivergence = FDivergence(
     "chi_squared",
-    (u - 1) ** 2,
+    lambda u: (u - 1) ** 2,
     _pearson,
     reverse=lambda: NEYMAN_CHI_SQUARED,
     formula="sum (pi-ref)^2/ref, f(u) = (u-1)^2",
@@ -119,7 +125,7 @@ CHI_SQUARED: FDivergence = FDivergence(
 
 NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
     "neyman_chi_squared",
-    (u - 1) ** 2 / u,
+    lambda u: (u - 1) ** 2 / u,
     _neyman,
     reverse=lambda: CHI_SQUARED,
     formula="sum (pi-ref)^2/pi, f(u) = (u-1)^2/u",
@@ -128,7 +134,7 @@ NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
 
 TOTAL_VARIATION: FDivergence = FDivergence(
     "total_variation",
-    sympy.Abs(u - 1) / 2,
+    lambda u: sympy.Abs(u - 1) / 2,
     _total_variation,
     reverse=lambda: TOTAL_VARIATION,
     formula="half the L1 distance, f(u) = |u-1|/2",
@@ -153,19 +159,21 @@ def alpha_divergence(alpha: float) -> FDivergence:
 
 @cache
 def _alpha_divergence(alpha: float) -> FDivergence:
-    exact = sympy.Rational(repr(alpha))
+    rest = float(1 - Fraction(repr(alpha)))
     return FDivergence(
         f"alpha_{alpha:g}",
-        alpha_generator(exact),
-        lambda xp, x: _alpha(xp, x, alpha, float(1 - exact)),
-        reverse=lambda: alpha_divergence(float(1 - exact)),
+        lambda u: alpha_generator(sympy.Rational(repr(alpha))),
+        lambda xp, x: _alpha(xp, x, alpha, rest),
+        reverse=lambda: alpha_divergence(rest),
         formula=f"alpha-divergence with alpha = {alpha:g}",
         alpha=alpha,
     )
 
 
-def alpha_generator(alpha: Any) -> sympy.Expr:
+def alpha_generator(alpha: Any) -> "sympy.Expr":
     """The generator of the alpha family in u, alpha a number or a symbol."""
+    from .fdivergence import u
+
     return (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
 
 

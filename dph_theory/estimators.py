@@ -28,6 +28,7 @@ from .numeric.balls import Values, exp_remainder, is_ball, log_ratio, trailing
 from .numeric.compiled import compiled
 from .support.errors import argument_error
 from .support.record import readable
+from .tokens import ratio_where
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -107,12 +108,6 @@ def mean_on_filtered(
     with np.errstate(divide="ignore"):
         losses = loss(ratio)
     return (filtered(base, valid) * losses).sum(axis=-1)
-
-
-def ratio_where(where: Values, pi: Values, base: Values) -> Values:
-    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
-    where = where & np.asarray(base != 0).astype(bool)
-    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
 
 
 def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:

@@ -7,24 +7,40 @@ g is non-negative term by term, so summing it never yields a negative divergence
 the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
 """
 
+import functools
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import lazy_loader
 import numpy as np
-import sympy
 from flint import arb
 
 from .numeric.arrays import Distribution, distribution, in_own_precision, together
 from .numeric.balls import NAN, ONE, ZERO, Values, is_ball, log_ratio
-from .numeric.compiled import compiled
 from .support.errors import argument_error
 
-u = sympy.Symbol("u", positive=True)
-"""The density ratio pi/ref."""
+if TYPE_CHECKING:
+    import sympy
+
+    u: sympy.Symbol
+else:
+    sympy = lazy_loader.load("sympy")  # Over a second, and floats need none of it.
+
+
+def __getattr__(name: str) -> Any:
+    """`u`, the symbol of the density ratio pi/ref."""
+    if name != "u":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _ratio()
+
+
+@functools.cache
+def _ratio() -> "sympy.Symbol":
+    return sympy.Symbol("u", positive=True)
 
 
 class OnLogRatio(NamedTuple):
@@ -42,17 +58,22 @@ Form = Callable[[Any, Any], tuple[Any, Any]]
 class FDivergence:
     """An f-divergence D_f(pi || ref) = sum_y ref(y) f(pi(y)/ref(y)), callable on arrays (..., outcomes).
 
-    `expression` is f in the symbol `u`; `formula` says in words what the callable returns. `alpha` is set for
-    the alpha-divergences.
+    `declared` makes f of the symbol `u`, as a sympy expression; `formula` says in words what the callable
+    returns. `alpha` is set for the alpha-divergences.
     """
 
     name: str
-    expression: sympy.Expr = field(repr=False)
+    declared: "Callable[[sympy.Symbol], sympy.Expr]" = field(repr=False, compare=False)
     normalised: Form = field(repr=False, compare=False)
     reverse: Callable[[], "FDivergence"] = field(repr=False, compare=False)
     formula: str = field(default="", repr=False, compare=False)
     printed: Form | None = field(default=None, repr=False, compare=False)
-    alpha: float | None = field(default=None, repr=False, compare=False)
+    alpha: float | None = field(default=None, repr=False)
+
+    @cached_property
+    def expression(self) -> "sympy.Expr":
+        """The generator f, as an expression in u."""
+        return self.declared(_ratio())
 
     @property
     def reversed(self) -> "FDivergence":
@@ -60,9 +81,9 @@ class FDivergence:
         return self.reverse()
 
     @cached_property
-    def derivative(self) -> sympy.Expr:
+    def derivative(self) -> "sympy.Expr":
         """f'(u), as an expression in u."""
-        return sympy.simplify(sympy.diff(self.expression, u))
+        return sympy.simplify(sympy.diff(self.expression, _ratio()))
 
     @cached_property
     def gauge(self) -> float:
@@ -70,29 +91,31 @@ class FDivergence:
         return float(self._gauge)
 
     @cached_property
-    def _gauge(self) -> sympy.Expr:
-        return sympy.diff(self.expression, u).subs(u, 1)  # To simplify f' first takes a tenth of a second.
+    def _gauge(self) -> "sympy.Expr":
+        return sympy.diff(self.expression, _ratio()).subs(
+            _ratio(), 1
+        )  # To simplify f' first takes a tenth of a second.
 
     @cached_property
     def curvature(self) -> float:
         """f''(1), the local coefficient: D_f ~ f''(1)/2 chi^2; inf where f has a kink at 1."""
-        value = sympy.diff(self.expression, u, 2).subs(u, 1)
+        value = sympy.diff(self.expression, _ratio(), 2).subs(_ratio(), 1)
         return np.inf if value.has(sympy.DiracDelta) else float(value)
 
     @cached_property
-    def at_zero(self) -> sympy.Expr:
+    def at_zero(self) -> "sympy.Expr":
         """f(0): what a unit of ref mass costs where the policy has none (0, finite or oo)."""
-        return sympy.limit(self.expression, u, 0, "+")
+        return sympy.limit(self.expression, _ratio(), 0, "+")
 
     @cached_property
-    def _pull_at_zero(self) -> sympy.Expr:
+    def _pull_at_zero(self) -> "sympy.Expr":
         """The limit of u f'(u) at 0: ref times it is what pi f'(pi/ref) tends to as pi vanishes."""
-        return sympy.limit(u * sympy.diff(self.expression, u), u, 0, "+")
+        return sympy.limit(_ratio() * sympy.diff(self.expression, _ratio()), _ratio(), 0, "+")
 
     @cached_property
-    def at_infinity(self) -> sympy.Expr:
+    def at_infinity(self) -> "sympy.Expr":
         """lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
-        return sympy.limit(self.expression / u, u, sympy.oo)
+        return sympy.limit(self.expression / _ratio(), _ratio(), sympy.oo)
 
     @in_own_precision
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
@@ -115,6 +138,8 @@ class FDivergence:
             fewer = ref * self.normalised(np, inside)[0]
             more = pi * self.reversed.normalised(np, inside)[0]
         terms = np.where(x <= 0, fewer, more)
+        if np.isfinite(x).all():
+            return terms  # The limits are symbolic: asked for where some mass is zero.
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
 
@@ -138,9 +163,11 @@ class FDivergence:
         return self._evaluate(self.derivative, ratio)
 
     @staticmethod
-    def _evaluate(expression: sympy.Expr, ratio: Any) -> Values:
+    def _evaluate(expression: "sympy.Expr", ratio: Any) -> Values:
+        from .numeric.compiled import compiled
+
         ratio = np.asarray(ratio)
-        return np.broadcast_to(compiled(expression, u, is_ball(ratio))(ratio), ratio.shape)
+        return np.broadcast_to(compiled(expression, _ratio(), is_ball(ratio))(ratio), ratio.shape)
 
     def on_log_ratio(self, x: Any, *, gauge: str | float = "printed", xp: Any = None) -> OnLogRatio:
         """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
@@ -208,6 +235,8 @@ class FDivergence:
         _, slope = self.normalised(np, inside)
         other, other_slope = self.reversed.normalised(np, inside)
         pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
+        if np.isfinite(x).all():
+            return pull
         pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
 
@@ -243,11 +272,13 @@ def _outside(pi: Values, ref: Values) -> Values:
     return np.where((pi == 0) & (ref == 0), ZERO, NAN)
 
 
-def _cost(mass: Values, unit: sympy.Expr) -> Values:
+def _cost(mass: Values, unit: "sympy.Expr") -> Values:
     """Mass times an exact limit of the generator; inf where that is infinite (0 times inf is not formed)."""
     balls = is_ball(mass)
     zero: Any = ZERO if balls else 0.0
     infinity: Any = arb.pos_inf() if balls else np.inf
     if unit.is_infinite:
         return np.where(mass > 0, infinity if unit.is_extended_positive else -infinity, zero)
-    return mass * (compiled(unit, u, True)(ZERO) if balls else float(unit))
+    from .numeric.compiled import compiled
+
+    return mass * (compiled(unit, _ratio(), True)(ZERO) if balls else float(unit))

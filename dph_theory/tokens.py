@@ -12,7 +12,6 @@ import numpy as np
 
 from .binary_reward import filtered
 from .divergences import each
-from .estimators import ratio_where
 from .fdivergence import FDivergence
 from .numeric.arrays import Array, distribution
 from .numeric.balls import Values
@@ -147,6 +146,12 @@ def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Ite
     for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
         later = tuple(range(t + 1 - len(base_tokens), 0))
         yield ratio_where(np.any(correct, axis=later), pi, base)
+
+
+def ratio_where(where: Values, pi: Values, base: Values) -> Values:
+    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
+    where = where & np.asarray(base != 0).astype(bool)
+    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
 
 
 def _mean(law: Values, values: Values) -> Values:

@@ -1,6 +1,6 @@
 """DPH's loss as a policy loss of verl: rollouts as verl clips them, plus eta times the rehearsal.
 
-The stored rows, of `dph presample --config R.yaml --export buffer.parquet`, join verl's batches with their
+The stored rows, `presample/buffer/buffer.parquet` of `dph presample`, join verl's batches with their
 `ref_logps` as `old_log_prob` and NaN as advantages, by which they are told from rollouts. Written against
 verl's registry of policy losses; verl itself has not been run with it.
 

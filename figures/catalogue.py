@@ -1,7 +1,6 @@
 """Every figure by name; a module is imported when its figure is asked for."""
 
 import importlib
-from typing import Any
 
 from dph_theory.support.errors import choice
 
@@ -13,7 +12,6 @@ NAMES = (
     "budget_and_family",
     "lottery",
     "luck_or_time",
-    "atlas",
     "direction",
     "filtering",
     "mu_beta",
@@ -29,14 +27,12 @@ NAMES = (
     "bounds",
     "what_your_kl_does",
     "what_your_advantage_weighs",
-    "published",
-    "theory_against_training",
 )
 """In the order of the report."""
 
 
-def figure(name: str) -> Figure[Any, Any]:
+def figure(name: str) -> Figure:
     """The figure of that name; ValueError says which there are."""
     choice("figure", name, NAMES)
-    found: Figure[Any, Any] = importlib.import_module(f"figures.gallery.{name}").FIGURE
+    found: Figure = importlib.import_module(f"figures.gallery.{name}").FIGURE
     return found

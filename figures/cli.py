@@ -2,9 +2,7 @@
 
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -13,14 +11,9 @@ from dph_theory.support import terminal
 from dph_theory.support.files import write_text
 from dph_theory.support.table import Table
 
-from .style.venues import VENUES
-
-if TYPE_CHECKING:
-    from .figure import Figure
-    from .files import Wanted
+from .style import SCREEN, TITLES, VENUES, WIDTHS, Sheet
 
 _FOLDER = terminal.OutputFolder()
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 
 
@@ -32,66 +25,81 @@ def _bars() -> terminal.Bars:
 
 @click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
-@click.option("--runs", is_flag=True, help="Draw your own: the NAMEs are a base and runs (see the tour).")
-@click.option("--labels", type=_FILE, help="With --runs: YAML of labels by name of file or folder.")
-@click.option("--set", "prompts", help="With --runs: which prompts of folders of dph evaluate.")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
-@click.option("--recompute", is_flag=True, help="First compute the numbers anew, and experiments they need.")
 @click.option(
-    "--format", "form", default="pdf,png,svg", show_default=True, help="Comma-separated formats; also pgf."
+    "--recompute", is_flag=True, help="First run the toy experiments that they need, and store them."
+)
+@click.option(
+    "--format", "form", default="pdf,png,svg", show_default=True, help="Formats, with commas between."
 )
 @click.option(
     "--venue", type=click.Choice(tuple(VENUES)), help="Widths and fonts for a paper or slides there."
+)
+@click.option(
+    "--width", type=click.Choice(WIDTHS), default="text", show_default=True, help="As wide as what."
+)
+@click.option(
+    "--title", type=click.Choice(TITLES), default="panels", show_default=True, help="Panels' titles or none."
 )
 @click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
 @click.option(
     "--numbers",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the numbers are kept. [default: figures/numbers]",
+    help="Where all the records are read from. [default: figures/numbers]",
 )
 @click.option("--tables", type=_FOLDER, help="Write each figure's table there, as LaTeX (booktabs) and CSV.")
 @click.option(
-    "--macros", type=terminal.OutputFile(), help="Write the tables' numbers as LaTeX commands there."
+    "--macros", type=terminal.OutputFile(), help="Write the numbers to quote as LaTeX commands there."
 )
 @terminal.seed
 def figures_command(
     names: tuple[str, ...],
-    runs: bool,
-    labels: Path | None,
-    prompts: str | None,
     listing: bool,
     recompute: bool,
     form: str,
     venue: str | None,
+    width: str,
+    title: str,
     folder: Path | None,
     numbers: Path | None,
     tables: Path | None,
     macros: Path | None,
     seed: int,
 ) -> None:
-    """Draw the figures (or those NAMEd) from their stored numbers, each with its caption beside it.
+    """Draw the figures (or those NAMEd) from the stored records, each with its caption beside it.
 
-    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Numbers whose computing fails stay as they were.
+    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Records whose computing fails stay as they were.
     """
-    from . import files, records
+    from . import files
     from .catalogue import NAMES, figure
+    from .frames import NUMBERS, Records
 
     try:
-        place, where = VENUES[venue] if venue else None, folder or _writable(files.OUT)
-        wanted = files.Wanted(files.formats(form), where, place, tables)
-        if runs:
-            _draw_runs(tuple(map(Path, names)), labels, prompts, wanted, macros)
-            return
+        wanted = files.Wanted(files.formats(form), folder or _writable(files.OUT), tables)
         asked = {name: figure(name) for name in names or NAMES}
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        terminal.console(highlight=False).print(_listing(asked).rich())
+        rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in asked.items())
+        terminal.console(highlight=False).print(Table.of(("figure", "records", "title"), rows).rich())
         return
-    kept = numbers or (_writable(records.NUMBERS) if recompute else records.NUMBERS)
+    kept = numbers or (_writable(NUMBERS) if recompute else NUMBERS)
+    failed: dict[str, str] = {}
     try:
-        failed = _recomputed(tuple(asked), kept, seed) if recompute else {}
-        failed |= _written([name for name in asked if name not in failed], kept, wanted, macros)
+        if recompute:
+            with _bars() as bars:
+                failed = files.recompute(list(asked), seed=seed, folder=kept, progress=bars)
+        # Newly computed toy records, beside the committed ones of full-scale runs.
+        records = Records(kept, else_from=NUMBERS if recompute and not numbers else None)
+        for name in (name for name in asked if name not in failed):
+            try:
+                sheet = Sheet(VENUES[venue] if venue else SCREEN, width, title)
+                for path in files.write_figure(asked[name], records, wanted, sheet):
+                    click.echo(path)
+            except ValueError as error:
+                failed[name] = str(error)
+        if macros is not None:
+            write_text(macros, files.macros([name for name in asked if name not in failed], records))
     except KeyboardInterrupt:
         click.echo("interrupted: what was written before is whole")
         sys.exit(terminal.INTERRUPTED)
@@ -100,63 +108,9 @@ def figures_command(
     sys.exit(1 if failed else 0)
 
 
-def _draw_runs(
-    paths: tuple[Path, ...], labels: Path | None, prompts: str | None, wanted: "Wanted", macros: Path | None
-) -> None:
-    from .runs.command import write_runs
-
-    made = write_runs(paths, labels, prompts, wanted)
-    for path in made.paths:
-        click.echo(path)
-    for name in made.empty:
-        click.echo(f"{name}: the runs hold nothing of it")
-    if macros is not None:
-        write_text(macros, made.macros)
-    console = terminal.console(highlight=False)
-    console.print(made.table.rich())
-
-
-def _written(names: list[str], kept: Path, wanted: "Wanted", macros: Path | None) -> dict[str, str]:
-    """Write what is wanted of each figure, and tell its path; what went wrong, by name.
-
-    With all figures, the commands have the findings' numbers too.
-    """
-    from . import files
-    from .catalogue import NAMES, figure
-    from .report import guide
-
-    failed, commands = {}, []
-    for name in names:
-        try:
-            found = figure(name).stored(kept)
-            made = files.piece(figure(name), found, wanted.venue)
-            for path in files.write_piece(made, wanted):
-                click.echo(path)
-            commands.append(files.commands(name, made.table, f"dph figures {name}"))
-        except ValueError as error:
-            failed[name] = str(error)
-    if macros is not None:
-        if not failed and set(NAMES) <= set(names):
-            commands.append(files.commands_of_page("readme", guide.in_short(guide.stored_records(kept))))
-        write_text(macros, "\n".join(commands))
-    return failed
-
-
 def _writable(folder: Path) -> Path:
     """The package's folder in a checkout; installed, one of its name where the command is run."""
     return folder if (folder.parents[1] / "pyproject.toml").is_file() else Path(folder.name)
-
-
-def _listing(asked: Mapping[str, "Figure[Any, Any]"]) -> Table:
-    rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in asked.items())
-    return Table.of(("figure", "experiments", "title"), rows)
-
-
-def _recomputed(names: tuple[str, ...], kept: Path, seed: int) -> dict[str, str]:
-    from . import files
-
-    with _bars() as bars:
-        return files.recompute(names, seed=seed, folder=kept, progress=bars)
 
 
 @click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
@@ -176,7 +130,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     A stage that fails is named, and the others go on. After an interruption or a failure the same command
     takes up the stages that were finished. Exits 0 if every stage succeeded, 1 if not.
     """
-    from .report.contents import StageEnd
+    from .report import StageEnd
     from .reproduce import Plan, Watch, reproduce
 
     if not folder.absolute().parent.is_dir():

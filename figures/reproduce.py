@@ -1,27 +1,88 @@
 """A reproduction: stages, side by side where they can be, taken up again after an interruption; the page."""
 
+import hashlib
+import itertools
 import json
+import os
+import platform
 import shutil
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from dph_theory.support.files import write_json, write_text
+from dph_theory.support.files import write_bytes, write_json, write_text
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import StageProgress
-from toy_lm.experiments import EXPERIMENTS, RESUMABLE
+from dph_theory.support.record import as_json, record
+from toy_lm.experiments import RESUMABLE
 
+from . import files, frames
 from .catalogue import NAMES, figure
-from .records import stored_name
-from .report import page, results
-from .report.contents import Contents, StageEnd
-from .report.results import Plan
+from .report import StageEnd, drawn_figures, page
 
-_JOURNAL = "finished.json"
+_ROOT, _JOURNAL = Path(__file__).parents[1], "finished.json"
+_LIBRARIES = ("dph", "numpy", "scipy", "sympy", "python-flint", "torch", "matplotlib")
+TRAINERS = ("transformers", "trl", "peft")
+"""What a Llama is trained with."""
+BY = ("dph_theory", "toy_lm")
+"""The packages that experiments are made by."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run, and the folder of the page; the results lie in a folder of their own inside it."""
+
+    seed: int = 0
+    quick: bool = False
+    folder: Path = Path("report")
+
+    @property
+    def results(self) -> Path:
+        """The folder of the results."""
+        return self.folder / "results"
+
+    @property
+    def records(self) -> frames.Records:
+        """The records of this run, and the committed ones of what it does not run."""
+        return frames.Records(self.results, self.quick, frames.NUMBERS)
+
+    def digest(self, packages: Sequence[str]) -> str:
+        """Changes with the seed, the size of the run, the versions, and the sources of these packages."""
+        found = hashlib.sha256(json.dumps([self.seed, self.quick, environment()], sort_keys=True).encode())
+        for package in packages:
+            for path in sorted((_ROOT / package).rglob("*.py")):
+                found.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
+        return found.hexdigest()
+
+
+def environment() -> dict[str, str]:
+    """The machine and the versions that count."""
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return {
+        "machine": machine,
+        "python": platform.python_version(),
+        **{name: _version(name) for name in _LIBRARIES},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+class UnexpectedError(Exception):
+    """A stage ran to its end, and found what should not be."""
 
 
 @dataclass(frozen=True)
@@ -55,36 +116,138 @@ class Watch:
 
 def stages() -> list[Stage]:
     """All stages in the order in which they run."""
+    trained = [_experiment_stage(name) for name in frames.TOY]
     drawn = [_figure_stage(name) for name in NAMES]
-    trained = [_experiment_stage(name) for name in EXPERIMENTS]
     return [
-        Stage("verify", results.verdicts, (f"{results.VERDICTS}.json",), alone=True),
-        Stage("audit", results.audit, (f"{results.AUDIT}.json",), alone=True),
-        Stage(
-            "laws", results.laws, (f"{results.LAWS}.json",), alone=True, packages=("dph_theory", "full_scale")
-        ),
-        *(stage for stage in trained if stage.alone),
-        *(stage for stage in trained if not stage.alone),
-        *(stage for stage in drawn if not stage.needs),
-        *(stage for stage in drawn if stage.needs),
+        Stage("verify", verdicts, ("verdicts.json",), alone=True),
+        Stage("audit", audit, ("what_your_kl_does.json",), alone=True),
+        Stage("laws", laws, ("laws_quick.json",), alone=True, packages=("dph_theory", "full_scale")),
+        *sorted(trained, key=lambda stage: not stage.alone),
+        *sorted(drawn, key=lambda stage: bool(stage.needs)),
     ]
 
 
 def _experiment_stage(name: str) -> Stage:
-    files = tuple(f"{stored_name(name, quick)}.json" for quick in (False, True))
-    make = partial(results.experiment, name)
-    return Stage(f"toy.{name}", make, files, alone=name == RESUMABLE, packages=results.EXPERIMENT_PACKAGES)
+    made = tuple(f"{frames.stored_name(name, quick)}.json" for quick in (False, True))
+    return Stage(f"toy.{name}", partial(experiment, name), made, alone=name == RESUMABLE, packages=BY)
 
 
 def _figure_stage(name: str) -> Stage:
     try:
-        needs = tuple(f"toy.{needed}" for needed in figure(name).needs if needed in EXPERIMENTS)
+        needs = tuple(f"toy.{needed}" for needed in figure(name).needs if needed in frames.TOY)
     except Exception:  # The stage meets the same error, and tells it.
         needs = ()
-    packages = (*results.EXPERIMENT_PACKAGES, "figures")
-    make = partial(results.drawing, name)
-    files = (f"{name}.json", f"{name}.svg")
-    return Stage(f"figure.{name}", make, files, needs=needs, packages=packages)
+    return Stage(
+        f"figure.{name}", partial(drawing, name), (f"{name}.svg",), needs=needs, packages=(*BY, "figures")
+    )
+
+
+def verdicts(plan: Plan, progress: StageProgress) -> str:
+    """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
+    from dph_theory.theorems import THEOREMS
+    from dph_theory.verification.reports import settings
+    from dph_theory.verification.run import verify
+
+    chosen = settings(seed=plan.seed, quick=plan.quick)
+    reports = verify(list(THEOREMS.values()), chosen, on_report=_counting(progress, len(THEOREMS)))
+    strange = [report.theorem for report in reports if not report.as_expected]
+    fallen = sum(report.fallen for report in reports)
+    words = f"{len(reports)} theorems and {fallen} false neighbours, {len(strange)} not as expected"
+    results = {"reports": [report.as_json() for report in reports]}
+    config = as_json(chosen)
+    made = record(
+        "report.verdicts",
+        seed=plan.seed,
+        config=config,
+        results=results,
+        findings=[words],
+        packages=("numpy", "scipy"),
+    )
+    write_json(plan.results / "verdicts.json", made)
+    if strange:
+        raise UnexpectedError(f"{words}: {', '.join(strange)}")
+    return words
+
+
+def audit(plan: Plan, progress: StageProgress) -> str:
+    """Audit the catalogue of KL terms in circulation."""
+    from dph_theory.audit.catalogue import audit_catalogue, form_of
+    from dph_theory.methods.estimators import CATALOGUE
+
+    reports = audit_catalogue(seed=plan.seed, on_report=_counting(progress, len(CATALOGUE)))
+    rows = [
+        report.to_dict() | {"source": form_of(report).source, "formula": form_of(report).formula}
+        for report in reports
+    ]
+    words = f"{len(rows)} forms audited"
+    made = record(
+        frames.KINDS["audit"][1],
+        seed=plan.seed,
+        config={},
+        results={"rows": as_json(rows, 8)},
+        findings=[words],
+        packages=("numpy", "torch"),
+    )
+    write_json(plan.results / f"{frames.KINDS['audit'][0]}.json", made)
+    return words
+
+
+def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
+    """Tells at every report how many there are."""
+    done = itertools.count(1)
+    return lambda report: progress(next(done), total)
+
+
+def laws(plan: Plan, progress: StageProgress) -> str:
+    """Hold a small Llama under TRL to the laws of training by `dph laws --quick`, where TRL is installed."""
+    missing = [name for name in TRAINERS if find_spec(name) is None]
+    if missing:
+        return f"left out: {', '.join(missing)} not installed (extra full)"
+    kept, stored = plan.results / "laws_quick_runs", plan.results / "laws_quick.json"
+    command = [
+        sys.executable,
+        "-m",
+        "dph_cli",
+        "laws",
+        "--quick",
+        "--folder",
+        str(kept),
+        "--json",
+        str(stored),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise UnexpectedError(
+            f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
+        )
+    shutil.rmtree(kept, ignore_errors=True)
+    progress(1, 1)
+    return " ".join(frames.load("laws_quick", "laws", plan.results)["findings"])
+
+
+def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
+    """Run one of the toy experiments; its own finished runs, if it keeps them, outlive an interruption."""
+    kept = plan.results / f"{name}_runs"
+    made = files.run_experiment(
+        name,
+        seed=plan.seed,
+        quick=plan.quick,
+        folder=plan.results,
+        progress=lambda stage, done, total: progress(done, total),
+        resume=kept / plan.digest(BY)[:16],
+    )
+    shutil.rmtree(kept, ignore_errors=True)
+    return f"findings: {len(made['findings'])}"
+
+
+def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
+    """Draw a figure from this run's records, and hold its title to its numbers."""
+    drawn = figure(name)
+    numbers = drawn.numbers(plan.records)
+    write_bytes(plan.results / f"{name}.svg", files.rendered(drawn.drawing(numbers), "svg"))
+    if not plan.quick and not drawn.claim(numbers):
+        raise UnexpectedError(f"its numbers do not bear out its title: {drawn.title}")
+    return drawn.title
 
 
 def reproduce(
@@ -116,10 +279,23 @@ def reproduce(
             journal.add(stage, outcome)
             watch.ended(outcome)
     outcomes = [ended[stage.name] for stage in chosen]
-    write_text(plan.folder / "index.html", page(Contents.load(plan, outcomes)))
+    write_text(plan.folder / "index.html", _page(plan, outcomes))
     if not any(outcome.failed for outcome in outcomes):
         journal.close()
     return outcomes
+
+
+def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
+    """The page of what lies in the plan's results."""
+    drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
+    svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
+    there = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
+    there["laws"] = plan.results / "laws_quick.json"
+    found = {name: json.loads(path.read_text())["findings"] for name, path in there.items() if path.is_file()}
+    verified = plan.results / "verdicts.json"
+    told = json.loads(verified.read_text()) if verified.is_file() else None
+    facts = {"run": "quick" if plan.quick else "full", "seed": plan.seed, **environment()}
+    return page(told, drawn_figures(plan.records, svg), found, outcomes, facts)
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
@@ -155,7 +331,7 @@ def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, tot
 
 
 def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEnd:
-    surprise = isinstance(error, results.UnexpectedError)
+    surprise = isinstance(error, UnexpectedError)
     words = str(error) if surprise else f"{type(error).__name__}: {error}"
     trace = "" if surprise else "".join(traceback.format_exception(error))
     return StageEnd(stage.name, "failed", seconds, words, trace)

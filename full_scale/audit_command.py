@@ -33,6 +33,7 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
     it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
     """
     from dph_theory.audit.advantage import AdvantageError
+    from dph_theory.audit.cli import say
 
     from .training.live_audit import audit_file
 
@@ -48,15 +49,10 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
         write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": others})
-    first = report.loss
-    lines = [first.verdict]
-    if first.reduction is not None:
-        lines.append(f"adds up: {first.reduction.words}")
-    lines.append(f"law of training: {first.law}; ends, with a small beta, at: {first.selects}")
+    say(console, report.loss.verdict, report.loss.rows())
     if report.later is not None:
-        lines.append(report.later.verdict)
-    lines += [f"advantage: {report.advantage.verdict}", *report.notes]
-    if others:
-        lines.append(f"not settings of GRPOConfig, and not read: {', '.join(others)}")
-    for line in lines:
-        terminal.say(console, line)
+        later = [row for row in report.later.rows() if row not in report.loss.rows()]
+        say(console, report.later.verdict, later)
+    say(console, f"Advantage: {report.advantage.verdict}", ())
+    for note in (*report.notes, *([f"Not settings of GRPOConfig: {', '.join(others)}."] if others else ())):
+        say(console, note, ())

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from dph_theory.support import terminal
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
@@ -28,18 +29,14 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
 @_config
-@click.option("--export", type=_OUTPUT, help="Write the rehearsal buffer there: .jsonl or .parquet.")
 @_overrides
-def presample_command(config: str, export: Path | None, overrides: Sequence[str]) -> None:
+def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
         check_versions()
         from .stages import presample_stage
 
-        found = presample_stage(_recipe(config, overrides), progress)
-        _say(console, found.findings)
-        if export is not None and os.environ.get("RANK", "0") == "0":
-            found.buffer.export(export)
+        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
 
 
 class _WithKeys(click.Command):
@@ -63,7 +60,7 @@ class _WithKeys(click.Command):
 @click.option(
     "--device-memory",
     type=click.FloatRange(min=0, min_open=True),
-    help="GiB of a device: whether each stage fits in it, else what would; exit code 1 if one does not.",
+    help="GiB of a device: whether each stage fits in it, and what it takes; exit code 1 if one does not.",
 )
 @_overrides
 def train_command(
@@ -95,7 +92,7 @@ def train_command(
             return
         from .stages import train_stage
 
-        _say(console, train_stage(recipe, progress).findings)
+        _say(console, train_stage(recipe, progress, lambda words: _say(console, words)).findings)
 
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
@@ -181,35 +178,42 @@ def laws_command(
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .laws.record import HEADERS, table_rows
-        from .laws.runs import EXPERIMENTS, quick_runs, record_runs
-        from .laws.stage import RunJournal, add_samples, add_twins, findings, run_record, store
-        from .laws.stage import pack as store_packed
+        from .laws.record import tallies, tally_table
+        from .laws.runs import quick_runs, record_runs
+        from .laws.study import (
+            add_flows,
+            add_samples,
+            add_twins,
+            findings,
+            opened,
+            outcomes_in,
+            run_record,
+            store,
+            to_do,
+            twins_in,
+        )
+        from .laws.study import pack as store_packed
 
         runs = quick_runs() if quick else record_runs(only, seeds)
         if packed is not None:
-            RunJournal(folder).adopt(packed)
-        if listed:
-            kept = RunJournal(folder)
-            for name in {run.experiment: None for run in runs}:
-                of_name = [run for run in runs if run.experiment == name]
-                done = len(of_name) - len(kept.to_do(of_name))
-                question = EXPERIMENTS[name].question if name in EXPERIMENTS else ""
-                _say(console, [f"{name}: {done} of {len(of_name)} runs done. {question}"])
-            outcomes = kept.done(runs)
-        else:
-            outcomes = run_record(runs, folder, workers=workers, progress=progress)
-        kept = RunJournal(folder)
-        if twins:
+            opened(folder).adopt(packed)
+        outcomes = [] if listed else run_record(runs, folder, workers=workers, progress=progress)
+        kept = opened(folder)
+        outcomes = outcomes or outcomes_in(kept, runs)
+        if not listed:
+            add_flows(kept, runs, workers=workers, progress=progress)
+        if twins and not listed:
             misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
             add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
             add_samples(kept, outcomes, workers=workers, progress=progress)
-        _print_tables(console, [Table.of(HEADERS, table_rows(outcomes, kept.twins))])
+        if listed:
+            _say(console, to_do(runs, outcomes))
+        _print_tables(console, [tally_table(tallies(outcomes, twins_in(kept)))])
         if json_path is not None:
             store(outcomes, kept, json_path)
         if pack is not None:
-            store_packed(outcomes, kept.twins.values(), pack)
-        _say(console, findings(outcomes, kept.twins))
+            store_packed(outcomes, kept, pack)
+        _say(console, findings(outcomes, twins_in(kept)))
 
 
 @click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")
@@ -228,13 +232,13 @@ def atlas_command(
     """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .atlas.stage import SEEDS, chosen, run_atlas, store, table
+        from .laws.atlas import SEEDS, chosen, kept_in, run_atlas, store, table
 
         methods = chosen(names)
         runs = run_atlas(folder, methods, seeds=seeds or SEEDS, workers=workers, progress=progress)
         _print_tables(console, [table(runs)])
         if json_path is not None:
-            store(methods, runs, folder, json_path)
+            store(methods, runs, kept_in(folder), seeds or SEEDS, json_path)
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
@@ -246,7 +250,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 @contextmanager
 def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
-    """A console and a progress callable; errors in words. Of several processes only the first one prints.
+    """A console and a progress callable; our errors in words. Only the first process prints.
 
     Where the file written is standard output, the console is standard error.
     """
@@ -262,7 +266,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
             sys.exit(terminal.INTERRUPTED)
         except BrokenPipeError:
             raise
-        except (ValueError, RuntimeError, OSError) as error:
+        except (ValueError, RefusedError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
 
@@ -283,6 +287,10 @@ def _print_dry_run(console: Console, found: Any) -> None:
 
     for title, values in (("recipe", found.recipe), ("trainer", found.arguments)):
         _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
+    from .recipe.law import law_of
+
+    if found.arguments.get("beta") is not None:  # Else it waits for the base rates.
+        _say(console, [f"the KL penalty tends to the law: {law_of(found.arguments)}"])
     steps = found.steps
     words = {
         "prompts to train on": steps.prompts,
@@ -301,9 +309,11 @@ def _print_dry_run(console: Console, found: Any) -> None:
             [part, *(f"{of_stage[part] / 2**30:.3f}" for of_stage in parts.values())]
             for part in parts["train"]
         ]
-        title = f"GiB a device, {found.shape.parameters:,} parameters, an estimate"
+        longest = found.prompt_tokens
+        prompt = f"prompts up to {longest:,} tokens" if longest else "prompts half a completion long"
+        title = f"GiB a device, {found.shape.parameters:,} parameters, {prompt}, an estimate"
         _print_tables(console, [Table.of([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
-    _say(console, found.too_large)
+    _say(console, [*found.too_large, *(f"slow: {warning}" for warning in found.warnings)])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

@@ -36,7 +36,8 @@ COMPARED = ("GRPO", "RKL", "DPH-F", "DPH-JS")
 """Methods whose differences are measured."""
 SEEDS = {"GRPO": 5, "RKL": 3, "DPH-F": 5, "DPH-JS": 5, "KL-control": 1}
 """How many of each method: more where two trained methods are compared, one where a law is predicted."""
-METHODS = {name: f"tiny-sql-{name.lower()}" for name in SEEDS}
+METHODS = {name: name.replace("KL-control", "KL-control-sequence") for name in SEEDS}
+"""The recipes' name of each."""
 QUICK_SEEDS = 1
 SET = "in_domain"
 """The set of the tables: other questions to the databases that were trained on."""
@@ -90,8 +91,9 @@ class Job:
         folder = self.folder
         places = (f"output={folder}", f"model.path={folder}/task/model", f"task.data={folder}/task")
         sets = ", ".join(SETS if self.seed else (*SETS, TRAINED_ON))
+        method = (f"method.name={METHODS[self.name]}", f"name=tiny-sql-{self.name.lower()}")
         changes = (f"seed={self.seed}", f"evaluate.sets=[{sets}]", *(QUICK if self.quick else ()))
-        return load_recipe(METHODS[self.name], (*places, *changes))
+        return load_recipe("tiny-sql", (*places, *method, *changes))
 
 
 def demo(

@@ -1,7 +1,7 @@
 """The stages as an entry point calls them: what a recipe names is loaded, the stage is run, all is closed."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,19 +10,20 @@ import transformers
 
 from dph_theory.support.progress import NotedProgress, Progress
 
+from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
-from .evaluation.stage import evaluate
-from .models.load import ModelHashes, load, load_trained
+from .models.load import LoadedModel, ModelHashes, load, load_trained
+from .presampling.presample import presample
 from .presampling.result import Presampling
-from .presampling.stage import presample
 from .recipe.folders import Folders
 from .recipe.schema import Recipe
 from .storage.locks import end_with_launcher, locked
 from .storage.processes import Processes, take_device
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
+from .training.card import write_card
 from .training.record import TrainingRecord
-from .training.stage import train
+from .training.train import train
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -33,18 +34,23 @@ def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     processes = _processes()
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
-        initial = load(recipe.model, aside=recipe.sampling.backend == "vllm")
+        initial = _initial(recipe)
         found = presample(recipe, task, initial, progress=progress, processes=processes)
     _take_leave()
     return found
 
 
-def train_stage(recipe: Recipe, progress: NotedProgress) -> TrainingRecord:
-    """Train by the recipe, on the pre-sampling that runs under its output share."""
+def train_stage(
+    recipe: Recipe, progress: NotedProgress, say: Callable[[Sequence[str]], None] = lambda words: None
+) -> TrainingRecord:
+    """Train by the recipe, on the pre-sampling that runs under its output share.
+
+    `say` is told sentences that a user should know at the start of a training.
+    """
     end_with_launcher()
     with locked(Folders.of(recipe).here), _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
-        found = train(recipe, task, _presampling(recipe, task, hashes), hashes, progress=progress)
+        found = train(recipe, task, _presampling(recipe, task, hashes), hashes, progress=progress, say=say)
     _take_leave()
     return found
 
@@ -55,18 +61,30 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
     if not base_only:
         TrainingRecord.read(folders.training)
     with locked(folders.base().here if base_only else folders.here), _task(recipe) as task:
-        initial = load(recipe.model, aside=recipe.sampling.backend == "vllm")
+        initial = _initial(recipe)
         presampling = _presampling(recipe, task, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
         shared["processes"] = processes
         base = folders.base()
-        if base_only or not base.evaluation.is_file():
+        if base_only:
             found = evaluate(recipe, task, initial, folders=base, **shared)
-        if not base_only:
+        else:
+            # Of several runs that come to it at once, one evaluates the base for all.
+            with locked(base.here, wait=True):
+                processes.wait()
+                if not base.evaluation.is_file():
+                    evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
+            if processes.rank == 0:
+                write_card(folders)
     _take_leave()
     return found
+
+
+def _initial(recipe: Recipe) -> LoadedModel:
+    sampling = recipe.sampling
+    return load(recipe.model, stop=sampling.stop, aside=sampling.backend == "vllm")
 
 
 def _presampling(recipe: Recipe, task: Task, hashes: ModelHashes) -> Presampling:

@@ -98,3 +98,10 @@ def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monke
     result = CliRunner().invoke(dph_cli.main, ["needy"])
     assert result.exit_code == 2
     assert 'pip install "dph[full]"' in result.output
+
+
+@pytest.mark.parametrize(("words", "near"), [(["predcit"], "predict"), (["audit", "los"], "loss")])
+def test_a_slip_in_a_command_names_the_one_that_is_meant(words, near):
+    done = CliRunner().invoke(dph_cli.main, words)
+    assert done.exit_code == 2
+    assert f"No such command {words[-1]!r}: is {near} meant?" in done.output

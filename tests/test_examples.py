@@ -49,8 +49,8 @@ def test_advantages_and_metrics_are_told_apart(capsys):
     for name in ("audit_your_own_advantage", "audit_your_own_metric"):
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     found = capsys.readouterr().out
-    assert "centred at G = 8: maximises 0.875 V" in found
-    assert "averaged at G = 8: maximises log V truncated at order 7" in found
+    assert "centred at G = 8: It maximises 0.875 V" in found
+    assert "averaged at G = 8: It maximises log V truncated at order 7" in found
     assert "unbiased: an unbiased estimate of pass@k" in found
     assert "bootstrap: BIASED" in found
 
@@ -98,17 +98,17 @@ def test_the_loss_registered_with_verl_is_ours_on_the_same_tensors(monkeypatch, 
 def test_the_installed_trainer_s_flag_decides_the_divergence():
     found = [line for line in output("audit_your_own_trainer.py").splitlines() if "samples:" in line]
     plain, corrected, halved = found
-    assert "minus expected reward + 0.04 FORWARD KL(ref||pi), exactly" in plain
-    assert "minus expected reward + 0.04 REVERSE KL(pi||ref), exactly" in corrected
+    assert "the reward's policy gradient plus 0.04 times the forward KL(ref||pi)" in plain
+    assert "the reward's policy gradient plus 0.04 times the reverse KL(pi||ref)" in corrected
     assert halved.startswith("use_bias_correction_kl=True: Halved")
-    assert "0.5 minus expected reward + 0.02 REVERSE KL(pi||ref), exactly" in halved
+    assert "0.5 times the reward's policy gradient plus 0.02 times the reverse KL(pi||ref)" in halved
 
 
 def test_the_audit_tells_the_two_penalties_apart():
     plain, weighted = (line for line in output("audit_your_own_loss.py").splitlines() if "samples:" in line)
-    assert "descends FORWARD KL(ref||pi), exactly" in plain
-    assert "descends REVERSE KL(pi||ref), exactly" in weighted
-    assert all("value estimates reverse KL(pi||ref)" in line for line in (plain, weighted))
+    assert "It descends the forward KL(ref||pi) of each token" in plain
+    assert "Its value, the number logged, estimates the reverse KL(pi||ref)." in plain
+    assert "It descends the reverse KL(pi||ref) of each token" in weighted
 
 
 @pytest.mark.parametrize("target", [0.8, 0.5])

@@ -9,58 +9,67 @@ from accelerate.commands.config.config_args import ClusterConfig
 from trl import GRPOConfig
 
 from dph_theory import mu_from_beta
+from full_scale.recipe.law import RELEASED
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
-from full_scale.training.config import RELEASED, DPHConfig
+from full_scale.training.arguments import arguments
 from full_scale.training.dry_run import dry_run
 from full_scale.training.launch import Launch
-from full_scale.training.stage import resolved
+from full_scale.training.online import OnlineConfig
 
 FIELDS = {field.name for field in dataclasses.fields(GRPOConfig)}
-NAMES = recipe_names()
-RELEASE = [name for name in NAMES if name.endswith("-release")]
-PAPER = [name for name in NAMES if name.endswith("-paper")]
-SCRIPTS = ("grpo", "dapo", "rkl", "dph-f", "dph-js", "dph-alpha")
-"""What the authors released a script of."""
-METHODS_ASKED = (*SCRIPTS, "alpha-dpg")
-BIRD = "llama3.1-8b-bird"
-FAMILIES = ("tiny-sql", BIRD, "qwen2.5-math-7b")
+TINY, BIRD, QWEN = "tiny-sql", "llama3.1-8b-bird", "qwen2.5-math-7b"
+RELEASE = f"{BIRD}-release"
+FAMILIES = (TINY, BIRD, QWEN)
+SCRIPTS = ("GRPO", "RKL", "DPH-F", "DPH-JS", "DPH-alpha")
+"""What the authors released a script of; that of DAPO has every setting of RKL's."""
+ASKED = (*SCRIPTS, "DAPO", "alpha-DPG", "KL-control-sequence")
+EVERY = [
+    (name, method)
+    for name in recipe_names()
+    for method in ASKED
+    # The release averages over tokens; alpha-DPG is about sums.
+    if (name, method) != (RELEASE, "alpha-DPG")
+]
 ETAS = {"DPH-F": (0.01, 0.05), "DPH-alpha": (0.01, 0.05), "DPH-JS": (0.05, 0.2)}
+RATES = [0.25, 0.5, 0.375]
 
 
-def named(family, method):
-    """The recipe of a method; on BIRD those that were published are the paper's or the release's."""
-    return f"{family}-{method}" + ("-paper" if family == BIRD and method in SCRIPTS else "")
+def recipe_of(name, method, *overrides):
+    return load_recipe(name, (f"method.name={method}", *overrides))
 
 
-def test_every_family_has_every_method():
-    assert {named(family, method) for family in FAMILIES for method in METHODS_ASKED} <= set(NAMES)
-    assert {"tiny-sql-kl-control", "llama3.1-8b-bird-kl-control"} <= set(NAMES)
+def test_a_base_a_family_and_what_the_release_and_vllm_change_in_it():
+    assert recipe_names() == sorted([*FAMILIES, RELEASE, f"{BIRD}-vllm"])
 
 
-@pytest.mark.parametrize("family", ["tiny-sql", BIRD])
-def test_what_theory_g_adds_differs_from_its_family_by_its_method_alone(family, tmp_path):
-    plain, control = load_recipe(named(family, "grpo")), load_recipe(f"{family}-kl-control")
-    one, annealed = (load_recipe(f"{family}-{name}") for name in ("grpo-one", "kl-control-annealed"))
+@pytest.mark.parametrize("name", recipe_names())
+def test_what_a_recipe_says_of_methods_is_of_methods_there_are(name):
+    said = yaml.safe_load((RECIPES / f"{name}.yaml").read_text()).get("methods", {})
+    assert set(said) <= set(METHODS)
+    assert all(set(changes) <= {"method", "train"} for changes in said.values())
+
+
+@pytest.mark.parametrize("family", [TINY, BIRD])
+def test_what_theory_g_adds_is_a_change_of_the_method_alone(family, tmp_path):
+    fall = ("method.mu=null", "method.beta=0.05", "method.beta_from=1.0", "method.excess_bound=0.1")
+    plain, control = recipe_of(family, "GRPO"), recipe_of(family, "KL-control-sequence")
+    one = recipe_of(family, "GRPO", "method.baseline=one")
+    annealed = recipe_of(family, "KL-control-sequence", *fall)
     for recipe, other in ((one, plain), (annealed, control)):
         found, before = recipe.as_dict(), other.as_dict()
-        assert {key for key in before if found[key] != before[key]} == {"name", "method"}
+        assert {key for key in before if found[key] != before[key]} == {"method"}
     machine = {"use_cpu": True, "bf16": False, "output_dir": str(tmp_path)}
-    built = DPHConfig(**resolved(one, setup(one.method)) | machine)
+    built = OnlineConfig(**dict(arguments(one).arguments) | machine)
     assert (built.baseline, built.scale_rewards) == ("one", "none")
-    built = DPHConfig(**resolved(annealed, setup(annealed.method)) | machine)
+    built = OnlineConfig(**dict(arguments(annealed).arguments) | machine)
     assert built.online_from > built.online_coefficient > 0
     assert built.excess_bound == 0.1
-    unset = DPHConfig(**resolved(plain, setup(plain.method)) | machine)
+    unset = OnlineConfig(**dict(arguments(plain).arguments) | machine)
     assert (unset.baseline, unset.online_from, unset.excess_bound) == ("mean", None, None)
 
 
-def test_paper_and_release_stand_side_by_side():
-    assert sorted(RELEASE) == sorted(f"{BIRD}-{script}-release" for script in SCRIPTS)
-    assert sorted(PAPER) == sorted(f"{BIRD}-{script}-paper" for script in SCRIPTS)
-
-
-@pytest.mark.parametrize("name", [f"_{BIRD}", f"_{BIRD}-release", *PAPER, *RELEASE])
+@pytest.mark.parametrize("name", [BIRD, RELEASE])
 def test_every_value_has_its_source_beside_it(name):
     """On its line, or above it."""
     above = False
@@ -69,37 +78,31 @@ def test_every_value_has_its_source_beside_it(name):
         if not value:
             above = True
         elif not value.endswith(":") and value.split(":")[0] not in ("extends", "name", "output"):
+            # Methods side by side share the comment above them.
             assert beside or above, line
-            above = False
+            above = value.startswith(("DPH", "KL-control"))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_recipe_loads_and_is_named_as_its_file(name):
-    recipe = load_recipe(name)
-    assert recipe.name == name
-    assert recipe.method.name in METHODS
+@pytest.mark.parametrize(("name", "method"), EVERY)
+def test_every_method_of_every_recipe_is_a_run_of_its_own(name, method):
+    recipe = recipe_of(name, method)
+    assert (recipe.name, recipe.method.name) == (f"{name}-{method.lower()}", method)
     assert set(recipe.train) <= FIELDS | {"collapse_every"}
-    if recipe.method.mu is None:
-        arguments = resolved(recipe, setup(recipe.method))
-        assert arguments["learning_rate"] == recipe.train["learning_rate"]
-        assert arguments["generation_batch_size"] % arguments["num_generations"] == 0
+    assert recipe.train["collapse_every"] >= 1
+    found = arguments(recipe, RATES).arguments
+    assert found["learning_rate"] == recipe.train["learning_rate"]
+    assert found["generation_batch_size"] % found["num_generations"] == 0
+    if method in ETAS and name != RELEASE:
+        low, high = ETAS[method]
+        assert low <= found["eta"] <= high
+    if method == "DPH-alpha":
+        assert found["alpha"] == 0.2
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in RELEASE])
-def test_the_coefficient_is_in_the_published_range(name):
-    method = load_recipe(name).method
-    if method.name in ETAS:
-        low, high = ETAS[method.name]
-        assert low <= setup(method).arguments["eta"] <= high
-    if method.name == "DPH-alpha":
-        assert method.alpha == 0.2
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name not in RELEASE and not name.startswith("tiny-sql")]
-)
-def test_the_published_settings(name):
-    recipe, train = load_recipe(name), load_recipe(name).train
+@pytest.mark.parametrize(("name", "method"), [(n, m) for n, m in EVERY if n in (BIRD, QWEN)])
+def test_the_published_settings(name, method):
+    recipe = recipe_of(name, method)
+    train = recipe.train
     assert train["learning_rate"] == 1e-6
     assert train["num_generations"] == 16
     assert train["generation_batch_size"] == 128 * 16
@@ -107,32 +110,26 @@ def test_the_published_settings(name):
     assert train["num_train_epochs"] == 5
     assert recipe.method.rehearsal_rows == 512
     assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (8, 8, True)
-    arguments = setup(recipe.method, [0.25, 0.5]).arguments
-    assert arguments["epsilon_high"] == (0.2 if recipe.method.name == "GRPO" else 0.28)
-    assert recipe.sampling.max_new_tokens == (4096 if name.startswith("llama") else 3072)
+    found = setup(recipe.method, RATES).arguments
+    assert found["epsilon_high"] == (0.2 if method == "GRPO" else 0.28)
+    assert recipe.sampling.max_new_tokens == (4096 if name == BIRD else 3072)
     assert recipe.model.dtype == "bfloat16"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_collapse_meter_is_on(name):
-    assert load_recipe(name).train["collapse_every"] >= 1
-
-
 @pytest.mark.parametrize(
-    ("family", "tasks"),
-    [("llama3.1-8b-bird", (None, "spider", "maths")), ("qwen2.5-math-7b", ("maths", "maths", "bird"))],
+    ("family", "tasks"), [(BIRD, (None, "spider", "maths")), (QWEN, ("maths", "maths", "bird"))]
 )
 def test_evaluation_sets_name_their_task(family, tasks):
     """Else a set would inherit, by the merging of mappings, the task of the other family's."""
-    sets = load_recipe(named(family, "grpo")).task.options["evaluation"]
+    sets = load_recipe(family).task.options["evaluation"]
     assert tuple(sets[f"{where}_domain"].get("task") for where in ("in", "cross", "out_of")) == tasks
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("kl-control")])
-def test_kl_control_resolves_its_beta_from_base_rates(name):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_kl_control_resolves_its_beta_from_base_rates(family):
     """A target mu gives beta of theory A9: the mean of sigma(logit A1 + 1/beta) is mu; else beta is given."""
-    method = load_recipe(name).method
-    rates = [0.25, 0.5, 0.375]
+    method = recipe_of(family, "KL-control-sequence").method
+    rates = [rate / 2 for rate in RATES]
     beta = setup(method, rates).arguments["online_coefficient"]
     if method.mu is None:
         assert beta == method.beta > 0
@@ -141,15 +138,15 @@ def test_kl_control_resolves_its_beta_from_base_rates(name):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_recipe_differs_from_its_family_by_its_name_and_method_alone(family):
-    plain = load_recipe(named(family, "grpo")).as_dict()
-    for method in METHODS_ASKED:
-        other = load_recipe(named(family, method)).as_dict()
+def test_methods_differ_by_name_and_method_alone(family):
+    plain = recipe_of(family, "GRPO").as_dict()
+    for method in (*SCRIPTS, "DAPO", "alpha-DPG"):
+        other = recipe_of(family, method).as_dict()
         assert {key for key in plain if plain[key] != other[key]} <= {"name", "method"}
 
 
 def test_the_vllm_variant_differs_by_its_sampler_alone():
-    plain, other = (load_recipe(f"llama3.1-8b-bird-dph-f{end}").as_dict() for end in ("-paper", "-vllm"))
+    plain, other = (recipe_of(name, "DPH-F").as_dict() for name in (BIRD, f"{BIRD}-vllm"))
     assert other["sampling"]["backend"] == "vllm"
     assert {key for key in plain if plain[key] != other[key]} == {"name", "sampling", "train"}
 
@@ -167,27 +164,36 @@ def test_both_launches_are_there():
     assert {path.stem for path in (RECIPES / "launch").glob("*.yaml")} == {"fsdp2", "deepspeed-zero3"}
 
 
-@pytest.mark.parametrize("name", RELEASE)
-def test_a_release_recipe_does_what_the_script_does(name):
-    recipe = load_recipe(name)
-    arguments = resolved(recipe, setup(recipe.method))
-    rehearses = "dph" in name
+@pytest.mark.parametrize("method", SCRIPTS)
+def test_a_release_recipe_does_what_the_script_does(method):
+    recipe = recipe_of(RELEASE, method)
+    found = arguments(recipe).arguments
+    rehearses = method.startswith("DPH")
     assert recipe.sampling.top_p == 0.9
     assert (recipe.presample.k, recipe.presample.threshold) == (4, 4)
-    assert (arguments["loss_type"], arguments["delta"]) == ("bnpo", 3.0)
+    assert (found["loss_type"], found["delta"]) == ("bnpo", 3.0)
     assert recipe.method.prompts == ("explored" if rehearses else "all")
     assert recipe.train["num_train_epochs"] == (5 if rehearses else 30)
-    assert arguments["epsilon_high"] == (0.2 if "grpo" in name else 0.28)
-    assert arguments["beta"] == (0.01 if "dapo" in name or "rkl" in name else 0)
+    assert found["epsilon_high"] == (0.2 if method == "GRPO" else 0.28)
+    assert found["beta"] == (0.01 if method == "RKL" else 0)
     if rehearses:
         # .01 times the share of a generated batch's rows that are stored samples, over that of the rollouts.
-        assert arguments["eta"] == 0.01 * 256 / 2048
-        assert arguments["rehearsal_rows"] == 256 / 2
-        assert arguments["rehearsal_form"] in RELEASED
+        assert found["eta"] == 0.01 * 256 / 2048
+        assert found["rehearsal_rows"] == 256 / 2
+        assert found["rehearsal_form"] in RELEASED
 
 
-@pytest.mark.parametrize("name", [*PAPER, *RELEASE])
-def test_dry_runs_of_paper_and_release(name, tmp_path):
-    found = dry_run(load_recipe(name, [f"output={tmp_path}"]), Launch(8))
+@pytest.mark.parametrize("method", ["GRPO", "DPH-F"])
+@pytest.mark.parametrize("name", [BIRD, RELEASE])
+def test_dry_runs_of_paper_and_release(name, method, tmp_path):
+    found = dry_run(recipe_of(name, method, f"output={tmp_path}"), Launch(8))
     assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (1024, 128)
-    assert found.steps.rehearsal_rows == ("dph" in name) * (128 if "release" in name else 512)
+    assert found.steps.rehearsal_rows == ("DPH" in method) * (128 if name == RELEASE else 512)
+
+
+def test_a_files_own_values_stand_above_what_it_extends_says_of_a_method(tmp_path):
+    (tmp_path / "own.yaml").write_text("extends: tiny-sql\nmethod: {name: RKL, beta: 0.2}\n")
+    assert load_recipe(tmp_path / "own").method.beta == 0.2
+    assert load_recipe(tmp_path / "own").name == "own"
+    other = load_recipe(tmp_path / "own", ["method.name=DPH-JS", "method.beta=null"])
+    assert (other.name, other.method.eta) == ("own-dph-js", 0.1)

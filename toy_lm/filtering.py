@@ -54,10 +54,8 @@ def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int
     for index in range(bases):
         base = toy_lm.MarkovLM.random(automaton.symbols, seed=np.random.default_rng((seed, index)))
         local = toy_lm.locally_filtered(base, automaton, length)
-        filtered, plain = (
-            toy_lm.filtered_law(base, automaton, length),
-            toy_lm.base_law(base, automaton, length),
-        )
+        filtered = toy_lm.filtered_lm(base, automaton, length)
+        plain = toy_lm.base_law(base, automaton, length)
         pairs = ((filtered, plain), (local, plain), (local, filtered), (filtered, local))
         rows.append([toy_lm.token_law_kl(one, other) for one, other in pairs])
     means = (float(mean) for mean in np.mean(rows, axis=0))

@@ -6,15 +6,18 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
+from ..methods.repairs import METHODS, Method
+from ..methods.updates import of_rewards
 from ..support import terminal
+from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .formulas import of_rewards
-from .methods import METHODS, Method
 from .rows import atlas, row_of
-from .table import Row, table
+from .table import LEGEND, Row, grouped, in_short, table
 
 _OUTPUT = terminal.OutputFile()
+WIDTH = 80
+"""Columns of the table at a terminal; the files have them all."""
 
 
 @click.command(name="atlas", short_help="Tell what each published repair selects, and your own.")
@@ -74,13 +77,19 @@ def atlas_command(
 
         rows = [*atlas(chosen, seed=seed, on_row=on_row), *rows]
     _write(rows, seed, json_path, html_path, latex_path)
-    console.print(table(rows).rich())
+    console.width = min(console.width, WIDTH)
+    console.print(in_short(rows), highlight=False)
+    console.print(grouped(rows).rich())
+    for line in LEGEND:
+        terminal.say(console, line)
 
 
 def _chosen(names: Sequence[str]) -> list[Method]:
     known = {method.name: method for method in METHODS}
     if unknown := [name for name in names if name not in known]:
-        raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}")
+        near = meant(unknown[0], tuple(known))
+        hint = f"; is {near} meant?" if near else ""
+        raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
     return [known[name] for name in names] or list(METHODS)
 
 

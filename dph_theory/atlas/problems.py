@@ -6,10 +6,8 @@ from types import MappingProxyType
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_softmax
 
-from ..dynamics.answers import AnswerTokens, answer_tokens
-from ..dynamics.flow import table_logits
+from ..dynamics.answers import AnswerTokens, Tree, answer_tokens
 from ..laws import (
     answer_mean_limit,
     answer_probabilities,
@@ -29,7 +27,7 @@ times as far."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Tree):
     """Answers of a prefix tree, as next-token tables (`dynamics.flow`), and which of them are right."""
 
     name: str
@@ -48,21 +46,6 @@ class Problem:
     def verdicts(self) -> np.ndarray:
         """(answers,), 1 for right ones."""
         return self.tokens.of(self.valid).astype(float)
-
-    @property
-    def start(self) -> np.ndarray:
-        """The base's logits, all prefixes' tables in one vector."""
-        return np.concatenate([table_logits(table).ravel() for table in self.base])
-
-    def log_policy(self, theta: np.ndarray) -> np.ndarray:
-        """(..., logits) to the log-probability of each answer's tokens, (..., answers, tokens)."""
-        tables = log_softmax(theta.reshape(*theta.shape[:-1], -1, self.base[0].shape[-1]), axis=-1)
-        found = tables.reshape(theta.shape)[..., self.tokens.entries]
-        return np.where(self.tokens.counted, found, 0.0)
-
-    def answers(self, theta: np.ndarray) -> np.ndarray:
-        """The probability of each answer, (..., answers)."""
-        return np.exp(self.log_policy(theta).sum(axis=-1))
 
     def validity(self, theta: np.ndarray) -> Values:
         """The mass of the right answers."""

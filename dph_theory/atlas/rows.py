@@ -5,9 +5,9 @@ from functools import cache, partial
 
 import numpy as np
 
+from ..methods.repairs import METHODS, Method
 from ..numeric.balls import Values
 from ..support.processes import in_order
-from .methods import METHODS, Method
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
 from .table import Row
 from .training import UnsettledError, expected, flow, gradient, luck

@@ -1,5 +1,6 @@
 """A row of the atlas, and all of them as one table."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,6 +52,37 @@ HEAD = (
 def table(rows: Sequence[Row]) -> Table:
     """What is selected first, then what happens on the way; numbers as `Row` says."""
     return Table.of(HEAD, map(_cells, rows), "What each method selects, on right answers")
+
+
+SHORT = ("method", "luck", "way back", "rare", "long")
+LEGEND = (
+    "luck: how far sampling drives equally likely right answers apart, to GRPO's",
+    "way back of an answer nearly lost: also where it is undrawn, if drawn, or none",
+    "rare, long: the rarest and the longer right answers' share at the end, to before",
+    "* : another start ends elsewhere; what is kept depends on where training began",
+)
+"""What the columns of `grouped` say, a line each."""
+
+
+def grouped(rows: Sequence[Row]) -> Table:
+    """The same by what is selected, in five columns: that of several lengths, and of one decision."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.selects, row.selects_single), []).append(row)
+    lines: list[tuple[Cell, ...]] = []
+    for (several, single), held in groups.items():
+        lines.append((several if several == single else f"{several}; one decision: {single}",))
+        for row in held:
+            numbers = _short(row.rare), _short(row.long)
+            name = f"  {row.method}{' *' * (row.fixed is False)}"
+            lines.append((name, _short(row.drift), row.way_back, *numbers))
+    return Table.of(SHORT, lines)
+
+
+def in_short(rows: Sequence[Row]) -> str:
+    """How many methods end at what, the most first."""
+    ends = Counter(row.selects for row in rows)
+    return f"Of {len(rows)}, what is kept: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
 
 
 def _cells(row: Row) -> tuple[Cell, ...]:

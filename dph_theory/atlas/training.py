@@ -7,48 +7,20 @@ its groups; both then do the same. Logits move by the step times the gradient (t
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
-from scipy.special import softmax
 
+from ..methods.batches import GROUP, Samples
+from ..methods.repairs import Method
 from .problems import Problem
 
-if TYPE_CHECKING:
-    from .methods import Method
-
-GROUP = 4
-"""Answers of a group."""
 DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""
 SETTLED = 1e-3
 """A flow has ended where two decades of time have moved the right answers' shares by less."""
-
-
-class Samples(NamedTuple):
-    """Batches of groups: leading axes are batches, then groups and answers, then
-    tokens (0 where there are none).
-
-    answers: which one of the problem's, (..., groups, G). weights: of each group in its batch, sum 1.
-    """
-
-    answers: np.ndarray
-    rewards: np.ndarray
-    log_pi: np.ndarray
-    log_base: np.ndarray
-    counted: np.ndarray
-    weights: np.ndarray
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """The batch's mean of what each answer has, (..., 1, 1)."""
-        return (values.mean(axis=-1) * self.weights).sum(axis=-1)[..., None, None]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens of each answer."""
-        return self.counted.sum(axis=-1)
 
 
 @lru_cache(maxsize=8)
@@ -94,14 +66,14 @@ def _samples(problem: Problem, theta: np.ndarray, answers: np.ndarray, weights: 
     )
 
 
-def coefficients(method: "Method", samples: Samples, knob: float) -> np.ndarray:
+def coefficients(method: Method, samples: Samples, knob: float) -> np.ndarray:
     """What multiplies each token's grad log pi at the first update on a batch, with its weight."""
     found = method.advantage(samples, knob)
     found = found if found.ndim == samples.counted.ndim else found[..., None]
     return np.where(samples.counted, found * _weight(method, samples), 0.0)
 
 
-def _weight(method: "Method", samples: Samples) -> np.ndarray:
+def _weight(method: Method, samples: Samples) -> np.ndarray:
     """Of the tokens of each answer, by how the loss adds them up."""
     lengths = samples.lengths[..., None]
     if method.reduction == "answer mean":
@@ -111,50 +83,30 @@ def _weight(method: "Method", samples: Samples) -> np.ndarray:
     )
 
 
-def pulls(
-    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+def gradient(
+    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> np.ndarray:
-    """What multiplies the gradient of each entry of the tables of log-probabilities, shaped like theta.
+    """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
+    return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
 
-    log_old: of the batch's tokens, where theta is no longer the sampler.
-    """
+
+def pulls(
+    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
     c = coefficients(method, samples, knob)
     if log_old is not None and method.surrogate is not None:
         c = c * _slope(method, problem, theta, samples, log_old, c)
-    c = c * (samples.weights / GROUP)[..., None, None]
-    found = _gathered(theta, problem.tokens.entries[samples.answers], c)
+    entries = problem.tokens.entries
+    found = [(entries[samples.answers], c * (samples.weights / GROUP)[..., None, None])]
     if method.stored is not None:
         pull = np.where(problem.tokens.counted, method.stored(problem, problem.log_policy(theta), knob), 0.0)
-        found = found + _gathered(theta, np.broadcast_to(problem.tokens.entries, pull.shape), pull)
+        found.append((np.broadcast_to(entries, pull.shape), pull))
     return found
 
 
-def _gathered(theta: np.ndarray, entries: np.ndarray, pull: np.ndarray) -> np.ndarray:
-    """Pulls of tokens, (..., n), added up by the entries that they are."""
-    batches = theta.size // theta.shape[-1]
-    offset = np.arange(batches)[:, None] * theta.shape[-1]
-    places = (entries.reshape(batches, -1) + offset).ravel()
-    return np.bincount(places, pull.ravel(), minlength=theta.size).reshape(theta.shape)
-
-
-def gradient(
-    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
-) -> np.ndarray:
-    """The update of the logits on a batch: at each prefix the pulls, less pi times their sum."""
-    tables = (*theta.shape[:-1], -1, problem.base[0].shape[-1])
-    pull = pulls(method, problem, theta, samples, knob, log_old).reshape(tables)
-    pi = softmax(theta.reshape(tables), axis=-1)
-    found: np.ndarray = pull - pi * pull.sum(axis=-1, keepdims=True)
-    return found.reshape(theta.shape)
-
-
 def _slope(
-    method: "Method",
-    problem: Problem,
-    theta: np.ndarray,
-    samples: Samples,
-    log_old: np.ndarray,
-    c: np.ndarray,
+    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
     """The surrogate's slope in each token's log pi, per unit of the advantage."""
     log_policy = problem.log_policy(theta)
@@ -174,7 +126,7 @@ def _slope(
 
 
 def round_of(
-    method: "Method", problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
+    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
     each = step / method.updates
@@ -189,7 +141,7 @@ class UnsettledError(Exception):
 
 
 def flow(
-    method: "Method",
+    method: Method,
     problem: Problem,
     knob: float,
     *,
@@ -238,7 +190,7 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(method: "Method", problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+def luck(method: Method, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
     """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the noiseless training takes `rounds` rounds.

@@ -8,6 +8,8 @@ ratios and advantages does at first and later, `audit_advantage` what an advanta
 from .advantage import AdvantageError as AdvantageError
 from .advantage import AdvantageReport as AdvantageReport
 from .advantage import audit_advantage as audit_advantage
+from .check import CheckError as CheckError
+from .check import check as check
 from .loss import audit as audit
 from .metric import MetricError as MetricError
 from .metric import MetricReport as MetricReport

@@ -1,23 +1,20 @@
 """What an advantage weighs: its exact weight on the gradient of a pass rate, and what it maximises."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import brentq
 
 from ..laws import group_weight
 from ..laws.groups import success_weights
+from ..methods.advantages import Advantage
 from ..numeric.arrays import Scalars, probability, rate
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from .quantities import FLOAT32, find_sum
 from .report import LossReport
 
-Advantage = Callable[[Any], Any]
-"""rewards (groups, G) -> advantages (groups, G)."""
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
 
@@ -127,12 +124,17 @@ def _by_count(rows: np.ndarray, found: np.ndarray, sorted_found: np.ndarray) -> 
 def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
     """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array."""
     try:
-        try:
-            found = advantage(torch.as_tensor(rewards.copy()))
-        except (TypeError, AttributeError):
-            found = advantage(rewards.copy())
+        found = advantage(torch.as_tensor(rewards.copy()))
     except Exception as error:
-        raise AdvantageError(f"it raised {type(error).__name__}: {error}") from error
+        try:
+            found = advantage(rewards.copy())
+        except Exception as other:
+            also = (
+                ""
+                if str(other) == str(error)
+                else f" (of an array it raised {type(other).__name__}: {other})"
+            )
+            raise AdvantageError(f"it raised {type(error).__name__}: {error}{also}") from error
     numbers = found.detach().double().numpy() if isinstance(found, torch.Tensor) else np.asarray(found, float)
     if numbers.shape != rewards.shape:
         raise AdvantageError(f"it returned {numbers.shape} for rewards {rewards.shape}: as many are needed")
@@ -176,43 +178,7 @@ def find_spike(advantage: Advantage, group_size: int) -> Spike | None:
     return most if most.size > SPIKE * plain else None
 
 
-@dataclass(frozen=True)
-class PairTable:
-    """Advantages in a group with k right answers beside one with j, each k, j = 0 .. G; either order's mean.
-
-    `right` and `wrong` (G+1, G+1) are those of a right and of a wrong answer (0 where there is none, and
-    where an advantage is not finite).
-    """
-
-    right: np.ndarray
-    wrong: np.ndarray
-
-    def weight(self, validity: Scalars, other: float) -> Values:
-        """alpha_G(V | V'): the weight on grad V of a prompt of pass rate V beside one of pass rate V'."""
-        size = len(self.right) - 1
-        gains = self.right[1:] - self.wrong[:-1]
-        first, second = np.asarray(validity, dtype=float), np.asarray(other)
-        found: Values = success_weights(size - 1, first) @ gains @ success_weights(size, second)
-        return found
-
-
-def tabulate_pairs(advantage: Advantage, group_size: int) -> PairTable:
-    """The table of an advantage that is symmetric within groups; AdvantageError says why there is none."""
-    rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
-    right, wrong = (np.zeros((group_size + 1, group_size + 1)) for _ in range(2))
-    for k, mine in enumerate(rows):
-        for j, other in enumerate(rows):
-            first = called(advantage, np.stack([mine, other]))[0]
-            second = called(advantage, np.stack([other, mine]))[1]
-            found = np.nan_to_num((first + second) / 2, nan=0.0, posinf=0.0, neginf=0.0)
-            right[k, j] = found[0] if k > 0 else 0.0
-            wrong[k, j] = found[-1] if k < group_size else 0.0
-    return PairTable(right, wrong)
-
-
 VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-BESIDE = (0.1, 0.5, 0.9)
-"""Pass rates of the other group, where groups are coupled."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,8 +188,7 @@ class AdvantageReport(LossReport):
     `weight` is alpha_G(V), `objective` J_G(V), `variance` G times that of the group's gradient in units of
     grad V; `baseline_bias` is alpha_G - 1, what the baseline adds to the weight 1 of an unbiased gradient of
     V. `maximises` has the terms (coefficient, name) of J_G. `all_right`, `all_wrong`: the advantage in such
-    groups. `other_sizes` has the weights at other group sizes; `beside`, of an advantage that couples groups,
-    the weights beside a second group, by its pass rate (`weight` is that of a group alone). `not_finite`: the
+    groups. `other_sizes` has the weights at other group sizes; `not_finite`: the
     numbers of right answers at which some advantage is nan or infinite; `spike`, of rewards other than 0 and
     1, an advantage that rounding makes large.
     """
@@ -243,7 +208,6 @@ class AdvantageReport(LossReport):
     couples_groups: bool
     drops_equal_groups: bool
     other_sizes: tuple[tuple[int, tuple[float, ...]], ...]
-    beside: tuple[tuple[float, tuple[float, ...]], ...]
     not_finite: tuple[int, ...]
     spike: Spike | None
 
@@ -288,7 +252,6 @@ def audit_advantage(
         couples_groups=table.coupled,
         drops_equal_groups=drops_equal_groups,
         other_sizes=_other_sizes(advantage, group_size),
-        beside=_beside(advantage, table),
         not_finite=table.bad,
         spike=find_spike(advantage, group_size),
     )
@@ -301,14 +264,6 @@ def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool 
     kept = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
     found: np.ndarray = table.weight(validity) / kept
     return found
-
-
-def _beside(advantage: Advantage, table: ByCount) -> tuple[tuple[float, tuple[float, ...]], ...]:
-    """The weights beside a second group, where groups are coupled."""
-    if not (table.coupled and table.symmetric):
-        return ()
-    pairs = tabulate_pairs(advantage, table.group_size)
-    return tuple((other, _numbers(pairs.weight(VALIDITIES, other))) for other in BESIDE)
 
 
 def _other_sizes(advantage: Advantage, group_size: int) -> tuple[tuple[int, tuple[float, ...]], ...]:
@@ -328,37 +283,37 @@ def _numbers(values: np.ndarray) -> tuple[float, ...]:
 
 
 def verdict_line(report: AdvantageReport) -> str:
-    """Such as: leave-one-out at G = 8: maximises V; its weight on grad V is 1 at every V; ..."""
-    parts = [f"maximises {objective_words(report.maximises)}"] if report.objective else []
+    """Such as: leave-one-out at G = 8: It maximises V: at every pass rate a prompt weighs 1. ..."""
+    wrong = _alarms(report)
     low, high = min(report.weight), max(report.weight)
-    if high - low <= 1e-9 * max(abs(high), 1e-300):
-        parts.append(f"its weight on grad V is {high:.4g} at every V")
-    else:
-        ends = (
-            f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
-        )
-        parts.append(f"its weight on grad V is {ends}")
+    even = high - low <= 1e-9 * max(abs(high), 1e-300)
+    three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
+    weighs = f"{high:.4g} at every pass rate V" if even else three
+    known = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
+    alone = ", in a group alone," if report.couples_groups else ""
+    parts = [*wrong, f"{known} prompt weighs{alone} {weighs}."]
     if report.drops_equal_groups:
-        parts.append("groups that are all right or all wrong are replaced")
+        parts.append("Groups that are all right or all wrong are replaced.")
     elif report.all_right == report.all_wrong == 0:
-        parts.append("groups that are all right or all wrong give nothing")
+        parts.append("Groups that are all right or all wrong give nothing.")
     else:
-        parts.append(f"all right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}")
-    if report.couples_groups:
-        # What one group alone weighs is not what a batch does: that of two groups stands first.
-        three = {other: f"{w[0]:.4g}, {w[3]:.4g}, {w[-1]:.4g}" for other, w in report.beside}
-        beside = [f"{found} beside one of V = {other:g}" for other, found in three.items()]
-        among = f": at V = .01, .5 and .99 its weight is {'; '.join(beside)}" if beside else ""
-        parts[0] = f"a group alone {parts[0]}"
-        parts.insert(0, f"it COUPLES the groups of a batch{among}")
-    if not report.symmetric:
-        parts.append("it tells the places of a group apart")
+        parts.append(f"All right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}.")
+    return f"{report.advantage} at G = {report.group_size}: {' '.join(parts)}"
+
+
+def _alarms(report: AdvantageReport) -> list[str]:
+    """What is wrong, or couples what should stand alone."""
+    found = []
     if report.not_finite:
-        parts.append(f"NOT FINITE in groups with {', '.join(map(str, report.not_finite))} right")
+        found.append(f"It is NOT FINITE in groups with {', '.join(map(str, report.not_finite))} right.")
     if (spike := report.spike) is not None:
         where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
-        parts.append(f"it SPIKES to {spike.size:.2g} where rounding passes for a deviation ({where})")
-    return f"{report.advantage} at G = {report.group_size}: {'; '.join(parts)}"
+        found.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a deviation ({where}).")
+    if report.couples_groups:
+        found.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
+    if not report.symmetric:
+        found.append("It tells the places of a group apart.")
+    return found
 
 
 EXACT = 1e-9
@@ -377,12 +332,12 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     if np.abs(wanted).max() < 1e-12:
         return ((0.0, "V"),)
     rounded = np.array_equal(table.right, table.right.astype(np.float32))
-    if one := find_sum(wanted, _slopes(size, grid), None, EXACT, most_terms=1):
+    if one := find_sum(wanted, _slopes(size, grid), EXACT, most_terms=1):
         return one.terms
     if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else EXACT):
         return found
     # Groups of two and three have too few dimensions for a sum to mean anything.
-    two = find_sum(wanted, _slopes(size, grid), None, EXACT, most_terms=2) if size > 3 else None
+    two = find_sum(wanted, _slopes(size, grid), EXACT, most_terms=2) if size > 3 else None
     return () if two is None else two.terms
 
 
@@ -397,6 +352,8 @@ def _with_an_epsilon(
     }
     if not wanted.all():
         return ()
+    from scipy.optimize import brentq  # Half a second, for what few need.
+
     found = []
     middle = len(v) // 2
     for scale, name in named.items():

@@ -10,26 +10,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from textwrap import wrap
 from types import ModuleType
 from typing import Any
 
 import click
+import torch
 from rich.console import Console
 
+from ..methods.estimators import CATALOGUE
 from ..support import terminal
-from ..support.files import STANDARD_OUTPUT, write_json, write_text
+from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.table import Table
 from ..support.user_code import TooLong, blamed, quietly
-from . import pages
 from .advantage import AdvantageError, AdvantageReport, audit_advantage
-from .catalogue import CATALOGUE, audit_catalogue, audit_kl_terms, form_of
+from .catalogue import audit_advantages, audit_catalogue, form_of
 from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric
-from .policy_loss import audit_policy_losses
 from .report import SAMPLES, AuditReport, dead_zone_words, match_words, minimiser_words, variance_words
 
 _TARGET = "FILE.py:function"
+WIDTH = 80
 _OUTPUT = terminal.OutputFile()
 _target = click.argument("target", metavar=_TARGET)
 _seed = click.option(
@@ -62,7 +64,9 @@ def loss_command(
     """Tell which divergence a loss estimates and which it descends, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
-    (batch, tokens), that returns a scalar, or a tuple that begins with one.
+    (batch, tokens), advantages also (batch,), that returns a scalar, or a tuple that begins with one. It
+    is given the sampled tokens' log-probabilities alone: a divergence summed over the whole vocabulary, as
+    in distillation, cannot be audited, in neither direction.
     """
     loss = load(target)
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
@@ -74,13 +78,10 @@ def loss_command(
     if json_path is not None:
         others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
         write_json(json_path, {**reports[0].to_dict(), **others})
-    for report in reports:
-        terminal.say(console, report.verdict)
-    rows = [dict(report.rows()) for report in reports]
-    names = dict.fromkeys(name for each in rows for name in each)
-    heads = ["found"] if len(reports) == 1 else [report.samples.replace("_", " ") for report in reports]
-    table = Table.of(("", *heads), [(name, *(each.get(name, "-") for each in rows)) for name in names])
-    console.print(table.rich())
+    first = reports[0]
+    say(console, first.verdict, first.rows())
+    for report in reports[1:]:
+        say(console, report.verdict, [row for row in report.rows() if row not in first.rows()])
     sys.exit(int(all(report.failed for report in reports)))
 
 
@@ -97,7 +98,7 @@ def advantage_command(target: str, group_size: int | None, time_limit: float, js
         report = audit_advantage(advantage, group_size=group_size or 8)
     if json_path is not None:
         write_json(json_path, report.to_dict())
-    terminal.say(console, report.verdict)
+    say(console, report.verdict, ())
     console.print(_weights(report).rich())
 
 
@@ -113,7 +114,7 @@ def metric_command(target: str, time_limit: float, json_path: Path | None) -> No
         report = audit_metric(metric)
     if json_path is not None:
         write_json(json_path, report.to_dict())
-    terminal.say(console, report.verdict)
+    say(console, report.verdict, report.rows())
 
 
 @click.command(name="catalogue", short_help="Audit the published losses, or the published advantages.")
@@ -121,34 +122,28 @@ def metric_command(target: str, time_limit: float, json_path: Path | None) -> No
 @_group_size
 @_seed
 @_json
-@click.option("--page", "page_path", type=_OUTPUT, help="Write the catalogue's page there.")
-def catalogue_command(
-    advantages: bool, group_size: int | None, seed: int, json_path: Path | None, page_path: Path | None
-) -> None:
-    """Audit every published KL term; with --page also the trainers' own terms and policy losses.
+def catalogue_command(advantages: bool, group_size: int | None, seed: int, json_path: Path | None) -> None:
+    """Audit every published KL term.
 
-    With --advantages, every published advantage, at G = 4, 8 and 16 or at the group size given.
+    With --advantages, every published advantage, at G = 8 or at the group size given.
     """
     if group_size is not None and not advantages:
         raise click.UsageError("--group-size goes with --advantages")
-    console = terminal.console(stderr=STANDARD_OUTPUT in (json_path, page_path))
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     with interruptible():
         if advantages:
-            _all_advantages(console, group_size, json_path, page_path)
+            _all_advantages(console, group_size or 8, json_path)
         else:
-            sys.exit(_all_losses(console, seed, json_path, page_path))
+            sys.exit(_all_losses(console, seed, json_path))
 
 
-def _all_losses(console: Console, seed: int, json_path: Path | None, page_path: Path | None) -> int:
+def _all_losses(console: Console, seed: int, json_path: Path | None) -> int:
     done, total = count(1), len(CATALOGUE)
     with terminal.Bars() as bars:
         bars("auditing", 0, total)
         reports = audit_catalogue(
             seed=seed, on_report=lambda report: bars("auditing", next(done), total, report.loss)
         )
-    if page_path is not None:
-        page = pages.loss_page(reports, audit_kl_terms(seed=seed), audit_policy_losses(seed=seed))
-        write_text(page_path, page)
     if json_path is not None:
         forms = [form_of(report) for report in reports]
         write_json(
@@ -166,14 +161,10 @@ def _all_losses(console: Console, seed: int, json_path: Path | None, page_path: 
     return int(failed == len(reports))
 
 
-def _all_advantages(
-    console: Console, group_size: int | None, json_path: Path | None, page_path: Path | None
-) -> None:
-    reports = pages.audit_advantages(pages.SIZES if group_size is None else (group_size,))
+def _all_advantages(console: Console, group_size: int, json_path: Path | None) -> None:
+    reports = audit_advantages((group_size,))
     if json_path is not None:
         write_json(json_path, [report.to_dict() for report in reports])
-    if page_path is not None:
-        write_text(page_path, pages.advantage_page(reports))
     for report in reports:
         terminal.say(console, report.verdict)
 
@@ -191,6 +182,7 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
+    torch.set_num_threads(1)  # The tensors are small: more threads only wait for each other.
     try:
         with interruptible(), quietly(seconds) as printed:
             yield
@@ -247,10 +239,22 @@ def _is_own(value: object, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", module.__name__) == module.__name__
 
 
+def say(console: Console, verdict: str, rows: Sequence[tuple[str, str]]) -> None:
+    """The verdict, and below it what was found, within 80 columns."""
+    width = max((len(name) for name, _ in rows), default=0) + 2
+    lines = wrap(verdict, WIDTH)
+    for name, words in rows:
+        for place, part in enumerate(words.splitlines()):
+            start = f"  {name if place == 0 else '':<{width}}"
+            lines += wrap(part, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+    for line in (*lines, ""):
+        terminal.say(console, line)
+
+
 def _weights(report: AdvantageReport) -> Table:
     """One row a pass rate."""
-    headers = ("V", "weight", "J_G", "baseline adds", "variance")
-    columns = [report.weight, report.objective, report.baseline_bias, report.variance]
+    headers = ("V", "weight", "J_G", "variance")
+    columns = [report.weight, report.objective, report.variance]
     columns += [weights for _, weights in report.other_sizes]
     rows = [
         (f"{validity:g}", *(f"{column[i]:.4g}" if column else "-" for column in columns))

@@ -1,6 +1,7 @@
 """How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -36,6 +37,8 @@ class Searched:
     samples: str
     match: Match
     tolerance: float
+    reach: float
+    weights: Callable[[Problem], Tensor | None]
 
     def off(self, problem: Problem, size: float = 1.0) -> float:
         """How far its gradient is from the match's, with all advantages times `size`; inf if it fails."""
@@ -45,7 +48,7 @@ class Searched:
 
         loss = self.loss if size == 1 else scaled
         try:
-            found = measure(loss, self.names, problem, self.samples)
+            found = measure(loss, self.names, problem, self.samples, weights=self.weights(problem))
         except LossError:
             return math.inf
         wanted = gradient_of(self.match, problem, self.samples, size)
@@ -54,20 +57,31 @@ class Searched:
 
 
 def limits_of(
-    loss: Loss, names: tuple[str, ...], match: Match, samples: str, *, sequences: bool, single: bool
+    loss: Loss,
+    names: tuple[str, ...],
+    match: Match,
+    samples: str,
+    *,
+    sequences: bool,
+    single: bool,
+    reach: float = NEAR,
+    weights: Callable[[Problem], Tensor | None] = lambda problem: None,
 ) -> tuple[Limit, ...]:
     """Where the match, of outcomes or of sequences, holds no more: what was found, from one on outward.
 
     Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of right and of
     wrong answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (for
-    advantages: 0). Nothing for what holds everywhere, or is no exact match.
+    advantages: 0). Nothing for what holds everywhere, or is no exact match; where it does not even hold
+    with all log ratios within `reach`, both ends are zero. weights: as of `measure`.
     """
     if not match.exact:
         return ()
-    searched = Searched(loss, names, samples, match, OFF32 if single else OFF)
+    searched = Searched(loss, names, samples, match, OFF32 if single else OFF, reach, weights)
     shape = _SHAPES[sequences]
-    if searched.off(_base(shape, right=True)) > searched.tolerance:
-        return ()
+    if (off := searched.off(_base(shape, reach, right=True))) > searched.tolerance:
+        return (
+            Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g} it is {_off_words(off)}"),
+        )
     ways = [("log(pi/ref)", "log_ref")] + [("log(pi/old)", "log_old")] * (samples == "old_policy")
     found = [_ratios(searched, what, shape) for what, argument in ways if argument in names]
     if "advantages" in names:
@@ -77,12 +91,12 @@ def limits_of(
 
 def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
-    ends, example = {-1: -math.inf, 1: math.inf}, ""
+    ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     for sign in (1, -1):
         for right in (True, False) if "advantages" in searched.names else (True,):
 
             def off(size: float, sign: int = sign, right: bool = right) -> float:
-                return searched.off(_moved(what, sign * size, shape, right=right))
+                return searched.off(_moved(what, sign * size, shape, searched.reach, right=right))
 
             last = 0.0
             for size in GRID:
@@ -91,18 +105,20 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
                     if edge < abs(ends[sign]):
                         ends[sign] = sign * edge
                         beyond = min(1.25 * edge + 0.05, size)
-                        problem = _moved(what, sign * beyond, shape, right=right)
-                        example = f"{_token(problem, right=right)}: {_off_words(off(beyond))}"
+                        problem = _moved(what, sign * beyond, shape, searched.reach, right=right)
+                        off_by = _off_words(off(beyond))
+                        example = f"{_whose(searched, right)} at {_size(what, sign * beyond)} is {off_by}"
+                        place = f"{_token(problem)}: {off_by}"
                     break
                 last = size
     if math.isinf(ends[1]) and math.isinf(ends[-1]):
         return None
-    return Limit(what, ends[-1], ends[1], example)
+    return Limit(what, ends[-1], ends[1], example, place)
 
 
 def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
     """The largest and the least advantages at which the match holds."""
-    problem = _base(shape, right=True)
+    problem = _base(shape, searched.reach, right=True)
     most = float((problem.valid - (problem.samples(searched.samples) * problem.valid).sum()).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
     for sign in (1, -1):
@@ -115,7 +131,7 @@ def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
             if off(size) > searched.tolerance:
                 edge = _edge(off, last, size, searched.tolerance)
                 ends[sign] = most * math.exp(sign * edge)
-                example = f"A = {most * math.exp(sign * size):.3g}: {_off_words(off(size))}"
+                example = f"an advantage of {most * math.exp(sign * size):.3g} is {_off_words(off(size))}"
                 break
             last = size
     return Limit("|A|", ends[-1], ends[1], example) if example else None
@@ -130,26 +146,26 @@ def _edge(off: Any, holds: float, fails: float, tolerance: float) -> float:
 
 
 @cache
-def _base(shape: tuple[int, int], *, right: bool) -> Problem:
+def _base(shape: tuple[int, int], reach: float, *, right: bool) -> Problem:
     """A problem all of whose log ratios are small; `right`: whether answers that begin with token 0 are.
 
     Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     """
     made = random_problem(*shape, torch.Generator().manual_seed(0))
     valid = ((made.token[:, 0] == 0) == right).double()
-    near = near_the_reference(replace(made, valid=valid), NEAR)
+    near = near_the_reference(replace(made, valid=valid), reach)
     logs = _logs(near)
     rarer = math.log(RARE) - logs["reference"][:, 0]
     return _moved_to(near, {name: log[:, 0] + rarer for name, log in logs.items()})
 
 
 @cache
-def _moved(what: str, x: float, shape: tuple[int, int], *, right: bool) -> Problem:
+def _moved(what: str, x: float, shape: tuple[int, int], reach: float, *, right: bool) -> Problem:
     """The same with this log ratio of token 0 at every prefix.
 
     For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
     """
-    base = _base(shape, right=right)
+    base = _base(shape, reach, right=right)
     first = {name: log[:, 0] for name, log in _logs(base).items()}
     other, third = ("reference", "old") if what == "log(pi/ref)" else ("old", "reference")
     if x > 0:
@@ -173,12 +189,25 @@ def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
     return replace(problem, policy=logs["policy"], reference=logs["reference"], old=logs["old"])
 
 
-def _token(problem: Problem, *, right: bool) -> str:
-    """The extreme token, such as: log_pi = -1.2, log_ref = -7.4, of a right answer."""
+def _whose(searched: Searched, right: bool) -> str:
+    if "advantages" not in searched.names:
+        return "a token"
+    return f"a {'right' if right else 'wrong'} answer's token"
+
+
+def _size(what: str, x: float) -> str:
+    """A ratio to the old policy as it is clipped, the log of that to the reference."""
+    return f"{math.exp(x):.2g}" if what == "log(pi/old)" else f"{what} = {x:.3g}"
+
+
+def _token(problem: Problem) -> str:
+    """The extreme token, such as: at log_pi = -1.2, log_ref = -7.4."""
     names = {"policy": "log_pi", "reference": "log_ref", "old": "log_old"}
     said = ", ".join(f"{names[of]} = {float(log[0, 0]):.3g}" for of, log in _logs(problem).items())
-    return f"at {said}, of a {'right' if right else 'wrong'} answer"
+    return f"at {said}"
 
 
 def _off_words(off: float) -> str:
-    return "it fails" if math.isinf(off) else f"off by {off:.2g} of its size"
+    if math.isinf(off):
+        return "not evaluated: it fails"
+    return f"{off:.2%} off" if off < 0.01 else f"{off:.0%} off"

@@ -145,6 +145,11 @@ def near_the_reference(problem: Problem, reach: float) -> Problem:
 Loss = Callable[..., Any]
 Given = dict[str, Tensor]
 ARGUMENTS = ("log_pi", "log_ref", "log_old", "advantages", "mask")
+TAKEN = (
+    f"any of {', '.join(ARGUMENTS)}: what is audited is a function of the sampled tokens' log-probabilities, "
+    "so no divergence summed over the vocabulary, as in distillation"
+)
+"""What a loss may take."""
 
 
 class LossError(Exception):
@@ -173,9 +178,7 @@ def arguments_of(loss: Loss) -> tuple[str, ...]:
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
     for name in required:
         if name not in ARGUMENTS:
-            raise argument_error(
-                "loss parameter", name, f"any of {', '.join(ARGUMENTS)}, or one with a default"
-            )
+            raise argument_error("loss parameter", name, f"{TAKEN}, or one with a default")
     named = tuple(p.name for p in parameters if p.name in ARGUMENTS)
     if "log_pi" not in named:
         raise argument_error("loss parameters", named, "log_pi must be among them")
@@ -189,8 +192,7 @@ def call(loss: Loss, given: Given) -> Tensor:
         value = loss(**given)
     except Exception as error:
         raise LossError(f"it raised {_said(error)}") from error
-    if isinstance(value, tuple) and value:
-        value = value[0]  # The loss, and what its trainer logs.
+    value = scalar_of(value)
     for name, tensor in given.items():
         if not torch.equal(tensor.detach(), before[name]):
             raise LossError(f"it changes its argument {name} in place")
@@ -206,6 +208,11 @@ def call(loss: Loss, given: Given) -> Tensor:
     if not value.requires_grad:
         raise LossError("its result does not depend on log_pi")
     return value
+
+
+def scalar_of(value: Any) -> Any:
+    """The loss of what it returned: its first, where what a trainer logs stands beside it."""
+    return value[0] if isinstance(value, tuple) and value else value
 
 
 def _said(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """Where training with a loss ends: its minimiser on filtered samples, its law, its end with a small beta."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..trainers import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
+from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
 from .exact import Loss, LossError, Problem, batch, expected_loss
 from .quantities import PER_TOKEN, TO_FILTERED, token_sum
 from .report import REWARD, Match, Minimiser
@@ -97,14 +96,6 @@ class DescendedLaw(NamedTuple):
     selects: str
 
 
-_ALPHA = re.compile(r"alpha-divergence (0\.\d+)")
-
-
-def _between(name: str) -> str:
-    """The name with any alpha in (0, 1) as 0.5: dead tokens keep a mass of order beta^(1/alpha)."""
-    return _ALPHA.sub("alpha-divergence 0.5", name)
-
-
 def law_of(
     samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
 ) -> DescendedLaw:
@@ -130,7 +121,6 @@ def law_of(
         return DescendedLaw("not known", "none")
     if gradient.name in ("zero", REWARD):
         return DescendedLaw("no penalty", "none")
-    penalty = _between(penalty)
     if penalty in SMOOTH:
         return DescendedLaw("whole answer", FILTERED)
     if penalty in _FILTERED_TARGETS:

@@ -1,13 +1,14 @@
 """Behaviour at extreme log ratios: nan, early overflow, dead zones, asymmetry."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .exact import Given, Loss, LossError, Problem, batch, call, rows
-from .report import Extremes
+from .exact import Given, Loss, LossError, Problem, batch, call, rows, scalar_of
+from .report import Extremes, Stopped
 
 EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
 GRID = np.concatenate([-EXTREME[:0:-1], EXTREME])
@@ -28,30 +29,10 @@ LARGE = 1e12
 
 
 def responses(
-    loss: Loss,
-    names: tuple[str, ...],
-    points: np.ndarray,
-    dtype: torch.dtype,
-    *,
-    shift: float = 0.0,
-    advantage: float | None = None,
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Value and d/d log_pi of the loss of one token at each x = log(pi/ref), computed in the dtype.
-
-    Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
-    zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
-    log(pi/old), and the reference is the policy.
-    """
-    x = torch.as_tensor(points, dtype=torch.float64)
-    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
-    given = {
-        "log_pi": log_pi,
-        "log_ref": other if advantage is None else log_pi,
-        "log_old": log_pi - shift / 10 if advantage is None else other,
-        "advantages": torch.full_like(log_pi, advantage or 0.0),
-        "mask": torch.ones_like(log_pi),
-    }
-    given = {name: given[name] for name in names}
+    """Value and d/d log_pi of the loss of one token at each x, computed in the dtype; at: as `_tokens`."""
+    given = _tokens(names, points, dtype, **at)
     try:
         return _at_once(loss, given)
     except Exception:
@@ -59,9 +40,64 @@ def responses(
         return _one_by_one(loss, given)
 
 
+def slopes_at(
+    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
+) -> np.ndarray:
+    """The slopes alone, up to a factor: of what cannot be vectorised, in one batch where answers add up."""
+    given = _tokens(names, points, dtype, **at)
+    for way in (_at_once, _as_rows):
+        try:
+            return way(loss, given)[1]
+        except Exception:
+            continue
+    return _one_by_one(loss, given)[1]
+
+
+def _tokens(
+    names: tuple[str, ...],
+    points: np.ndarray,
+    dtype: torch.dtype,
+    *,
+    shift: float = 0.0,
+    advantage: float | None = None,
+    of: str = "pi/old",
+) -> Given:
+    """A batch of one token for each x = log(pi/ref), (points, 1, 1).
+
+    Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
+    zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
+    the log of the ratio `of`, and the third one is the policy.
+    """
+    x = torch.as_tensor(points, dtype=torch.float64)
+    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
+    given = {
+        "log_pi": log_pi,
+        "log_ref": other if advantage is None or of == "pi/ref" else log_pi,
+        "log_old": log_pi - shift / 10 if advantage is None else log_pi if of == "pi/ref" else other,
+        "advantages": torch.full_like(log_pi, advantage or 0.0),
+        "mask": torch.ones_like(log_pi),
+    }
+    return {name: given[name] for name in names}
+
+
+def _as_rows(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    """All points as the answers of one batch; ValueError unless three of them have their slopes alone."""
+    rows = {name: tensor[:, 0].clone() for name, tensor in given.items()}
+    rows["log_pi"].requires_grad_()
+    value = scalar_of(loss(**rows))
+    (slope,) = torch.autograd.grad(value, rows["log_pi"])
+    slopes, count = slope.double().numpy().reshape(-1), len(slope)
+    some = [0, count // 2, count - 1]
+    alone = _one_by_one(loss, {name: tensor[some] for name, tensor in given.items()})[1]
+    for times in (1.0, float(count)):
+        if np.allclose(times * slopes[some], alone, rtol=1e-6, atol=0.0):
+            return np.full(count, float("nan")), times * slopes
+    raise ValueError("its batch is no sum of its answers")
+
+
 def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
     def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
-        value: Tensor = loss(**others, log_pi=log_pi)
+        value: Tensor = scalar_of(loss(**others, log_pi=log_pi))
         return value
 
     others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
@@ -102,8 +138,94 @@ def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
         for mine, true in zip(low, exact, strict=True):
             nan |= np.isnan(mine)
             early |= np.isinf(mine) & (np.abs(np.nan_to_num(true, nan=np.inf)) < largest / 2)
-        found.append(Extremes(str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early])))
+        finite = np.isfinite(low[0]) & np.isfinite(low[1])
+        ends = tuple(_finite_end(loss, names, dtype, finite, sign) for sign in (-1.0, 1.0))
+        found.append(
+            Extremes(
+                str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early]), (ends[0], ends[1])
+            )
+        )
     return tuple(found)
+
+
+def _finite_end(
+    loss: Loss, names: tuple[str, ...], dtype: torch.dtype, finite: np.ndarray, sign: float
+) -> float:
+    """The x on this side from which on value or slope is not finite, infinite where there is none."""
+    side = [i for i in np.argsort(np.abs(GRID), kind="stable") if GRID[i] * sign > 0]
+    first = next((k for k, i in enumerate(side) if not finite[i]), None)
+    if first is None:
+        return float(sign * np.inf)
+    low, high = 0.0 if first == 0 else GRID[side[first - 1]], GRID[side[first]]
+    for _ in range(4):
+        points = np.linspace(low, high, 17)
+        good = np.all([np.isfinite(part) for part in responses(loss, names, points, dtype)], axis=0)
+        place = int(np.argmin(good))
+        low, high = points[max(place - 1, 0)], points[place]
+    return float(low)
+
+
+def penalty_of(loss: Loss, names: tuple[str, ...]) -> Loss:
+    """What of a loss of advantages goes with the reference, if an advantage of zero silences all of it."""
+    if not {"advantages", "log_ref"} <= set(names):
+        return loss
+    if np.any(np.nan_to_num(slopes_at(loss, names, FINE, torch.float64))):
+        return loss
+
+    def penalty(**given: Any) -> Any:
+        ones = {**given, "advantages": torch.ones_like(given["advantages"])}
+        return scalar_of(loss(**ones)) - scalar_of(loss(**{**ones, "log_ref": given["log_pi"].detach()}))
+
+    return penalty
+
+
+_FAR_OUT = np.arange(4.0, 31.0)
+_X = np.concatenate([-_FAR_OUT[::-1], np.linspace(-3.0, 3.0, 121), _FAR_OUT])
+"""Log ratios where stopped slopes are looked for; what is stopped at an end is so beyond it."""
+_SHIFTS = (0.0, SHIFT, 5.0)
+"""Three pairs (pi, old) at every ratio: a slope counts as stopped if it vanishes at all."""
+
+
+def stopped_slopes(loss: Loss, names: tuple[str, ...]) -> tuple[Stopped, ...]:
+    """The ratios, to three digits, at which a token of advantage 1 or -1 has no slope whatever pi is.
+
+    The ratio to the old policy, or to the reference of a loss that takes no old policy.
+    """
+    of = {"log_old": "pi/old", "log_ref": "pi/ref"}
+    base = next((of[name] for name in of if name in names), None)
+    if "advantages" not in names or base is None:
+        return ()
+    return tuple(zone for advantage in (1.0, -1.0) for zone in _stopped(loss, names, advantage, base))
+
+
+def _stopped(loss: Loss, names: tuple[str, ...], advantage: float, of: str) -> list[Stopped]:
+    def zero(points: np.ndarray) -> np.ndarray:
+        found = np.ones(len(points), dtype=bool)
+        for shift in _SHIFTS:
+            at = points[found]
+            slopes = slopes_at(loss, names, at, torch.float64, shift=shift, advantage=advantage, of=of)
+            found[found] = slopes == 0
+            if not found.any():
+                break
+        return found
+
+    def edge(stopped: float, alive: float) -> float:
+        """Where the slope stops, by repeated division into 16 parts."""
+        for _ in range(4):
+            points = np.linspace(stopped, alive, 17)
+            first = int(np.argmin(zero(points)))
+            stopped, alive = points[first - 1], points[first]
+        return float(np.exp(stopped))
+
+    zones = []
+    for start, end in runs(zero(_X)):
+        # A single point is where an absolute value or a square has its corner.
+        if end - start < 2:
+            continue
+        low = 0.0 if start == 0 else edge(_X[start], _X[start - 1])
+        high = np.inf if end == len(_X) - 1 else edge(_X[end], _X[end + 1])
+        zones.append(Stopped(of, advantage, float(f"{low:.3g}"), float(f"{high:.3g}")))
+    return zones
 
 
 @dataclass(frozen=True)
@@ -124,12 +246,12 @@ def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
     A point counts if the slope vanishes at it for two pairs (log_pi, log_ref). An interval that begins
     nearer to zero in float32 is rounding, the others are dead.
     """
-    values, slopes = responses(loss, names, FINE, torch.float64)
+    slopes = slopes_at(loss, names, FINE, torch.float64)
     if not np.any(slopes):
         return Slopes((), (), None)
     zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
     zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
-    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero, values)]
+    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero)]
     up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
     return Slopes(
         tuple(zone for zone in zones if zone not in rounded),
@@ -144,7 +266,7 @@ def _everywhere_zero(
     """Where the slopes are zero, also with both log-probabilities shifted."""
     zero = slopes == 0
     if zero.any():
-        _, again = responses(loss, names, points[zero], dtype, shift=SHIFT)
+        again = slopes_at(loss, names, points[zero], dtype, shift=SHIFT)
         zero[zero] = again == 0
     return zero
 
@@ -156,12 +278,10 @@ def runs(flags: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def _is_rounding(
-    loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray, values: np.ndarray
-) -> bool:
+def _is_rounding(loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray) -> bool:
     """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
     inner = min(zone, key=abs)
-    ends = [float(values[list(FINE).index(end)]) for end in zone]
+    ends = responses(loss, names, np.array(zone), torch.float64)[0].tolist()
     # A clamp's value is one constant, however large.
     if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
         return True
@@ -170,7 +290,7 @@ def _is_rounding(
         (np.sign(FINE) == np.sign(inner)) & (np.abs(FINE) < abs(inner)) & (np.abs(FINE) > 0.67 * abs(inner))
     )
     points = FINE[near & ~zero]
-    _, slopes = responses(loss, names, points, torch.float32)
+    slopes = slopes_at(loss, names, points, torch.float32)
     return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, full_like
 from ..support.errors import choice
 from .batches import enumerate_batches, reduction_of
 from .domain import NEAR, limits_of
+from .equal_groups import equal_groups_of
 from .exact import (
     Loss,
     LossError,
@@ -28,7 +29,7 @@ from .exact import (
     random_problems,
 )
 from .law import find_minimiser, law_of
-from .log_ratios import FINE, Slopes, computes_in, extremes, slopes_of
+from .log_ratios import FINE, Slopes, computes_in, extremes, penalty_of, slopes_of, stopped_slopes
 from .quantities import match_gradient, match_gradient_or_sum, match_value, quantities
 from .report import (
     ENTROPY,
@@ -38,14 +39,17 @@ from .report import (
     AddingUp,
     AuditReport,
     Batches,
+    EqualGroups,
     Extremes,
     Failure,
     Limit,
     Match,
     Minimiser,
+    Stopped,
     Term,
-    verdict_line,
 )
+from .shapes import mixing_broadcast, of_answers, takes_one_an_answer
+from .verdict import verdict_of
 
 OTHER_SEEDS = 2
 """What a gradient is near is asked of so many more problems of each shape."""
@@ -74,17 +78,30 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     """What a loss's value estimates and what its gradient descends, exactly, on random small problems.
 
     Parameters: `loss`, a torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
-    (batch, tokens) in nats, to a scalar; `samples`, "policy" (old = current policy), "old_policy",
-    "reference", or "filtered" (correct samples of the reference); `name`, what it is called in the verdict;
-    `seed` of the problems. It is given batches of one sequence, or of two where it couples a batch. Returns
-    an AuditReport; a loss that fails on some problems is audited on the others. Raises ValueError for
-    unknown samples, or a loss whose parameters are not the audited ones. Source: ours, theory B6, E1 to E3.
+    (batch, tokens) in nats, the advantages also (batch,), to a scalar; `samples`, "policy" (old = current
+    policy), "old_policy", "reference", or "filtered" (correct samples of the reference); `name`, what it is
+    called in the verdict; `seed` of the problems. It is given batches of one sequence, or of two where it
+    couples a batch. Returns an AuditReport; a loss that fails on some problems is audited on the others.
+    Raises ValueError for unknown samples, or a loss whose parameters are not the audited ones. Source: ours,
+    theory B6, E1 to E3.
 
     >>> audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean() / 2, name="k2").gradient.name
     'reverse KL(pi||ref)'
     """
     choice("samples", samples, SAMPLES)
-    audited = _Audited(loss, arguments_of(loss), samples, seed, [])
+    names, called = arguments_of(loss), name or str(getattr(loss, "__name__", "the loss"))
+    answers = takes_one_an_answer(loss, names)
+    loss = of_answers(loss) if answers else loss
+    audited = _Audited(loss, names, samples, seed, [])
+    draft = _draft(audited, called, "one an answer" if answers else "one a token")
+    if draft.drops_penalty:
+        # Where a prompt is solved its groups agree: what holds the others there is not there.
+        draft = replace(draft, law="not known", selects="none")
+    return replace(draft, verdict=verdict_of(draft))
+
+
+def _draft(audited: _Audited, called: str, advantages: str) -> AuditReport:
+    """All that is found, before a verdict."""
     audited, reduction, why = _first_look(audited)
     batches, results = _measure_all(audited, reduction)
     if why and results and why not in {failure.what for failure in audited.failures}:
@@ -93,17 +110,17 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     sequences = [r for r in results if r[0].length > 1]
     found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
     gradient, sequence_gradient = (_found(audited, of, batches) for of in (outcomes, sequences))
-    minimiser = _minimiser(audited, outcomes) if samples == "filtered" and batches is None else None
+    minimiser = _minimiser(audited, outcomes) if audited.samples == "filtered" and batches is None else None
     near, sequence_near = (
         _near(audited, of, found, slopes, batches)
         for of, found in ((outcomes, gradient), (sequences, sequence_gradient))
     )
     # Beyond a clamp that holds a value and not its slope, the law near says nothing.
     known = sequence_near if sequence_near.exact and slopes.dead else sequence_gradient
-    law = law_of(samples, known, minimiser, _released_below(slopes))
-    draft = AuditReport(
-        loss=name or str(getattr(loss, "__name__", "the loss")),
-        samples=samples,
+    law = law_of(audited.samples, known, minimiser, _released_below(slopes))
+    return AuditReport(
+        loss=called,
+        samples=audited.samples,
         verdict="",
         value=_value(audited, outcomes),
         gradient=gradient,
@@ -112,8 +129,10 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         unequal_gradient=_unequal(audited, reduction) if results else Match("failed", exact=False),
         near_gradient=near,
         near_sequence_gradient=sequence_near,
-        limits=_limits(audited, gradient, near, batches, sequences=False),
-        sequence_limits=_limits(audited, sequence_gradient, sequence_near, batches, sequences=True),
+        limits=_limits(audited, gradient, near, batches, slopes, reduction, sequences=False),
+        sequence_limits=_limits(
+            audited, sequence_gradient, sequence_near, batches, slopes, reduction, sequences=True
+        ),
         terms=_terms(audited) if results and batches is None else (),
         reduction=reduction,
         precision=audited.precision,
@@ -127,8 +146,11 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
         rounded_zones=slopes.rounded,
         asymmetry=slopes.asymmetry,
         failures=tuple(audited.failures),
+        stopped=_stopped(audited, reduction) if results else (),
+        equal_groups=_equal_groups(audited, reduction) if results and batches is None else None,
+        advantages=advantages,
+        broadcast=mixing_broadcast(audited.loss, audited.names),
     )
-    return replace(draft, verdict=verdict_line(draft))
 
 
 def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:
@@ -229,6 +251,11 @@ def _released_below(slopes: Slopes) -> float:
     return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
 
 
+def _reach(slopes: Slopes) -> float:
+    """Log ratios that count as near zero: within half of what a clamp lets through."""
+    return min([NEAR, *(abs(end) / 2 for zone in slopes.dead for end in zone if end)])
+
+
 def _near(
     audited: _Audited, results: Results, found: Match, slopes: Slopes, batches: Batches | None
 ) -> Match:
@@ -236,8 +263,7 @@ def _near(
     none = Match("failed", exact=False)
     if found.exact or batches is not None or not results:
         return none
-    reach = min([NEAR, *(abs(end) / 2 for zone in slopes.dead for end in zone)])
-    problems = [near_the_reference(problem, reach) for problem, _ in results]
+    problems = [near_the_reference(problem, _reach(slopes)) for problem, _ in results]
     try:
         measured = [measure(audited.loss, audited.names, p, audited.samples) for p in problems]
     except LossError:
@@ -249,14 +275,26 @@ def _near(
 
 
 def _limits(
-    audited: _Audited, found: Match, near: Match, batches: Batches | None, *, sequences: bool
+    audited: _Audited,
+    found: Match,
+    near: Match,
+    batches: Batches | None,
+    slopes: Slopes,
+    reduction: AddingUp | None,
+    *,
+    sequences: bool,
 ) -> tuple[Limit, ...]:
     """How far the one that is exact holds."""
     if batches is not None:
         return ()
-    match = found if found.exact else near
+    match, single = (found if found.exact else near), audited.single
+    given = (audited.loss, audited.names, match, audited.samples)
     return limits_of(
-        audited.loss, audited.names, match, audited.samples, sequences=sequences, single=audited.single
+        *given,
+        sequences=sequences,
+        single=single,
+        reach=_reach(slopes),
+        weights=lambda problem: _undivided(problem, reduction) if _by_width(reduction) else None,
     )
 
 
@@ -293,6 +331,22 @@ def _terms(audited: _Audited) -> tuple[Term, ...]:
             near = _near(replace(audited, loss=part), of[0], single, _NO_SLOPES, None)
             found.append(Term(name, single, sequence, near))
     return tuple(found) if len(found) > 1 else ()
+
+
+def _stopped(audited: _Audited, reduction: AddingUp | None) -> tuple[Stopped, ...]:
+    if reduction is not None and reduction.batch == "pairs only":
+        return ()
+    try:
+        return stopped_slopes(audited.loss, audited.names)
+    except LossError:
+        return ()
+
+
+def _equal_groups(audited: _Audited, reduction: AddingUp | None) -> EqualGroups | None:
+    problems = [problem for problem in random_problems(audited.seed) if problem.length > 1]
+    return equal_groups_of(
+        audited.loss, audited.names, problems, audited.samples, lambda of: _gradient(audited, of), reduction
+    )
 
 
 def _by_width(reduction: AddingUp | None) -> bool:
@@ -333,7 +387,8 @@ def _at_extremes(audited: _Audited, reduction: AddingUp | None) -> tuple[tuple[E
     if reduction is not None and reduction.batch == "pairs only":
         return (), _NO_SLOPES
     try:
-        return extremes(audited.loss, audited.names), slopes_of(audited.loss, audited.names)
+        loss = penalty_of(audited.loss, audited.names)
+        return extremes(loss, audited.names), slopes_of(loss, audited.names)
     except LossError as error:
         audited.failures.append(Failure("extreme log ratios", str(error)))
         return (), _NO_SLOPES

@@ -8,7 +8,6 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from ..divergences import (
@@ -69,7 +68,9 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
     valid, old = problem.valid.numpy(), problem.distribution(problem.old)
     target = ref * valid / (ref * valid).sum()
-    aims = [(DIVERGENCES, ref), (TO_FILTERED, target)] + [(TO_OLD, old)] * (source == "old_policy")
+    aims = [(DIVERGENCES, ref)] + [(TO_OLD, old)] * (source == "old_policy")
+    # On the policy's own samples right answers are no samples of p_*: what they pull is the reward.
+    aims += [(TO_FILTERED, target)] * (source in ("reference", "filtered"))
 
     def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
         pull = divergence.gradient(pi, aim)
@@ -96,27 +97,6 @@ def token_sum(name: str) -> str:
     return f"token sum of {name} on the samples' prefixes"
 
 
-def alpha_name(alpha: float) -> str:
-    """The name of the alpha-divergence with that alpha, as in DIVERGENCES."""
-    return f"alpha-divergence {alpha:.6g}"
-
-
-def alpha_gradients(problem: Problem, source: str, alpha: float) -> dict[str, Tensor]:
-    """The gradients of the alpha-divergence, any real alpha: of the sequence, and its token sum."""
-
-    def pull(pi: np.ndarray, ref: np.ndarray) -> np.ndarray:
-        x = np.log(pi) - np.log(ref)
-        # f'(u) = (1 - u^-alpha)/alpha; its mean under pi has no gradient.
-        slope = x if alpha == 0 else -np.expm1(-alpha * x) / alpha
-        return pi * (slope - (pi * slope).sum(axis=-1, keepdims=True))
-
-    pi, ref = problem.distribution(problem.policy), problem.distribution(problem.reference)
-    found = {alpha_name(alpha): _chained(pull(pi, ref), problem)}
-    if problem.length > 1:
-        found[token_sum(alpha_name(alpha))] = _over_prefixes(pull, problem, source)
-    return found
-
-
 def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0) -> Tensor:
     """The gradient that an exact match says a loss has on a problem, its rewards times `reward`."""
     known = _candidates(problem, source)
@@ -125,11 +105,7 @@ def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0
         return total
     for coefficient, name in match.terms or ((match.constant or 1.0, match.name),):
         bare = name.removesuffix(PER_TOKEN)
-        if bare in known:
-            gradient = known[bare]().gradient
-        else:
-            alpha = float(bare.split("alpha-divergence ")[1].split()[0])
-            gradient = alpha_gradients(problem, source, alpha)[bare]
+        gradient = known[bare]().gradient
         power = 1 if bare != name else match.per_token
         total += coefficient * (reward if bare == REWARD else 1.0) * gradient / problem.length**power
     return total
@@ -185,18 +161,12 @@ def _tables(problem: Problem) -> tuple[np.ndarray, ...]:
 MOST_TERMS = 3
 PER_TOKEN = POWERS[1]
 """What ends the name of a column that is divided by the number of tokens."""
-ALPHAS = (-2.0, -1.5, -0.5, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.25, 1.5, 1.75, 2.5, 3.0)
-"""Where the search for alpha begins (what is declared stands among the columns); between these it goes on."""
 _SHORTLIST = 8
 """So many of the sums that fit best, by their normal equations, are fitted again exactly."""
-_NEAR, _REFINED = 0.1, 3
-"""Of the sums with an alpha on the grid, so many are refined, if they are off by less than this."""
 _SMALLEST, _LARGEST = 1e-5, 1e3
 """A term of a lesser share of the whole is none; one of a greater share is all but cancelled by another."""
 
 Columns = Mapping[str, np.ndarray]
-OfAlpha = Callable[[float], Columns]
-"""alpha -> the columns of the alpha-divergence, by name."""
 
 
 @dataclass(frozen=True)
@@ -208,16 +178,11 @@ class Sum:
 
 
 def find_sum(
-    wanted: np.ndarray,
-    columns: Columns,
-    of_alpha: OfAlpha | None,
-    tolerance: float,
-    most_terms: int = MOST_TERMS,
+    wanted: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
 ) -> Sum | None:
     """The shortest sum of columns that is `wanted` (rows,) within the tolerance, relative to its norm.
 
-    Of equally short ones the best. of_alpha: an alpha-divergence may be one of the terms, its alpha refined
-    from the best of ALPHAS. None if there is no such sum.
+    Of equally short ones the best; None if there is no such sum.
     """
     columns = _distinct(columns)
     known = _Products.of(columns, wanted)
@@ -225,10 +190,6 @@ def find_sum(
         found = _best(wanted, columns, known, count)
         if found is not None and found.error < tolerance:
             return found
-        if of_alpha is not None:
-            found = _with_alpha(wanted, columns, known, of_alpha, count - 1)
-            if found is not None and found.error < tolerance:
-                return found
     return None
 
 
@@ -247,13 +208,6 @@ class _Products:
         stacked = np.stack(list(columns.values()), axis=1)
         units = stacked / np.linalg.norm(stacked, axis=0)
         return cls(units, units.T @ units, units.T @ wanted, float(wanted @ wanted))
-
-    def and_one(self, column: np.ndarray, wanted: np.ndarray) -> "_Products":
-        """Those with one more column, the last."""
-        unit = column / np.linalg.norm(column)
-        across = self.units.T @ unit
-        gram = np.block([[self.gram, across[:, None]], [across[None], np.ones((1, 1))]])
-        return _Products(self.units, gram, np.append(self.pull, unit @ wanted), self.whole)
 
     def explained(self, places: np.ndarray) -> np.ndarray:
         """The share of |wanted|^2 that each sum explains, by its normal equations, (sums,)."""
@@ -305,50 +259,14 @@ def _fitted(wanted: np.ndarray, columns: Columns, names: Sequence[str]) -> Sum |
     return Sum(tuple((float(c), name) for c, name in zip(solved, names, strict=True)), error)
 
 
-def _with_alpha(
-    wanted: np.ndarray, columns: Columns, known: _Products, of_alpha: OfAlpha, others: int
-) -> Sum | None:
-    """The best sum of an alpha-divergence and so many other columns."""
-    names = tuple(columns)
-    rest = _sums(names, others)
-    places = np.concatenate([np.full((len(rest), 1), len(names)), rest], axis=1)
-    starts = []
-    for alpha in ALPHAS:
-        for place, column in enumerate(of_alpha(alpha).values()):
-            share = known.and_one(column, wanted).explained(places)
-            best = int(share.argmax())
-            starts.append((1 - share[best], alpha, place, tuple(names[i] for i in rest[best])))
-    near = sorted(start for start in starts if start[0] < _NEAR**2)
-    found = [_refined(wanted, columns, of_alpha, *start[1:]) for start in near[:_REFINED]]
-    return min(found, key=lambda s: s.error, default=None)
-
-
-def _refined(
-    wanted: np.ndarray, columns: Columns, of_alpha: OfAlpha, alpha: float, place: int, rest: tuple[str, ...]
-) -> Sum:
-    """The sum of the alpha-divergence at that place and the rest, its alpha searched between neighbours.
-
-    A rounded alpha is taken where it is as good.
-    """
-
-    def fit(at: float) -> Sum:
-        name, column = list(of_alpha(at).items())[place]
-        return _fitted(wanted, {**columns, name: column}, (name, *rest)) or Sum((), 1.0)
-
-    around = (*ALPHAS, -4.0, 5.0)
-    bounds = (max(a for a in around if a < alpha), min(a for a in around if a > alpha))
-    found = minimize_scalar(
-        lambda at: fit(at).error, bounds=bounds, method="bounded", options={"xatol": 1e-11}
-    )
-    return min((fit(round(float(found.x), 5)), fit(float(found.x))), key=lambda s: s.error)
-
-
 EXACT = 1e-7
 """Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
 SUM_EXACT = 1e-9
 """The same for sums of quantities, which have more constants to fit."""
 FAR = 45.0
 """Degrees, on any problem, from which on a gradient is near nothing."""
+FAR_OFF = 2 / 3
+"""The relative error, on any problem, from which on a value is near nothing."""
 ZERO = 1e-10
 NOISE = 1e-9
 """A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
@@ -427,15 +345,11 @@ def match_sum(
     wanted = torch.cat([m.gradient for m in measured]).numpy()
     lengths = [float(p.length) for p in problems]
 
-    @cache
-    def of_alpha(alpha: float) -> dict[str, np.ndarray]:
-        return _columns([alpha_gradients(problem, source, alpha) for problem in problems], lengths)
-
     columns = _columns([{name: q.gradient for name, q in each.items()} for each in known], lengths)
     found = (
-        find_sum(wanted, columns, None, FLOAT32, most_terms=2)
+        find_sum(wanted, columns, FLOAT32, most_terms=2)
         if single
-        else find_sum(wanted, columns, of_alpha, SUM_EXACT, most_terms)
+        else find_sum(wanted, columns, SUM_EXACT, most_terms)
     )
     if found is None:
         return None
@@ -496,8 +410,8 @@ def match_value(
             if max(map(abs, errors)) < least:
                 least = max(map(abs, errors))
                 best = Match(name, exact=False, bias=(min(errors), max(errors)))
-    # Farther than that from everything is no estimate of anything.
-    return best if least < 1.0 else Match("none", exact=False)
+    # Zero is off by one from everything: what is nearer to it than to any quantity estimates none.
+    return best if least < FAR_OFF else Match("none", exact=False)
 
 
 def _tolerance(single: bool) -> float:

@@ -4,12 +4,11 @@ import html
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers import ENDS
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 """Where the audited samples come from; "filtered" are correct samples of the reference."""
@@ -61,6 +60,16 @@ class AddingUp:
     padding: str
 
     @property
+    def padding_words(self) -> str:
+        """What masked tokens do, such as: what stands at masked tokens changes it."""
+        return {
+            "ignores its mask": "what stands at masked tokens changes it",
+            "fills holes": "masked tokens between an answer's own, as a tool's are, change it",
+            "divides by the padded length": "it is divided by the padded length",
+            "other": "it depends on how far the batch is padded",
+        }.get(self.padding, "no masked token changes it")
+
+    @property
     def words(self) -> str:
         """Such as: token mean over the batch."""
         if self.padding == "divides by the padded length":
@@ -100,13 +109,15 @@ class Match:
 class Limit:
     """Between which values of `what` an exact match was found to hold; infinite where no end was found.
 
-    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` is a place beyond.
+    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says of a token
+    beyond how far off it is, `place` with which log-probabilities.
     """
 
     what: str
     low: float
     high: float
     example: str
+    place: str = ""
 
     @property
     def words(self) -> str:
@@ -136,13 +147,9 @@ class Minimiser:
 
 @dataclass(frozen=True)
 class Batches:
-    """What a loss that couples its batch descends on single outcomes, by the batch size B.
-
-    `constant` is the constant as a function of B, such as "1 - 1/B", where the sizes tell one.
-    """
+    """What a loss that couples its batch descends on single outcomes, by the batch size B."""
 
     gradients: tuple[tuple[int, Match], ...]
-    constant: str | None
 
 
 @dataclass(frozen=True)
@@ -150,12 +157,58 @@ class Extremes:
     """Behaviour of the loss of one token against x = log(pi/ref), up to |x| = 1e4, in one dtype.
 
     Lists of x: where value or gradient is nan, and where either is inf although float64's is finite and
-    within the dtype.
+    within the dtype. `finite`: between which x both are finite; infinite ends where no other was found.
     """
 
     dtype: str
     nan: tuple[float, ...]
     inf: tuple[float, ...]
+    finite: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def words(self) -> str:
+        """Such as: float32 overflows at log(pi/ref) below -88.7; "" where it is finite everywhere."""
+        ends = [
+            (f"below {self.finite[0]:.3g}", self.finite[0]),
+            (f"above {self.finite[1]:.3g}", self.finite[1]),
+        ]
+        found = " and ".join(words for words, end in ends if math.isfinite(end))
+        return f"{self.dtype} overflows at log(pi/ref) {found}" if found else ""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1."""
+
+    what: str
+    advantage: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """Such as: pi/old >= 1.2 if A > 0."""
+        return f"{between(self.what, self.low, self.high)} if A {'>' if self.advantage > 0 else '<'} 0"
+
+
+def between(what: str, low: float, high: float) -> str:
+    """Such as: r >= 1.2; 0.5 <= r <= 2; any r."""
+    if math.isinf(high):
+        return f"any {what}" if low == 0 else f"{what} >= {low:.3g}"
+    return f"{what} <= {high:.3g}" if low == 0 else f"{low:.3g} <= {what} <= {high:.3g}"
+
+
+@dataclass(frozen=True)
+class EqualGroups:
+    """What a loss of advantages does with a group whose verdicts agree: all its advantages are zero.
+
+    `gradient`, on sequences; "failed", and `why`, where it fails on a batch of such answers alone. `weight`:
+    whether they count in the mean beside others ("counted", "left out", or "unknown").
+    """
+
+    gradient: Match
+    weight: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,10 +256,13 @@ class AuditReport(LossReport):
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
     gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
-    `law` and `selects` are those of `law.law_of`: `selects` is a key of `trainers.ENDS`, or "none".
+    `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
-    that at -5.
+    that at -5; all of them at an advantage of zero, the penalty's. `stopped` are the ratios without a slope
+    at advantages of 1 and -1. `equal_groups` tells of answers whose advantages are all zero. `advantages`:
+    "one an answer", shape (batch,), or "one a token". `broadcast`: one that meets every answer with every
+    other, or "".
     """
 
     loss: str
@@ -234,81 +290,95 @@ class AuditReport(LossReport):
     rounded_zones: tuple[tuple[float, float], ...]
     asymmetry: float | None
     failures: tuple[Failure, ...]
+    stopped: tuple[Stopped, ...] = ()
+    equal_groups: EqualGroups | None = None
+    advantages: str = "one a token"
+    broadcast: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether it could be evaluated on no problem."""
         return "failed" == self.gradient.name == self.sequence_gradient.name
 
+    @property
+    def match(self) -> Match:
+        """What it descends on single outcomes, or else near log ratios of zero."""
+        return self.near_gradient if self.near_gradient.exact else self.gradient
+
+    @property
+    def sequence_match(self) -> Match:
+        """The same on sequences."""
+        near = self.near_sequence_gradient
+        return near if near.exact else self.sequence_gradient
+
+    @property
+    def drops_penalty(self) -> bool:
+        """Whether a loss that has a penalty beside the reward has none where all advantages are zero."""
+        if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
+            return False
+        penalties = [name for _, name in self.sequence_match.terms if not name.startswith(REWARD)]
+        return self.sequence_match.exact and bool(penalties)
+
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The findings, (name, words) each; of a loss that could not be evaluated, why."""
-        extremes = [
-            f"{e.dtype}: {what} at x = {', '.join(f'{x:g}' for x in points)}"
-            for e in self.extremes
-            for what, points in (("nan", e.nan), ("early inf", e.inf))
-            if points
-        ]
-        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures) or "none")
+        """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
+        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures))
         if self.failed:
             return (failures,)
-        return (
-            ("value", match_words(self.value)),
-            ("gradient", match_words(self.gradient)),
-            ("value on sequences", match_words(self.sequence_value)),
-            ("gradient on sequences", match_words(self.sequence_gradient)),
-            ("near log ratios of zero", match_words(self.near_gradient)),
-            ("on sequences near", match_words(self.near_sequence_gradient)),
-            ("exact while", _domain(self.limits, self.gradient, self.near_gradient)),
-            (
-                "on sequences while",
-                _domain(self.sequence_limits, self.sequence_gradient, self.near_sequence_gradient),
-            ),
+        single, sequence = match_words(self.gradient), match_words(self.sequence_gradient)
+        both = (self.unequal_gradient, self.sequence_gradient)
+        one, other = (replace(match, name=match.name.replace(PER_TOKEN[1], "")) for match in both)
+        unequal = differ(one, other)
+        found = (
+            ("value estimates", match_words(self.value)),
+            ("gradient", sequence),
+            ("of one token", single if differ(self.gradient, self.sequence_gradient) else "-"),
+            ("near log ratios of 0", match_words(self.near_sequence_gradient)),
+            ("of one token near 0", match_words(self.near_gradient)),
+            ("exact", _extent(self.limits, self.sequence_limits, self.match, self.sequence_match)),
             *((f"{term.name} term", term.words) for term in self.terms),
-            ("gradient, unequal lengths", match_words(self.unequal_gradient)),
+            ("where lengths differ", match_words(self.unequal_gradient) if unequal else "-"),
             ("adds up", "-" if self.reduction is None else self.reduction.words),
+            ("masked tokens", "-" if self.reduction is None else self.reduction.padding_words),
             ("batch of B", batch_words(self)),
-            ("law of training", self.law),
-            ("ends, with a small beta, at", end_words(self)),
+            ("law of training", "-" if self.law == "not known" else self.law),
+            ("ends, beta small", end_words(self)),
             ("minimiser", minimiser_words(self)),
             ("relative variance", variance_words(self)),
-            ("extremes, x = log(pi/ref)", "\n".join(extremes) or "finite wherever the value is"),
-            ("dead zones", dead_zone_words(self)),
-            ("|slope at +5| / |slope at -5|", "-" if self.asymmetry is None else f"{self.asymmetry:.3g}"),
+            (
+                "nan or early inf",
+                "\n".join(extreme for each in self.extremes for extreme in _bad(each)) or "-",
+            ),
+            ("overflow", overflow_words(self)),
+            (
+                "no KL gradient at",
+                f"log(pi/ref) in {zones}" if (zones := dead_zone_words(self)) != "none" else "-",
+            ),
+            ("no slope at", ", ".join(zone.words for zone in self.stopped) or "-"),
+            ("advantages of zero", equal_words(self)),
+            ("computes in", "-" if self.precision == "float64" else self.precision),
             failures,
         )
+        return tuple((name, words) for name, words in found if words not in ("", "-", "none"))
 
 
-def verdict_line(report: AuditReport) -> str:
-    """Such as: k3 on policy samples: value estimates reverse KL(pi||ref); its gradient descends ..."""
-    start = f"{report.loss} on {report.samples.replace('_', ' ')} samples"
-    if report.gradient.name == "failed":
-        return f"{start}: could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
-    parts = [_value_words(report.value), _gradient_words(report)]
-    if _ignores_mask(report):
-        parts.insert(
-            0, "it IGNORES ITS MASK: what stands at masked tokens changes it, so that the rest need not hold"
-        )
-    if report.near_gradient.exact:
-        parts.append(f"near it {_descent(report.near_gradient)}{_while(report.limits)}")
-    within, near = _while(report.sequence_limits), report.near_sequence_gradient
-    if report.reduction is not None and report.reduction.padding == "fills holes":
-        parts.insert(
-            0,
-            "it FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, change it; "
-            "the rest holds for masks without holes",
-        )
-    if differ(report.sequence_gradient, report.gradient) or (report.sequence_limits and not report.limits):
-        exact = within if report.sequence_gradient.exact else ""
-        parts.append(f"on sequences it {_descent(report.sequence_gradient, report.batches)}{exact}")
-    if near.exact:
-        parts.append(f"on sequences near it {_descent(near)}{within}")
-    parts += _reduction_words(report)
-    if report.minimiser is not None:
-        parts.append(_minimiser_words(report.minimiser))
-    if report.selects != "none":
-        parts.append(f"with a small beta, training ends at {ENDS[report.selects]} (the {end_words(report)})")
-    parts += _warnings(report)
-    return f"{start}: " + "; ".join(parts)
+def _extent(limits: Sequence[Limit], sequence: Sequence[Limit], *matches: Match) -> str:
+    """How far an exact match holds; "-" where there is none."""
+    if not any(match.exact for match in matches):
+        return "-"
+    found = {
+        limit.words: f"while {limit.words} ({limit.place or limit.example})" for limit in (*limits, *sequence)
+    }
+    return "\n".join(found.values()) or "wherever tried (log ratios to +-20)"
+
+
+def _bad(extremes: Extremes) -> list[str]:
+    pairs = (("nan", extremes.nan), ("early inf", extremes.inf))
+    return [f"{extremes.dtype}: {what} at x = {', '.join(f'{x:g}' for x in at)}" for what, at in pairs if at]
+
+
+def differ(one: Match, other: Match) -> bool:
+    """Whether another quantity is found, or one not exactly and the other exactly."""
+    return (one.name, one.exact) != (other.name, other.exact)
 
 
 def end_words(report: AuditReport) -> str:
@@ -320,148 +390,16 @@ def end_words(report: AuditReport) -> str:
     return f"{report.selects}, where all lengths are equal"
 
 
-def _ignores_mask(report: AuditReport) -> bool:
-    return report.reduction is not None and report.reduction.padding == "ignores its mask"
-
-
-def _times(match: Match) -> str:
-    """The constant in words, if it is not one."""
-    return "" if match.constant is None or abs(match.constant - 1) < 1e-6 else f"{match.constant:.6g} times "
-
-
-def _value_words(match: Match) -> str:
-    if match.name == "zero":
-        return "value is zero"
-    if match.exact:
-        return f"value estimates {_times(match)}{match.name}"
-    if match.bias is None:
-        return "value estimates none of the known divergences"
-    low, high = match.bias
-    return f"value is biased, nearest {match.name} (off by {low:+.0%} to {high:+.0%})"
-
-
-def differ(one: Match, other: Match) -> bool:
-    """Whether another quantity is found, or one not exactly and the other exactly."""
-    return (one.name, one.exact) != (other.name, other.exact)
-
-
-def _gradient_words(report: AuditReport) -> str:
-    within = _while(report.limits) if report.gradient.exact else ""
-    if report.gradient.name == "zero":
-        return f"its gradient is ZERO in expectation{within}: training on it changes nothing but noise"
-    return f"its gradient {_descent(report.gradient, report.batches)}{within}"
-
-
-def _while(limits: Sequence[Limit]) -> str:
-    """How far it holds, and an example of where it does not; nothing where no end was found."""
-    if not limits:
-        return ""
-    return f" while {' and '.join(limit.words for limit in limits)} (beyond, {limits[0].example})"
-
-
-def _domain(limits: Sequence[Limit], *matches: Match) -> str:
-    if not any(match.exact for match in matches):
-        return "-"
-    return "\n".join(f"{limit.words} (beyond, {limit.example})" for limit in limits) or "no end was found"
-
-
-def _descent(match: Match, batches: Batches | None = None) -> str:
-    if match.name == "zero":
-        return "descends nothing (zero in expectation)"
-    if not match.exact:
-        near = ", nothing near" if match.angle is None else f", nearest {_near_words(match)}"
-        return f"descends none of the known quantities{near}"
-    size = abs(match.constant or 1.0)
-    scale = "exactly" if abs(size - 1) < 1e-6 else f"exactly, scaled by {size:.6g}"
-    if batches is not None and batches.constant is not None and "B" in batches.constant:
-        scale = f"exactly, scaled by {batches.constant.removeprefix('-')} in a batch of B"
-    return f"{_direction(match)}, {scale}{PER_TOKEN[match.per_token]}{_sign_error(match)}"
-
-
-def _near_words(match: Match) -> str:
+def near_words(match: Match) -> str:
     """The nearest, or its opposite, and the largest angle to it."""
     opposite = "the opposite of " * (match.constant == -1)
     angle = match.angle or 0.0
     return f"{opposite}{match.name} at {'up to ' * (angle >= 1)}{angle_words(angle)}"
 
 
-def _direction(match: Match) -> str:
-    rises = match.constant is not None and match.constant < 0
-    if match.name == REWARD:
-        return f"{'lowers' if rises else 'raises'} the expected reward"
-    shout = match.name.replace("forward KL", "FORWARD KL").replace("reverse KL", "REVERSE KL")
-    return f"{'raises' if rises else 'descends'} {shout}"
-
-
-def _sign_error(match: Match) -> str:
-    """To raise an entropy is a bonus; to raise a divergence or to lower the reward is a mistake."""
-    rises = match.constant is not None and match.constant < 0
-    return ": sign error" if rises and "entropy" not in match.name else ""
-
-
-def _reduction_words(report: AuditReport) -> list[str]:
-    """How the batch matters, and the lengths, where they do."""
-    words = []
-    if report.batches is not None and report.batches.constant is None:
-        sizes = "; ".join(f"at B = {size} it {_descent(m)}" for size, m in report.batches.gradients)
-        known = all(match.exact for _, match in report.batches.gradients)
-        how = "" if known else ", in no way recognised"
-        words.append(f"it couples the sequences of a batch{how}: {sizes}")
-    elif report.batches is not None:
-        words.append("it couples the sequences of a batch")
-    reduction = report.reduction
-    if reduction is None or report.unequal_gradient.name == "failed":
-        return words
-    if reduction.padding in ("divides by the padded length", "other"):
-        words.append("it depends on how far the batch is padded")
-    told = reduction.padding == "divides by the padded length" or report.sequence_gradient.exact
-    told = told and not _ignores_mask(report) and report.batches is None
-    if told and differ(report.unequal_gradient, report.sequence_gradient):
-        within = _while(report.sequence_limits) if report.unequal_gradient.exact else ""
-        words.append(
-            f"where lengths differ ({reduction.words}) it {_descent(report.unequal_gradient)}{within}"
-        )
-    return words
-
-
 def angle_words(angle: float) -> str:
     """An angle in whole degrees; below one it still is no match."""
     return f"{angle:.0f} degree{'s' * (angle >= 1.5)}" if angle >= 1 else "under 1 degree"
-
-
-def _minimiser_words(found: Minimiser) -> str:
-    words = {
-        "p_*": "its minimiser is the filtered model p_* (valid mass 1)",
-        "base rate": "its minimiser keeps the base's own pass rate (valid mass A1)",
-        "constant": f"its minimiser has valid mass {found.ratio:.4g} A1" if found.ratio is not None else "",
-        "other": "its minimiser has a valid mass that is neither 1 nor a multiple of A1",
-        "none": "it has no minimiser (it falls without bound, or moves nothing)",
-    }[found.target]
-    if found.target != "none" and found.within_valid > 1e-3:
-        words += f", and is not p_* within Y1 (off by {found.within_valid:.2g} in total variation)"
-    return words
-
-
-def _warnings(report: AuditReport) -> list[str]:
-    words = []
-    if report.precision == "16 bits":
-        words.append("it computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64")
-    elif report.precision != "float64":
-        words.append(f"it computes in {report.precision}: exact to its rounding")
-    if report.dead_zones:
-        zones = ", ".join(f"[{low:g}, {high:g}]" for low, high in report.dead_zones[:3])
-        words.append(f"no gradient at log ratios in {zones}")
-    for extremes in report.extremes:
-        if extremes.nan:
-            words.append(f"nan in {extremes.dtype} from |x| = {min(map(abs, extremes.nan)):g}")
-        if extremes.inf:
-            words.append(f"overflows early in {extremes.dtype} from |x| = {min(map(abs, extremes.inf)):g}")
-    failures = {f.problem: f.what for f in report.failures}
-    if why := failures.pop(SEVERAL, None):
-        words.append(f"it FAILS on {SEVERAL} ({why}): all this is about batches of one")
-    if failures:
-        words.append(f"failed on {len(failures)} of the problems ({next(iter(failures.values()))})")
-    return words
 
 
 _TARGETS = {
@@ -482,7 +420,7 @@ def match_words(match: Match) -> str:
     if match.bias is not None:
         return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
     if match.angle is not None:
-        return f"none; nearest {_near_words(match)}"
+        return f"none; nearest {near_words(match)}"
     return "none"
 
 
@@ -505,17 +443,34 @@ def minimiser_words(report: AuditReport) -> str:
 
 
 def batch_words(report: AuditReport) -> str:
-    """How the constant depends on the batch size; "-" for a loss that does not couple its batch."""
+    """What it descends by batch size; "-" for a loss that does not couple its batch."""
     if report.batches is None:
         return "-"
-    if report.batches.constant is not None:
-        return f"scaled by {report.batches.constant}"
     return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
 
 
 def variance_words(report: AuditReport) -> str:
     """The relative variance to two digits; "-" where the gradient vanishes."""
     return "-" if report.variance is None else f"{report.variance:.2g}"
+
+
+def overflow_words(report: AuditReport) -> str:
+    """From which log ratio on each dtype overflows; "-" where none was found to."""
+    ends: dict[str, list[str]] = {}
+    for extremes in report.extremes:
+        if words := extremes.words:
+            ends.setdefault(words.removeprefix(f"{extremes.dtype} "), []).append(extremes.dtype)
+    found = [f"{' and '.join(dtypes)} {words}" for words, dtypes in ends.items()]
+    return "; ".join(found).replace("6 overflows", "6 overflow") or "-"
+
+
+def equal_words(report: AuditReport) -> str:
+    """What answers of a group whose verdicts agree descend."""
+    found = report.equal_groups
+    if found is None:
+        return "-"
+    left = ", left out of the mean" if found.weight == "left out" else ""
+    return f"{found.why or match_words(found.gradient)}{left}"
 
 
 def dead_zone_words(report: AuditReport) -> str:

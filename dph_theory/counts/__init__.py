@@ -2,15 +2,13 @@
 
 `read_counts` reads a file, `matched` pairs two, `confront` tells all there is, `together` holds several runs,
 or the steps of one (`read_steps`), against their base. The parts stand by themselves in the modules
-`pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the shift of the log
-odds), `law_fits` (which law of training), `luck` (what drift alone loses), `measures` (Pass^k, maj@k,
-Cover@tau, a posterior, categories) and `kl_and_styles`; `logs` of answers; `cli` is `dph confront`.
+`pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the log odds),
+`law_fits` (which law of training), `luck` (what drift alone loses), `measures` (Pass^k, maj@k, categories)
+and `kl_and_styles`; `logs` of answers; `words` has the sentences and tables; `cli` is `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation
 from .confrontation import confront as confront
-from .confrontation import five_lines as five_lines
-from .confrontation import tables as tables
 from .pairs import Counts as Counts
 from .pairs import Matched as Matched
 from .pairs import Pairs as Pairs
@@ -19,3 +17,5 @@ from .reading import read_counts as read_counts
 from .reading import read_steps as read_steps
 from .together import Together as Together
 from .together import together as together
+from .words import five_lines as five_lines
+from .words import tables as tables

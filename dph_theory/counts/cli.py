@@ -1,6 +1,7 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -8,21 +9,24 @@ import click
 from rich.console import Console
 
 from ..support import terminal
-from ..support.files import FORMATS, STANDARD_OUTPUT, write_json
-from ..support.notebook import Shown
+from ..support.errors import argument_error, choice
+from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
-from .confrontation import Confrontation, confront, five_lines
-from .logs import LOGS
+from ..support.table import Table, printable
+from .confrontation import Confrontation, confront
+from .logs import LOGS, UNSCORED
 from .pairs import Counts, UnmatchedPromptsError, matched
-from .reading import read_counts, read_steps
+from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
+from .words import curve_table, five_lines, notes, requested, tables
 
 KIND = "confront"
-Drawer: TypeAlias = Callable[
-    [Path, Sequence[Confrontation], Together | None, Mapping[str, Any], str], list[Path]
-]
-"""(folder, confrontations, all together, record, formats) -> the paths of the page and figures written."""
+Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Together | None, Mapping[str, Any]], list[Path]]
+"""(folder, confrontations, all together, record) -> the paths of the page and figures written."""
 _PATH = click.Path(exists=True, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_WIDTH = 80
+"""Columns of what is printed unasked."""
 MOST_IN_GROUP = 4096
 """The largest group whose laws are computed: a sum over all counts of successes at each rate."""
 
@@ -47,11 +51,14 @@ def difference(text: str) -> tuple[float, int]:
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
-@click.option("--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are.")
-@click.option("--reward", help="The log's column of verdicts. [default: the only one; verl: acc, else score]")
 @click.option(
-    "--correct-from", type=float, default=1.0, show_default=True, help="Least reward of a correct answer."
+    "--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are, if not seen."
 )
+@click.option("--reward", help="The log's column of rewards. [default: the only one; verl: acc, else score]")
+@click.option(
+    "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
+)
+@click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
@@ -77,6 +84,7 @@ def difference(text: str) -> tuple[float, int]:
     help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
 )
 @click.option("--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by a fitted law.")
+@click.option("--laws", is_flag=True, help='Which law of training fits, even if "no change" is not rejected.')
 @click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
 @click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
@@ -95,79 +103,116 @@ def difference(text: str) -> tuple[float, int]:
     help="Of the bootstrap of the band.",
 )
 @terminal.seed
+@click.option("--all", "everything", is_flag=True, help="Print every table.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
 @click.option("--folder", type=terminal.OutputFolder(), help="For a page and figures (needs matplotlib).")
+@click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
 @click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
+@click.option("--only", help="Of the figures this one alone, such as pass_at_k.")
+@click.option("--venue", help="Widths and fonts for a paper or slides there, such as icml.")
+@click.option("--width", default="text", show_default=True, help="As wide as the text, or a column.")
+@click.option("--title", default="panels", show_default=True, help="The panels' titles, or none.")
 @click.pass_obj
 def confront_command(
-    drawer: Callable[[], Drawer] | None,
+    drawer: Callable[[], Callable[..., Drawer]] | None,
     base: Path,
     runs: tuple[Path, ...],
     json_path: Path | None,
     folder: Path | None,
-    form: str,
-    allow_missing: bool,
-    min_n: int,
-    prompts: str | None,
-    trainer: str | None,
-    reward: str | None,
-    correct_from: float,
-    by: str | None,
-    steps: bool,
-    seeds: bool,
-    **asked: Any,
+    labels: Path | None,
+    everything: bool,
+    **options: Any,
 ) -> None:
     """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
-    JSON lines, .csv, .parquet, a log of answers (--from), or a run's folder of dph evaluate. Of several RUNs,
-    or --steps, a band over all of them tells which differ from the base.
+    JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
+    seen from the columns. Of several RUNs, or --steps, a band over all of them tells which differ.
 
-    Prints what changed in five lines and tables: Pass@k with a band over all k, the prompts kept and newly
-    solved, how far the log odds moved and the law of training that fits, and what a loss is made of. Exits 2
+    Prints what changed in five sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
-    if wrong := [part for part in form.split(",") if part.strip() not in FORMATS]:
-        raise click.BadParameter(f"{wrong[0]!r}: one or more of {', '.join(FORMATS)}", param_hint="--format")
-    # Loaded before the work begins, which would be lost without it.
-    draw = drawer() if folder is not None and drawer is not None else None
+    drawn, how, paired, among = (_taken(options, names) for names in _PARTS)
+    how["allow_cut_off"] = paired["allow_missing"]
+    by, steps, seeds = among["by"], among["steps"], among["seeds"]
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
-    how: dict[str, Any] = {"trainer": trainer, "reward": reward, "correct_from": correct_from}
-    how |= {"prompts": prompts, "allow_cut_off": allow_missing}
-    paired: dict[str, Any] = {"allow_missing": allow_missing, "min_n": min_n}
+    console.width = console.width if everything else min(console.width, _WIDTH)
     found: list[Confrontation] = []
-    among: list[tuple[str, int | None, Counts]] = []
+    checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
-        first = read_counts(base, by=by, **how)
-        for path in runs:
-            among += _checkpoints(path, steps, how)
-            run = among[-1][2]
-            found.append(confront(first, run, matched(first, run, **paired), **asked))
-            show(console, found[-1])
-        options: dict[str, Any] = {name: asked[name] for name in ("ks", "draws", "seed")} | paired
-        several = together(first, among, seeds=seeds, **options) if len(among) > 1 or seeds else None
+        # Loaded before the work begins, which would be lost without it.
+        draw = drawer()(**drawn) if folder is not None and drawer is not None else None
+        first_name, *names = _names([base, *runs], labels)
+        first = replace(read_counts(base, by=by, **how), called=first_name)
+        for path, name in zip(runs, names, strict=True):
+            checkpoints += _checkpoints(path, name, steps, how)
+            run = checkpoints[-1][2]
+            found.append(confront(first, run, matched(first, run, **paired), **options))
+            show(console, found[-1], everything)
+        band: dict[str, Any] = {name: options[name] for name in ("ks", "draws", "seed")} | paired
+        many = len(checkpoints) > 1 or seeds
+        several = together(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
         hint = "; --allow-missing leaves them out" * isinstance(error, UnmatchedPromptsError)
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
-        show(console, several)
-    stored = record_of(found, several, asked)
+        _print(console, several.summary(), several.tables())
+    stored = record_of(found, several, options)
     if json_path is not None:
         write_json(json_path, stored)
     if folder is not None and draw is not None:
-        for path in draw(folder, found, several, stored, form):
+        for path in draw(folder, found, several, stored):
             terminal.console().print(path, soft_wrap=True, markup=False)
 
 
-def _checkpoints(path: Path, steps: bool, how: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Counts]]:
+_PARTS = (
+    ("form", "only", "venue", "width", "title"),
+    ("trainer", "reward", "correct_from", "unscored", "prompts"),
+    ("allow_missing", "min_n"),
+    ("by", "steps", "seeds"),
+)
+"""The options of drawing, of reading, of pairing, and of what the runs are; `confront` takes the others."""
+
+
+def _taken(options: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: options.pop(name) for name in names}
+
+
+def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
+    """What each file is called: its label, else as much of its path as tells it from the others."""
+    names = distinct_names(paths)
+    if labels is None:
+        return names
+    import yaml
+
+    try:
+        read = yaml.safe_load(labels.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise argument_error("labels", str(labels), f"YAML ({error})") from error
+    if not isinstance(read, dict) or not all(isinstance(label, str) for label in read.values()):
+        raise argument_error("labels", str(labels), "a label by name of file or folder")
+    known = {*names, *(path.name for path in paths)}
+    for name in read:
+        choice("labels", name, sorted(known))
+    found: list[str] = [
+        read.get(name) or read.get(path.name) or name for name, path in zip(names, paths, strict=True)
+    ]
+    if len({*found}) < len(found):
+        raise argument_error("labels", found, "a label of its own for each file")
+    return found
+
+
+def _checkpoints(
+    path: Path, name: str, steps: bool, how: Mapping[str, Any]
+) -> Iterator[tuple[str, int | None, Counts]]:
     """The run of this path, or each of its steps."""
     if not steps:
-        yield path.name, None, read_counts(path, **how)
+        yield name, None, replace(read_counts(path, **how), called=name)
         return
     for step, counts in read_steps(path, **how).items():
-        yield path.name, step, counts
+        yield name, step, replace(counts, called=f"{name}, step {step}")
 
 
 def record_of(
@@ -185,8 +230,14 @@ def record_of(
     )
 
 
-def show(console: Console, found: Shown) -> None:
-    """Print the lines and the tables."""
-    console.print(found.summary(), markup=False)
-    for table in found.tables():
+def show(console: Console, found: Confrontation, everything: bool) -> None:
+    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
+    words = "\n".join([found.summary(), *(f"Note: {note}." for note in notes(found))])
+    asked = [curve_table(found.curves), *requested(found)]
+    _print(console, words, tables(found) if everything else asked)
+
+
+def _print(console: Console, words: str, shown: Sequence[Table]) -> None:
+    console.print(printable(words), markup=False, soft_wrap=True)
+    for table in shown:
         console.print(table.rich())

@@ -1,94 +1,108 @@
-"""Logs with a row for each answer, of TRL, verl, lm-eval and Inspect: prompt, verdict, what was said."""
+"""Logs with a row for each answer, of TRL, verl, lm-eval and Inspect: prompt, rewards, what was said."""
 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeGuard
 
 from ..support.errors import argument_error
+from .pairs import NEAR, snapped
 
-_TRL_OWN = ("step", "completion", "advantage")
-"""The columns of TRL's completion logs that are no rewards; a completion in a table may read as a number."""
-_VERL_OWN = ("acc", "score")
-"""Where verl's logs hold the verdict: the accuracy if the reward function returned one, else the score."""
+AS_TEXT = ("prompt", "input")
+"""Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
+_TRL_OWN = (*AS_TEXT, "step", "completion", "advantage")
+_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred")
+"""The columns of TRL's and of verl's logs that are no rewards."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades as its own metrics count them: correct, partial, incorrect, no answer."""
-_LONGEST_ERROR = 80
+_LONGEST = 80
 _MEAN_OF_REPEATS = re.compile(r"pass(@|_at_)1,")
+"""lm-eval's metrics that are the mean over all answers drawn."""
+UNSCORED = ("wrong", "omit")
+"""What may be made of answers without a reward."""
+_TOLD = 5
+"""So many lines, and values, are told one by one."""
 
 
-class Answers(NamedTuple):
-    """Of a row of a log: the prompt, answers to it (one, but of a mean), the correct ones, what was said."""
+class Answer(NamedTuple):
+    """Of a row of a log: the prompt, the columns that may be its reward, what was said, how many were drawn.
+
+    `said` has what was said by column of rewards, under "" for all of them; `reason` says why a row has no
+    reward, where the log does.
+    """
 
     prompt: str
-    n: int
-    c: int
-    said: str | None = None
+    values: Mapping[str, Any]
+    said: Mapping[str, Any] = MappingProxyType({})
+    drawn: int = 1
+    reason: str = ""
 
 
-Log: TypeAlias = Callable[[Mapping[str, Any], str | None, float], Answers]
-"""(row, column of verdicts, least reward of a correct answer) -> what the row says."""
+@dataclass(frozen=True)
+class Log:
+    """How a trainer's or an evaluation's log is read: its row, and the columns that are taken unasked."""
+
+    answer: Callable[[Mapping[str, Any]], Answer]
+    known_by: tuple[str, ...]
+    """Columns that only such rows hold together."""
+    usual: tuple[str, ...] = ()
+    by_step: bool = False
+    """Whether a folder of them has a file a step."""
+    partial: bool = False
+    """Whether a row may lack the column: it is of another filter."""
 
 
-def trl(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
+def _trl(row: Mapping[str, Any]) -> Answer:
     """A row of TRL's logged completions, also as a table that wandb exports."""
-    prompt = _text(row, "prompt")
-    rewards = {name: x for name, x in _numbers(row).items() if name not in _TRL_OWN}
-    return Answers(prompt, 1, int(_verdict(rewards, reward) >= least))
+    return Answer(_text(row, "prompt"), {name: x for name, x in row.items() if name not in _TRL_OWN})
 
 
-def verl(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
+def _verl(row: Mapping[str, Any]) -> Answer:
     """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it."""
-    prompt, found = _text(row, "input"), _numbers(row)
-    name = reward or next((key for key in _VERL_OWN if key in found), "score")
-    return Answers(prompt, 1, int(_verdict(found, name) >= least), _said(row.get("pred")))
+    values = {name: x for name, x in row.items() if name not in _VERL_OWN}
+    return Answer(_text(row, "input"), values, {"": row.get("pred")})
 
 
-def lm_eval(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
-    """A row of lm-eval's samples; a metric is named with its filter, as in its results.
-
-    A row holds one verdict however many answers were drawn, but pass@1, which is their mean.
-    """
-    prompt, form = _text(row, "doc_id"), row.get("filter", "none")
-    values = {f"{name},{form}": x for name, x in _numbers(row).items() if name in row.get("metrics", ())}
-    if form == "none" and reward is not None and "," not in reward:
-        reward = f"{reward},none"
-    elif form != "none" and "," not in (reward or ""):
-        raise argument_error("reward", reward, f"a metric with its filter, such as {min(values, default='')}")
-    if reward is not None and reward.partition(",")[2] != form:
-        return Answers(prompt, 0, 0)
-    value, drawn = _verdict(values, reward), row.get("resps") or [[None]]
-    if _MEAN_OF_REPEATS.match(reward or min(values)):
-        return Answers(prompt, len(drawn[0]), round(value * len(drawn[0])))
-    return Answers(prompt, 1, int(value >= least), _said((row.get("filtered_resps") or [None])[0]))
+def _lm_eval(row: Mapping[str, Any]) -> Answer:
+    """A row of lm-eval's samples; a metric is named with its filter, as in its results."""
+    form, drawn = row.get("filter", "none"), row.get("resps") or [[None]]
+    values = {f"{name},{form}": row.get(name) for name in row.get("metrics", ())}
+    said = (row.get("filtered_resps") or [None])[0]
+    return Answer(_text(row, "doc_id"), values, {"": said}, len(drawn[0]))
 
 
-def inspect(row: Mapping[str, Any], reward: str | None, least: float) -> Answers:
+def _inspect(row: Mapping[str, Any]) -> Answer:
     """A sample of a log of Inspect, an answer for each epoch; grades are numbers as its metrics have them."""
-    prompt, scores = _text(row, "id"), row.get("scores")
-    if not scores:
-        error = row.get("error") or "this one was not scored"
-        words = str(error.get("message") if isinstance(error, Mapping) else error)[:_LONGEST_ERROR]
-        raise argument_error("sample", prompt, f"a sample with a score ({words})")
-    values = _numbers({name: _GRADES.get(str(s["value"]), s["value"]) for name, s in scores.items()})
-    said = scores.get(reward or min(scores), {}).get("answer")
-    return Answers(prompt, 1, int(_verdict(values, reward) >= least), _said(said))
+    scores = row.get("scores") or {}
+    error = row.get("error") or "it was not scored"
+    reason = "" if scores else str(error.get("message") if isinstance(error, Mapping) else error)[:_LONGEST]
+    values = {name: _GRADES.get(str(score["value"]), score["value"]) for name, score in scores.items()}
+    said = {name: score.get("answer") for name, score in scores.items()}
+    return Answer(_text(row, "id"), values, said, reason=reason)
 
 
-LOGS: Mapping[str, Log] = MappingProxyType({"trl": trl, "verl": verl, "lm-eval": lm_eval, "inspect": inspect})
+LOGS: Mapping[str, Log] = MappingProxyType(
+    {
+        "trl": Log(_trl, ("prompt", "completion"), by_step=True),
+        "verl": Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
+        "lm-eval": Log(_lm_eval, ("doc_id", "resps"), partial=True),
+        "inspect": Log(_inspect, ("id", "scores")),
+    }
+)
 """The logs that are read, by whose they are."""
-BY_STEP = ("trl", "verl")
-"""Those that are folders with a file a step."""
-AS_TEXT = ("prompt", "input")
-"""Columns whose cells stay text where a table is read."""
 
 
-def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    """The row's numbers; one that is nan, as JSON lines may hold it, is none."""
-    return {name: x for name, x in row.items() if isinstance(x, bool | int | float) and not math.isnan(x)}
+def recognised(row: Any) -> str | None:
+    """Whose log a row is of, by the columns that it has; None for a row of counts."""
+    # Rows of counts may hold the prompt and more beside.
+    if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
+        return None
+    return next((name for name, log in LOGS.items() if all(column in row for column in log.known_by)), None)
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -98,18 +112,106 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
 
 
-def _said(answer: Any) -> str | None:
-    return None if answer is None else str(answer)
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a reward is one: not missing, not text, finite."""
+    return isinstance(value, bool | int | float) and math.isfinite(value)
 
 
-def _verdict(values: Mapping[str, float], name: str | None) -> float:
-    """The column of that name, or the only one."""
-    if name is None and len(values) != 1:
-        raise argument_error("reward", list(values), "one column of rewards; name it")
-    name = name or next(iter(values))
-    if name not in values:
-        raise argument_error("reward", name, f"a column of numbers: one of {', '.join(sorted(values))}")
-    return float(values[name])
+def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str:
+    """The column of rewards: the one that is asked for, the usual one, or the only one with numbers."""
+    names = list(dict.fromkeys(name for answer in answers for name in answer.values))
+    numeric = [n for n in names if any(is_number(answer.values.get(n)) for answer in answers)]
+    if asked is not None:
+        # A metric without its filter is the metric of the only filter.
+        fitting = [n for n in names if asked in (n, n.partition(",")[0])]
+        if len(fitting) == 1 or asked in fitting:
+            return asked if asked in fitting else fitting[0]
+        raise argument_error("reward", asked, f"a column of numbers: one of {', '.join(sorted(numeric))}")
+    usual = [n for n in log.usual if n in names]
+    if usual or len(numeric) == 1:
+        return (usual or numeric)[0]
+    if numeric:
+        raise argument_error("reward", numeric, "one column of rewards; name it with --reward")
+    text = next(
+        (f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)), None
+    )
+    words = "" if text is None else f"; {text} is text: write numbers, 1 for a right answer"
+    raise argument_error("reward", names, f"a column of numbers, of which there is none{words}")
+
+
+Verdicts = tuple[str | None, float | None, str | None]
+"""The column of rewards, the least of a right answer, and what answers without one are; None is unasked."""
+
+
+def judge(
+    log: Log, answers: Sequence[tuple[int, Answer]], verdicts: Verdicts
+) -> tuple[list[tuple[str, int, int, Any]], tuple[str, ...]]:
+    """Of each row of a log the prompt, its answers, the right ones and what was said; and what is to be told.
+
+    Raises ValueError for rewards that are no verdicts, and with the lines of rows without one, unless
+    `verdicts` say what these are.
+    """
+    asked, correct_from, unscored = verdicts
+    column = reward_column(log, [answer for _, answer in answers], asked)
+    found: list[tuple[Answer, float | None]] = []
+    without: list[tuple[int, str]] = []
+    for number, answer in answers:
+        value = answer.values.get(column)
+        if is_number(value):
+            found.append((answer, snapped(float(value))))
+        elif isinstance(value, str):
+            allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
+            raise argument_error("reward", value, allowed)
+        elif column in answer.values or not log.partial:
+            without.append((number, answer.reason))
+            found += [(answer, None)] * (unscored == "wrong")
+    if without and unscored is None:
+        raise _without(column, without)
+    values = [value for _, value in found if value is not None]
+    # A mean over the answers drawn has as many right ones as it says.
+    mean = _MEAN_OF_REPEATS.match(column) is not None
+    least, words = (0.0, "") if mean or not values else right_from(values, correct_from)
+    told = [words] * bool(words)
+    if without:
+        fate = "counted as wrong" if unscored == "wrong" else "left out"
+        told.append(f"{len(without)} answers without a reward are {fate}")
+    if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
+        told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
+    rows = []
+    for answer, value in found:
+        n, c = 1, int(value is not None and value >= least)
+        if mean and value is not None:
+            n, c = answer.drawn, round(value * answer.drawn)
+        rows.append((answer.prompt, n, c, answer.said.get(column, answer.said.get(""))))
+    return rows, tuple(told)
+
+
+def _without(column: str, lines: Sequence[tuple[int, str]]) -> ValueError:
+    named = ", ".join(f"{number} ({why})" if why else str(number) for number, why in lines[:_TOLD])
+    more = f" and {len(lines) - _TOLD} more" * (len(lines) > _TOLD)
+    words = (
+        f"a number in column {column!r}; lines {named}{more} have none: --unscored wrong counts such answers "
+        "as wrong, --unscored omit leaves them out"
+    )
+    return argument_error("reward", None, words)
+
+
+def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:
+    """The least reward of a right answer, and in words which values there are and which are right.
+
+    Unasked it is 1, of rewards that have at most two values, the greater being 1, or of which all are one
+    value that is no more than 0; ValueError lists other values.
+    """
+    seen = Counter(values)
+    some = sorted(seen)
+    told = ", ".join(f"{value:.6g} ({seen[value]})" for value in some[:_TOLD])
+    if len(some) > _TOLD:
+        told += f", ... {some[-1]:.6g}: {len(some)} values"
+    if asked is None and not ((len(some) <= 2 and some[-1] == 1) or (len(some) == 1 and some[0] <= 0)):
+        allowed = "of two values at most, the greater 1; say with --correct-from which rewards are right"
+        raise argument_error("reward", told, f"{allowed}, from the least on")
+    least = 1.0 if asked is None else asked
+    return least - NEAR, f"rewards {told}, right from {least:g} on"
 
 
 def step_files(folder: Path) -> dict[int, Path]:

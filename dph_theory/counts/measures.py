@@ -6,11 +6,10 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 from scipy import stats
-from scipy.special import betaln
 
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean
-from ..numeric.arrays import Scalars, probability, whole
+from ..numeric.arrays import Scalars, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from ..support.record import readable
@@ -18,8 +17,6 @@ from .pairs import Matched, Pairs
 from .pass_at_k import gaps
 from .rates import solved_beyond
 
-LEVELS = (0.5, 0.9, 1.0)
-"""The shares of correct answers at which Cover@tau is told."""
 _MOST_VOTES, _MOST_DRAWN = 2048, 64
 """Answers to a prompt, and k, up to which maj@k is told: beyond, its exact sum takes long."""
 
@@ -76,28 +73,11 @@ def _roots_of_unity(n: int) -> np.ndarray:
     return np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
 
 
-def posterior_pass_at_k(n: Scalars, c: Scalars, k: Scalars, *, level: float = LEVEL) -> Estimate:
-    """The mean of Pass@k over these prompts by Bayes, each rate uniform beforehand; with a credible interval.
-
-    A prompt's rate is Beta(c+1, n-c+1), so that E (1-p)^k = B(c+1, n-c+1+k)/B(c+1, n-c+1), for any k, also
-    beyond n, where the prior weighs. The interval is the normal one of the mean over prompts, which are fixed
-    here: it is about these prompts, not about others like them. n and c are (prompts,). Source: arXiv
-    2510.04265, who take the same posterior of Pass@1.
-    """
-    probability("level", level)
-    n, c, k = whole("n", n, at_least=1), whole("c", c, at_least=0), whole("k", k, at_least=1)
-    start = betaln(c + 1, n - c + 1)
-    missed, squared = (np.exp(betaln(c + 1, n - c + 1 + power * k) - start) for power in (1, 2))
-    mean = 1 - float(missed.mean())
-    half = stats.norm.ppf((1 + level) / 2) * float(np.sqrt((squared - missed**2).sum())) / len(missed)
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))
-
-
 @dataclass(frozen=True)
 class Measure:
     """A number of the base and of the run, and its change; intervals over prompts, of this number alone.
 
-    Of the posterior they are of these prompts; its change, and that of a fitted law, have none.
+    The change by a fitted law has none.
     """
 
     __repr__ = readable
@@ -106,26 +86,21 @@ class Measure:
     base: Estimate
     run: Estimate
     change: Estimate | float
+    asked: bool = False
+    """Whether it is told because its k was asked for."""
 
 
 def measures(
     matched: Matched, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
 ) -> tuple[Measure, ...]:
-    """Pass^k, maj@k and the posterior of Pass@k at one k, Cover@tau; Pass@k at each k of `beyond`.
+    """Pass^k and maj@k at one k; Pass@k at each k of `beyond`.
 
     All are of the prompts with k answers; maj@k, at most at k = 64, of those with at most 2048 answers, which
-    both files give. Cover@tau, at LEVELS, is the share of prompts of whose answers at least a share tau is
-    correct (arXiv 2510.08325), at equal numbers of answers on both sides (`Pairs.thinned`).
+    both files give.
     """
     pairs = matched.counts.chosen(matched.counts.reach >= k)
-    thin = pairs.thinned(rng)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
-    found = [_measure(f"Pass^{k}: all of {k} correct", [all_at_k(n, c, k) for n, c in sides], rng)]
-    for tau in LEVELS:
-        words = f"Cover@{tau:g}: at least {tau:.0%} correct"
-        # Shares such as 0.9 of 10 answers are not exact as floats.
-        least = tau * thin.base_n - 1e-9
-        found.append(_measure(words, [(c >= least).astype(float) for c in (thin.base_c, thin.run_c)], rng))
+    found = [_measure(f"Pass^{k}: all of {k} correct", [all_at_k(n, c, k) for n, c in sides], rng)] * (k > 1)
     voted = [
         (one.votes, other.votes)
         for one, other in zip(matched.base, matched.run, strict=True)
@@ -136,12 +111,10 @@ def measures(
         majority = cache(partial(majority_at_k, k=drawn))
         of_sides = [np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True)]
         found.append(_measure(f"maj@{drawn}: the commonest of {drawn} correct", of_sides, rng))
-    base, run = (posterior_pass_at_k(n, c, k) for n, c in sides)
-    name = f"Pass@{k} by Bayes, these prompts"
-    found.append(Measure(name, base, run, run.value - base.value))
     for further in beyond:
         base, run = (solved_beyond(n, c, further) for n, c in sides)
-        found.append(Measure(f"Pass@{further} by a fitted law of rates", base, run, run.value - base.value))
+        name = f"Pass@{further} by a fitted law of rates"
+        found.append(Measure(name, base, run, run.value - base.value, asked=True))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..support.errors import argument_error
 from ..support.table import dataframe
 
 _PLAIN = {"id", "n", "c"}
+NEAR = 1e-5
+"""Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
 MOST_ANSWERS = 2**14
 """The most answers to a prompt: tables of all counts from 0 to n are formed."""
 
@@ -114,10 +117,16 @@ def _finite(name: str, value: Any) -> float:
 def _verdicts(value: Any) -> list[int] | None:
     if value is None:
         return None
-    found = [entry for entry in _list("correct", value) if entry in (0, 1)]
-    if len(found) != len(value):
+    entries = _list("correct", value)
+    found = [snapped(x) for x in entries if isinstance(x, bool | int | float) and snapped(x) in (0, 1)]
+    if len(found) != len(entries):
         raise argument_error("correct", value, "zeros and ones")
     return [int(entry) for entry in found]
+
+
+def snapped(value: float) -> float:
+    """A verdict, 0 or 1 where it is as near as NEAR to that."""
+    return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
 
 
 def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
@@ -165,12 +174,25 @@ def _styles(value: Any, n: int) -> Mapping[str, int] | None:
 
 @dataclass(frozen=True, repr=False)
 class Counts:
-    """The rows of a file by id, in the file's order; `cut_off` says that its last line was unfinished."""
+    """The rows of a file by id, in the file's order; `cut_off` says that its last line was unfinished.
+
+    `told` says of a log which rewards there are, which count as right, and what has none.
+    """
 
     source: str
     rows: Mapping[str | int, PromptRow]
     sha256: str
     cut_off: bool = False
+    told: tuple[str, ...] = ()
+    models: tuple[str | None, str | None] = (None, None)
+    """Of an evaluation the hash of its model, and of the model that its log ratios are from."""
+    called: str = ""
+    """How it is named where others of its name stand beside it; by default the source's last part."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.called or Path(self.source).name
 
     def __repr__(self) -> str:
         rate = sum(row.c / row.n for row in self.rows.values()) / max(1, len(self.rows))
@@ -233,6 +255,16 @@ class Pairs:
         """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it tells of."""
         return np.minimum(self.base_n, self.run_n)
 
+    @property
+    def alike(self) -> bool:
+        """Whether every prompt has the same counts on both sides."""
+        return bool((self.base_n == self.run_n).all() and (self.base_c == self.run_c).all())
+
+    @property
+    def single(self) -> bool:
+        """Whether no prompt has two answers on both sides, so that only means over prompts are identified."""
+        return int(self.reach.max()) == 1
+
     @cached_property
     def usual(self) -> int:
         """The greatest k that nineteen of twenty prompts tell of."""
@@ -243,12 +275,18 @@ class Pairs:
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
-        n = self.reach
+        return self._drawn(self.reach, self.reach, rng)
+
+    def thinned_to(self, most: int, rng: np.random.Generator) -> "Pairs":
+        """At most so many answers to a prompt on either side, drawn without replacement."""
+        return self._drawn(np.minimum(self.base_n, most), np.minimum(self.run_n, most), rng)
+
+    def _drawn(self, base_n: np.ndarray, run_n: np.ndarray, rng: np.random.Generator) -> "Pairs":
         base_c, run_c = (
             np.where(n < had, rng.hypergeometric(c, had - c, n), c)
-            for had, c in ((self.base_n, self.base_c), (self.run_n, self.run_c))
+            for n, had, c in ((base_n, self.base_n, self.base_c), (run_n, self.run_n, self.run_c))
         )
-        return Pairs(n, base_c, n, run_c)
+        return Pairs(base_n, base_c, run_n, run_c)
 
 
 class UnmatchedPromptsError(ValueError):
@@ -286,17 +324,21 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     >>> matched(read_counts("base.jsonl"), read_counts("run.jsonl")).counts.base_c  # doctest: +SKIP
     array([5, 0, 3])
     """
-    shared = sorted(base.rows.keys() & run.rows.keys(), key=lambda key: (isinstance(key, str), key))
-    lacking = [_lacking(run, base.rows, shared), _lacking(base, run.rows, shared)]
+    # 0 of one file and "0" of another are one prompt.
+    sides = [{str(key): row for key, row in side.rows.items()} for side in (base, run)]
+    shared = sorted(sides[0].keys() & sides[1].keys(), key=lambda key: _in_order(sides[0][key].id))
+    lacking = [
+        _lacking(source, *those) for source, those in ((run.source, sides), (base.source, sides[::-1]))
+    ]
     told = [words for words, count in lacking if count]
     if told and not allow_missing:
         raise UnmatchedPromptsError("; ".join(told))
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")
-    kept = [key for key in shared if min(base.rows[key].n, run.rows[key].n) >= min_n]
+    kept = [key for key in shared if min(side[key].n for side in sides) >= min_n]
     if not kept:
         raise argument_error("min_n", min_n, "as many answers as some prompt has on both sides")
-    base_rows, run_rows = (tuple(side.rows[key] for key in kept) for side in (base, run))
+    base_rows, run_rows = (tuple(side[key] for key in kept) for side in sides)
     columns = (
         np.array([getattr(r, name) for r in rows]) for rows in (base_rows, run_rows) for name in ("n", "c")
     )
@@ -304,7 +346,14 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     return Matched(base_rows, run_rows, lacking[0][1], lacking[1][1], pairs, len(shared) - len(kept))
 
 
-def _lacking(here: Counts, there: Mapping[str | int, PromptRow], shared: list[str | int]) -> tuple[str, int]:
-    count = len(there) - len(shared)
-    example = next((key for key in there if key not in here.rows), None)
-    return f"{here.source} lacks {count} of the prompts, such as {str(example)[:60]!r}", count
+def _in_order(key: str | int) -> tuple[bool, int, str]:
+    """Numbers first, also those that are text."""
+    digits = str(key).isdecimal()
+    return not digits, int(key) if digits else 0, str(key)
+
+
+def _lacking(source: str, there: Mapping[str, PromptRow], here: Mapping[str, PromptRow]) -> tuple[str, int]:
+    """What the file of that name, with the rows `here`, has not of those `there`."""
+    missing = [key for key in there if key not in here]
+    example = next(iter(missing), None)
+    return f"{source} lacks {len(missing)} of the prompts, such as {str(example)[:60]!r}", len(missing)

@@ -8,26 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
-from scipy.special import ndtr
+from scipy import stats
 
 from ..intervals import LEVEL, Estimate, from_influence, share
 from ..support.record import readable
 from .pairs import Pairs
-from .rates import floored_log, log_ways, rate_spread
+from .rates import log_ways, rate_spread
 
 FALSE_DISCOVERIES = 0.05
 """The expected share of wrong names among the prompts that are named."""
-MOST_PROMPTS = 10_000
-"""Of more prompts so many decide between the laws."""
 _FARTHEST = 10.0
 """Beyond such log odds ratios a thousand answers tell little apart."""
-_PER_DEVIATION = 1.5
-"""Points of the grid of log odds ratios per standard error of the surest prompt's."""
-_FOR_SPREAD, _COST = (1500, MOST_PROMPTS), 3e6
-"""Of more prompts so many tell how far shifts vary, the fewer the more answers: prompts times answers."""
-_WIDEST = 8.0
-"""The largest spread of shifts that is looked for."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +28,9 @@ class SolvedPrompts:
     All at equal numbers of answers (`Pairs.thinned`). `p_value` is exact: were base and run alike, a prompt
     that only one of them solves would be either's with equal chance. `kept_unchanged`, `new_unchanged` are
     what a model with the base's rates would reach. A prompt never solved in n answers may have a small rate:
-    `lost_again` of the lost prompts the run would solve in n further answers, `gained_before` of the gained
-    ones the base would have, in expectation (`rate_spread`). A number over no prompts is None,
-    and so is `new_unchanged` for a base that solves none: its rates could be any small ones.
-    `never` prompts were solved by neither; the rate of each is below `never_below` with 95% confidence.
+    `lost_again` of the lost prompts the run would solve in n further answers, in expectation (`rate_spread`).
+    A number over no prompts is None, and so is `new_unchanged` for a base that solves none: its rates could
+    be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
     """
 
     __repr__ = readable
@@ -54,90 +44,33 @@ class SolvedPrompts:
     kept_unchanged: float | None
     new_unchanged: float | None
     lost_again: float | None
-    gained_before: float | None
-    never: int
-    never_below: float
 
 
 def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
     """The prompts kept and newly solved, with exact intervals and an exact test."""
     pairs = pairs.thinned(rng)
     n, before, after = pairs.base_n, pairs.base_c > 0, pairs.run_c > 0
-    lost, gained = int((before & ~after).sum()), int((~before & after).sum())
-    again = rate_spread(n, pairs.base_c).solved_in(n, pairs.base_c, n)
-    never = ~before & ~after
+    lost, gained = before & ~after, ~before & after
+    either = int((lost | gained).sum())
+
+    def again(c: np.ndarray, like: np.ndarray, those: np.ndarray) -> float | None:
+        """The chance that n further answers solve one of those prompts, with rates spread as among `like`."""
+        if pairs.single or not those.any():
+            return None
+        return float(rate_spread(n[like], c[like]).solved_in(n[those], c[those], n[those]).mean())
+
+    every = np.full(len(n), True)
     return SolvedPrompts(
         kept=share(int((before & after).sum()), int(before.sum())) if before.any() else None,
-        new=share(gained, int((~before).sum())) if not before.all() else None,
+        new=share(int(gained.sum()), int((~before).sum())) if not before.all() else None,
         solved_by_base=int(before.sum()),
-        lost=lost,
-        gained=gained,
-        p_value=float(stats.binomtest(lost, lost + gained).pvalue) if lost + gained else 1.0,
-        kept_unchanged=_mean(again[before]),
-        new_unchanged=_mean(again[~before]) if before.any() else None,
-        lost_again=_further(n, pairs.run_c, before, before & ~after),
-        gained_before=_further(n, pairs.base_c, after, ~before & after),
-        never=int(never.sum()),
-        never_below=float(1 - 0.05 ** (1 / n[never].min())) if never.any() else 0.0,
+        lost=int(lost.sum()),
+        gained=int(gained.sum()),
+        p_value=float(stats.binomtest(int(lost.sum()), either).pvalue) if either else 1.0,
+        kept_unchanged=again(pairs.base_c, every, before),
+        new_unchanged=again(pairs.base_c, every, ~before) if before.any() else None,
+        lost_again=again(pairs.run_c, before, lost),
     )
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _further(n: np.ndarray, c: np.ndarray, like: np.ndarray, those: np.ndarray) -> float | None:
-    """The chance that n further answers solve one of those prompts, with rates spread as among the `like`."""
-    if not those.any():
-        return None
-    return float(rate_spread(n[like], c[like]).solved_in(n[those], c[those], n[those]).mean())
-
-
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """Prompts of the same base_n, run_n and total of correct answers: the run's may be first, first + 1, ...
-
-    At log odds theta above the base's, P(x) ~ C(run_n, x) C(base_n, total - x) e^(x theta).
-    """
-
-    __repr__ = readable
-
-    first: int
-    log_ways: np.ndarray
-
-    @property
-    def support(self) -> np.ndarray:
-        """The possible counts of the run."""
-        return self.first + np.arange(len(self.log_ways))
-
-    def chances(self, theta: np.ndarray) -> np.ndarray:
-        """P at each theta, (theta, support)."""
-        logs = self._logs(theta)
-        chance = np.exp(logs, out=logs)
-        chance /= chance.sum(axis=1, keepdims=True)
-        return chance
-
-    def chances_of(self, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """P of these counts alone, (x, theta)."""
-        logs = self._logs(theta)
-        of_x = logs[:, x - self.first].T.copy()
-        return np.exp(of_x) / np.exp(logs, out=logs).sum(axis=1)
-
-    def _logs(self, theta: np.ndarray) -> np.ndarray:
-        logs = self.log_ways + theta[:, None] * np.arange(len(self.log_ways))
-        logs -= logs.max(axis=1, keepdims=True)
-        return logs
-
-
-def margins_of(pairs: Pairs) -> Iterator[tuple[Margin, np.ndarray]]:
-    """Each margin that occurs, with the places of its prompts."""
-    total = pairs.base_c + pairs.run_c
-    keys, place = np.unique(np.stack([pairs.base_n, pairs.run_n, total]), axis=1, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    ends = np.cumsum(np.bincount(place, minlength=keys.shape[1]))
-    for (n0, n1, both), members in zip(keys.T, np.split(order, ends[:-1]), strict=True):
-        x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        yield Margin(int(x[0]), log_ways(n1, x) + log_ways(n0, both - x)), members
 
 
 def changed(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -146,28 +79,12 @@ def changed(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     Of the prompts named, a share of `FALSE_DISCOVERIES` is expected to be wrong (Benjamini and Hochberg over
     both tails of all prompts together). Gives their places, the clearest first.
     """
-    fell, rose = fisher(pairs)
+    law = stats.hypergeom(pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c, pairs.run_n)
+    fell, rose = law.cdf(pairs.run_c), law.sf(pairs.run_c - 1)
     p = np.minimum(1.0, 2 * np.minimum(fell, rose))
-    named = named_by(p)
+    order = np.argsort(p, kind="stable")
+    named = order[stats.false_discovery_control(p)[order] <= FALSE_DISCOVERIES]
     return named[fell[named] < rose[named]], named[fell[named] >= rose[named]]
-
-
-def fisher(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """P(as few correct answers of the run's or fewer) and P(as many or more), given each prompt's total."""
-    fell, rose = np.ones(len(pairs)), np.ones(len(pairs))
-    for margin, members in margins_of(pairs):
-        chance = margin.chances(np.zeros(1))[0]
-        at = pairs.run_c[members] - margin.first
-        fell[members] = np.cumsum(chance)[at]
-        rose[members] = np.cumsum(chance[::-1])[::-1][at]
-    return fell.clip(max=1), rose.clip(max=1)
-
-
-def named_by(p_values: np.ndarray) -> np.ndarray:
-    """The places that Benjamini and Hochberg's procedure names, smallest p-value first."""
-    order = np.argsort(p_values, kind="stable")
-    passed = p_values[order] <= FALSE_DISCOVERIES * np.arange(1, len(order) + 1) / len(order)
-    return order[: np.flatnonzero(passed)[-1] + 1] if passed.any() else order[:0]
 
 
 @dataclass(frozen=True)
@@ -175,22 +92,25 @@ class LogOddsShift:
     """The rise of the log odds over prompts; `informative` of them have correct and incorrect answers.
 
     `pooled` is Mantel and Haenszel's log odds ratio, its interval valid whether or not the shifts agree.
-    `p_one_shift` tests that they do. If they are normal over prompts, `centre` and `spread` are their mean
-    and standard deviation by maximum likelihood, with profile intervals.
+    `p_one_shift` tests that they do, `p_no_change` that there are none.
     """
 
     __repr__ = readable
 
     pooled: Estimate
     informative: int
+    p_no_change: float
     p_one_shift: float
-    centre: float
-    spread: Estimate
 
     @property
     def identified(self) -> bool:
         """Whether both checkpoints have correct and incorrect answers, without which no law has a beta."""
         return bool(np.isfinite(self.pooled.low))
+
+    @property
+    def changed(self) -> bool:
+        """Whether "no change" is rejected."""
+        return self.p_no_change < 1 - LEVEL
 
 
 def log_odds_shift(pairs: Pairs) -> LogOddsShift:
@@ -198,12 +118,22 @@ def log_odds_shift(pairs: Pairs) -> LogOddsShift:
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):
-        nothing = Estimate(0.0, -np.inf, np.inf)
-        return LogOddsShift(nothing, 0, 1.0, 0.0, Estimate(0.0, 0.0, np.inf))
-    centre, spread = shifts(informative)
-    return LogOddsShift(
-        mantel_haenszel(informative), len(informative), one_shift(informative), centre, spread
-    )
+        return LogOddsShift(Estimate(0.0, -np.inf, np.inf), 0, 1.0, 1.0)
+    varies = one_shift(informative)
+    # Two tests of no change, either of which may reject it (Bonferroni).
+    unchanged = min(1.0, 2 * min(no_shift(informative), varies))
+    return LogOddsShift(mantel_haenszel(informative), len(informative), unchanged, varies)
+
+
+def no_shift(pairs: Pairs) -> float:
+    """The p-value of equal rates of each prompt: the run's correct answers in all, given each prompt's total.
+
+    Source: Cochran, Biometrics 10, 1954; Mantel and Haenszel, 1959.
+    """
+    n, rate = pairs.base_n + pairs.run_n, (pairs.base_c + pairs.run_c) / (pairs.base_n + pairs.run_n)
+    away = float((pairs.run_c - pairs.run_n * rate).sum())
+    variance = float((pairs.run_n * pairs.base_n * rate * (1 - rate) / (n - 1)).sum())
+    return float(2 * stats.norm.sf(abs(away) / np.sqrt(variance)))
 
 
 def mantel_haenszel(pairs: Pairs) -> Estimate:
@@ -217,10 +147,11 @@ def mantel_haenszel(pairs: Pairs) -> Estimate:
     up = pairs.run_c * (pairs.base_n - pairs.base_c) / n
     down = pairs.base_c * (pairs.run_n - pairs.run_c) / n
     if up.sum() == 0 or down.sum() == 0:
-        value = np.inf if up.sum() else -np.inf
-        return Estimate(value, -np.inf, np.inf)
+        return Estimate(np.inf if up.sum() else -np.inf, -np.inf, np.inf)
     influence = len(n) * (up / up.sum() - down / down.sum())
-    return from_influence(float(np.log(up.sum() / down.sum())), influence)
+    value = float(np.log(up.sum() / down.sum()))
+    # Where all prompts say the same, as with two copies of one file, nothing tells how sure that is.
+    return from_influence(value, influence) if np.ptp(influence) else Estimate(value, -np.inf, np.inf)
 
 
 def one_shift(pairs: Pairs) -> float:
@@ -236,15 +167,14 @@ def one_shift(pairs: Pairs) -> float:
     def moments(theta: float, most: int = 2) -> np.ndarray:
         """Per prompt: x - E, and the central moments from two on."""
         found = np.empty((most, len(pairs)))
-        for margin, members in margins:
-            chance = margin.chances(np.array([theta]))[0]
-            centre = chance @ margin.support
-            away = margin.support - centre
-            found[0, members] = pairs.run_c[members] - centre
-            part = chance * away
-            for power in range(1, most):
-                part *= away
-                found[power, members] = part.sum()
+        for x, log_chance, members in margins:
+            log = log_chance + theta * x
+            chance = np.exp(log - log.max())
+            chance /= chance.sum()
+            away = x - chance @ x
+            found[0, members] = pairs.run_c[members] - chance @ x
+            for power in range(2, most + 1):
+                found[power - 1, members] = chance @ away**power
         return found
 
     theta = float(np.clip(mantel_haenszel(pairs).value, -_FARTHEST, _FARTHEST))
@@ -257,77 +187,25 @@ def one_shift(pairs: Pairs) -> float:
     away, second, third, fourth, fifth, sixth = moments(theta, 6)
     # What the estimated shift already explains of (x-E)^2 - V is taken off: slope times x-E.
     slope = third.sum() / second.sum()
-    score = (away**2 - second).sum()
     variance = (fourth - second**2 - 2 * slope * third + slope**2 * second).sum()
     cubes = sixth - 3 * second * fourth + 2 * second**3
     cubes -= 3 * slope * (fifth - 2 * second * third)
     cubes += 3 * slope**2 * (fourth - second**2) - slope**3 * third
     if variance <= 0:
         return 1.0
-    return _upper_tail(score / np.sqrt(variance), float(cubes.sum() / variance**1.5))
+    z, skewness = (away**2 - second).sum() / np.sqrt(variance), float(cubes.sum() / variance**1.5)
+    return float(stats.norm.sf(z) if skewness < 1e-6 else stats.pearson3.sf(z, skewness))
 
 
-def _upper_tail(z: float, skewness: float) -> float:
-    """P(Z > z) for Z of mean 0, variance 1 and that skewness: a shifted gamma law, normal at skewness 0."""
-    if skewness < 1e-6:
-        return float(stats.norm.sf(z))
-    return float(stats.pearson3.sf(z, skewness))
+def margins_of(pairs: Pairs) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For prompts of like numbers of answers and total: x the run may have, log chances, the prompts' places.
 
-
-def shifts(pairs: Pairs) -> tuple[float, Estimate]:
-    """The mean and the standard deviation (with its profile interval) of shifts that are normal over prompts.
-
-    Maximum likelihood given each prompt's total, so that the base's rates play no part; of more than 10 000
-    prompts (1500 with a thousand answers each) so many, evenly spread in their order, are used.
+    At log odds theta above the base's, P(x) ~ C(run_n, x) C(base_n, total - x) e^(x theta).
     """
-    most = int(np.clip(_COST / (pairs.base_n.max() + pairs.run_n.max()), *_FOR_SPREAD))
-    pairs = pairs.chosen(np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int)))
-    width = np.sqrt(4 / pairs.base_n.max() + 4 / pairs.run_n.max()) / _PER_DEVIATION
-    grid = np.linspace(-_FARTHEST, _FARTHEST, 2 * int(np.ceil(_FARTHEST / width)) + 1)
-    rows, counts = _likelihoods(pairs, grid)
-
-    def at(centre: float, spread: float) -> float:
-        chance = rows @ _hats(grid, centre, spread)
-        return float(counts @ floored_log(chance))
-
-    def profile(spread: float) -> tuple[float, float]:
-        found = optimize.minimize_scalar(
-            lambda centre: -at(centre, spread), (guess - 0.2, guess + 0.2), tol=1e-4
-        )
-        return -float(found.fun), float(found.x)
-
-    guess = float(np.clip(mantel_haenszel(pairs).value, -_FARTHEST / 2, _FARTHEST / 2))
-    best = optimize.minimize_scalar(
-        lambda spread: -profile(spread)[0], bounds=(0, _WIDEST), method="bounded", options={"xatol": 1e-3}
-    )
-    spread = float(best.x) if -best.fun > profile(0.0)[0] else 0.0
-    height, centre = profile(spread)
-    bar = height - stats.chi2.ppf(LEVEL, 1) / 2
-
-    def above(value: float) -> float:
-        return profile(value)[0] - bar
-
-    low = 0.0 if spread == 0 or above(0.0) > 0 else float(optimize.brentq(above, 0.0, spread, xtol=1e-3))
-    high = np.inf if above(_WIDEST) > 0 else float(optimize.brentq(above, spread, _WIDEST, xtol=1e-3))
-    return centre, Estimate(spread, low, high)
-
-
-def _likelihoods(pairs: Pairs, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The conditional probability of each different prompt's counts on the grid, and how often it occurs."""
-    rows, counts = [], []
-    for margin, members in margins_of(pairs):
-        x, seen = np.unique(pairs.run_c[members], return_counts=True)
-        rows.append(margin.chances_of(x, grid))
-        counts.append(seen)
-    return np.concatenate(rows), np.concatenate(counts)
-
-
-def _hats(grid: np.ndarray, centre: float, spread: float) -> np.ndarray:
-    """The weights that integrate a function, linear between the grid's points, under N(centre, spread^2)."""
-    step = grid[1] - grid[0]
-    x = np.concatenate([[grid[0] - step], grid, [grid[-1] + step]]) - centre
-    if spread < 1e-9:
-        ramp = np.maximum(x, 0.0)
-    else:
-        ramp = x * ndtr(x / spread) + spread * stats.norm.pdf(x / spread)
-    return np.diff(ramp, 2) / step
+    columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
+    keys, place = np.unique(columns, axis=1, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place, minlength=keys.shape[1]))
+    for (n0, n1, both), members in zip(keys.T, np.split(order, ends[:-1]), strict=True):
+        x = np.arange(max(0, both - n0), min(n1, both) + 1)
+        yield x, log_ways(n1, x) + log_ways(n0, both - x), members

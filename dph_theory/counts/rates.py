@@ -1,20 +1,19 @@
-"""Pass rates behind counts: how they are spread, and which ones a prompt's counts leave possible.
+"""Pass rates behind counts: how they are spread over prompts.
 
 The spread is a law on a grid of rates, fitted by expectation-maximisation from Jeffreys's law, uniform in
 arcsin sqrt p; it shrinks a rate of 0 of n. It stops long before the maximum of the likelihood, which would be
 a few spikes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, sparse
-from scipy.special import chdtri, gammaln, xlog1py
+from scipy import optimize
+from scipy.special import chdtri, gammaln, xlog1py, xlogy
 
 from ..intervals import LEVEL, Estimate
 from ..numeric.balls import Values, normalised
 from ..support.record import readable
-from .pairs import Pairs
 
 _STEPS = 200
 """Steps of expectation-maximisation."""
@@ -23,13 +22,8 @@ _LONG, _SHORT = 2000, 400
 _PER_DEVIATION = 2.5
 """Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
 _FEWEST, _MOST = 121, 601
-_LOG_NONE = -1e6
 _NEAR_END = np.logspace(-9, -4.3, 10)
 """Rates between 0 and the grid's first, and between its last and 1."""
-_STRIDE = 8
-"""Of so many points of the grid one is looked at to find the band."""
-_NEXT_TO_NONE = 100.0
-"""Nats below a prompt's likeliest rate at which a rate counts no more."""
 
 
 def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,30 +47,14 @@ def floored_log(chance: np.ndarray) -> np.ndarray:
     return np.log(np.maximum(chance, 1e-300))
 
 
-def log_rates(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """log p and log (1-p); finite where a rate is 0 or 1, and so low there that a single answer says no."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(rates), _LOG_NONE), np.maximum(np.log1p(-rates), _LOG_NONE)
-
-
-def log_chance(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """log p^c (1-p)^(n-c), (counts, rates)."""
-    right, wrong = log_rates(rates)
-    log = np.outer(c, right)
-    log += np.outer(n - c, wrong)
-    return log
-
-
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The probability of each count at each rate, (counts, rates)."""
-    log = log_chance(n, c, rates)
+    log = xlogy(c[:, None], rates) + xlog1py((n - c)[:, None], -rates)
     log += log_ways(n, c)[:, None]
     return np.exp(log, out=log)
 
 
-def fit_weights(
-    likelihoods: np.ndarray | sparse.csr_array, weights: np.ndarray, counts: np.ndarray, steps: int
-) -> np.ndarray:
+def fit_weights(likelihoods: np.ndarray, weights: np.ndarray, counts: np.ndarray, steps: int) -> np.ndarray:
     """The grid's weights after so many steps; `likelihoods` (rows, grid), row i seen counts[i] times."""
     total = counts.sum()
     for _ in range(steps):
@@ -150,57 +128,3 @@ def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
     # So few steps leave the ends some thousandths inside; rounded outward they still cover, as measured.
     low, high = np.floor(1000 * end(missed)) / 1000, np.ceil(1000 * end(1 - missed)) / 1000
     return Estimate(float(1 - missed @ free), float(low), float(high))
-
-
-@dataclass(frozen=True, eq=False)
-class PossibleRates:
-    """For each prompt a band of the grid of base rates, one prompt after another (entries,).
-
-    `base` is the log probability of the base's counts there, with the number of ways of the run's; `right`
-    and `wrong` are the run's answers of either kind.
-    """
-
-    __repr__ = readable
-
-    shape: tuple[int, int]
-    rows: np.ndarray
-    ends: np.ndarray
-    columns: np.ndarray
-    base: np.ndarray
-    right: np.ndarray
-    wrong: np.ndarray
-
-    @classmethod
-    def of(cls, pairs: Pairs, rates: np.ndarray, after: np.ndarray) -> "PossibleRates":
-        """The bands where base rates are possible if the run's rates are `after`, or not far from it."""
-        coarse = np.append(np.arange(0, len(rates) - 1, _STRIDE), len(rates) - 1)
-        log = log_chance(pairs.base_n, pairs.base_c, rates[coarse])
-        log += log_chance(pairs.run_n, pairs.run_c, after[coarse])
-        possible = log > log.max(axis=1, keepdims=True) - _NEXT_TO_NONE
-        # From the last point that is not, to the first that is not again.
-        first = coarse[np.maximum(possible.argmax(axis=1) - 1, 0)]
-        last = coarse[np.minimum(len(coarse) - possible[:, ::-1].argmax(axis=1), len(coarse) - 1)]
-        widths = last - first + 1
-        ends = np.concatenate([[0], np.cumsum(widths)])
-        rows = np.repeat(np.arange(len(widths)), widths)
-        columns = np.arange(ends[-1]) - (ends[:-1] - first)[rows]
-        n, c, right, wrong = pairs.base_n, pairs.base_c, *log_rates(rates)
-        ways = log_ways(n, c) + log_ways(pairs.run_n, pairs.run_c)
-        base = ways[rows] + c[rows] * right[columns] + (n - c)[rows] * wrong[columns]
-        run_right, run_wrong = (x.astype(float)[rows] for x in (pairs.run_c, pairs.run_n - pairs.run_c))
-        return cls((len(pairs), len(rates)), rows, ends, columns, base, run_right, run_wrong)
-
-    def given(self, after: np.ndarray) -> sparse.csr_array:
-        """The probability of both counts at each base rate, (prompts, grid), for the run's rates `after`."""
-        right, wrong = log_rates(after)
-        log = self.right * right[self.columns]
-        log += self.wrong * wrong[self.columns]
-        log += self.base
-        return sparse.csr_array((np.exp(log, out=log), self.columns, self.ends), shape=self.shape)
-
-    def with_more(self, n: np.ndarray, c: np.ndarray) -> "PossibleRates":
-        """The same bands, for further counts of the run as well, (prompts,)."""
-        base = self.base + log_ways(n, c)[self.rows]
-        return replace(
-            self, base=base, right=self.right + c[self.rows], wrong=self.wrong + (n - c)[self.rows]
-        )

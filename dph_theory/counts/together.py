@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,18 +82,18 @@ class Together(Shown):
         return Table.of(("run", "step", "k", "change"), rows).to_dataframe()
 
     def tables(self) -> list[Table]:
-        """The change of Pass@k at the k that are shown; the record has all."""
-        shown = self.shown
+        """The change of Pass@k at the least and the most k; the record has all."""
+        ends = sorted({0, len(self.k) - 1})
         steps = any(run.step is not None for run in self.runs)
         rows: list[tuple[Cell, ...]] = [
-            (r.run, *[r.step] * steps, *(r.change[i] for i in shown), r.lost, r.gained) for r in self.runs
+            (r.run, *[r.step] * steps, *(r.change[i] for i in ends), r.lost, r.gained) for r in self.runs
         ]
+        title = "Changes against the base; intervals hold for all runs and all k at once (95%)"
         if self.mean is not None:
-            name = f"mean of the {len(self.runs)} seeds (each k alone)"
-            rows.append((name, *(self.mean[i] for i in shown), None, None))
-        changes = (f"change of Pass@{self.k[i]}" for i in shown)
-        head = ("run", *["step"] * steps, *changes, "prompts lost", "newly solved")
-        return [Table.of(head, rows, "All against the base, with a band over all of them and all k")]
+            rows.append((f"mean of {len(self.runs)} seeds", *(self.mean[i] for i in ends), None, None))
+            title += ", the mean's at each k alone"
+        head = ("run", *["step"] * steps, *(f"Pass@{self.k[i]}" for i in ends), "lost", "gained")
+        return [Table.of(head, rows, title)]
 
 
 def together(
@@ -140,7 +139,7 @@ def together(
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         found.append(RunAmong(name, step, changes, lost, gained))
     mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
-    return Together(Path(base.source).name, len(shared), tuple(asked), tuple(found), mean)
+    return Together(base.name, len(shared), tuple(asked), tuple(found), mean)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

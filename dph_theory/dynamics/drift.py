@@ -85,8 +85,9 @@ def excess_by_luck(
     """The excess KL that drift alone brings a run without a KL by the pass rate reached, mean over seeds.
 
     Of the KL beyond what the pass rate costs (theory A8), V times that between the right answers' shares: to
-    second order V (1 - 1/K)/4 Var s. An objective that keeps the base's proportions is to blame only for
-    what exceeds it. Arguments, errors and warnings as in `drift_deviation`; 0 where the rate has not risen.
+    second order V (1 - 1/K)/4 Var s; at most V log K, where one of K equal answers has all, since the first
+    order of Var s has no bound. An objective that keeps the base's proportions is to blame only for what
+    exceeds it. Arguments, errors and warnings as in `drift_deviation`; 0 where the rate has not risen.
     Source: ours, theory A8 and G3.
 
     >>> float(excess_by_luck(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
@@ -95,7 +96,8 @@ def excess_by_luck(
     low, high = np.asarray(base_rate, dtype=float), np.asarray(reached, dtype=float)
     risen = np.maximum(low, high)
     drift = drift_deviation(low, risen, valid=valid, invalid=invalid, step=step, answers=answers)
-    return high * (1 - 1 / np.asarray(valid)) * drift**2 / 4
+    count = np.asarray(valid)
+    return np.minimum(high * (1 - 1 / count) * drift**2 / 4, high * np.log(count))
 
 
 def pass_rate_along(

@@ -1,18 +1,18 @@
 """The noiseless training: the flow of next-token logits under any penalty and any schedule of beta."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from ..laws import answer_probabilities, filtered_law
 from ..laws.token import Tables, next_token_tables, verifier
 from ..numeric.arrays import Array, Scalars, real
 from ..numeric.balls import Values
 from ..support.errors import argument_error, choice
-from .answers import BASELINES, FORMS, STORED, Advantage, answer_tokens, less, update
+from .answers import BASELINES, FORMS, STORED, Advantage, Tree, joined, less, update
 
 Schedule: TypeAlias = float | Callable[[float], float]
 """beta, or beta as a function of the time."""
@@ -86,16 +86,22 @@ def flow(
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
     advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
     course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, per_answer_mean)
-    logits = course.packed([table_logits(table) for table in begun])
     moments = rising_times(times)
     if moments[-1] == 0:
         return [begun] * len(moments)
     found: Any = solve_ivp(
-        course.slope, (0.0, moments[-1]), logits, t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
+        course.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
     )
     if not found.success:
         raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
-    return [[softmax(part, axis=-1) for part in course.unpacked(flat)] for flat in found.y.T]
+    cuts = np.cumsum([table.size for table in checked])[:-1]
+    return [
+        [
+            softmax(part.reshape(table.shape), axis=-1)
+            for part, table in zip(np.split(theta, cuts), checked, strict=True)
+        ]
+        for theta in found.y.T
+    ]
 
 
 def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
@@ -103,7 +109,7 @@ def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
     return 0 * verdicts
 
 
-class _Course:
+class _Course(Tree):
     """The expected update of every prefix's logits."""
 
     def __init__(
@@ -116,38 +122,22 @@ class _Course:
         advantage: Advantage,
         per_answer_mean: bool,
     ) -> None:
-        tokens = answer_tokens(base[0].shape[-1], len(base), end)
-        self.entries, self.counted = tokens.entries, tokens.counted
+        self.base, self.end = base, end
+        tokens = self.tokens
         self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
         self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
-        self.shapes = [table.shape for table in base]
-        self.log_base = self._gathered(self.packed([table_logits(table) for table in base]))
+        self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
             target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
             self.stored = tokens.of(target)
 
-    def packed(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """The tables as one vector."""
-        return np.concatenate([part.ravel() for part in parts])
-
-    def unpacked(self, flat: np.ndarray) -> list[np.ndarray]:
-        """The vector as tables."""
-        cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        return [part.reshape(shape) for part, shape in zip(np.split(flat, cuts), self.shapes, strict=True)]
-
-    def _gathered(self, flat: np.ndarray) -> np.ndarray:
-        """An entry's value for each token of each answer, (answers, tokens); 0 after the end."""
-        return np.where(self.counted, flat[self.entries], 0.0)
-
-    def slope(self, time: float, flat: np.ndarray) -> np.ndarray:
-        """The update at the logits: at each prefix the weights of its tokens, less pi times their sum."""
-        logits = self.unpacked(flat)
-        log_policy = self._gathered(self.packed([log_softmax(part, axis=-1) for part in logits]))
+    def slope(self, time: float, theta: np.ndarray) -> np.ndarray:
+        """The update at the logits."""
         beta = at_time(self.beta, time)
         p, c = update(
             np,
-            log_policy,
+            self.log_policy(theta),
             self.log_base,
             self.verdicts,
             form=self.form,
@@ -155,17 +145,5 @@ class _Course:
             advantage=self.advantage,
             weight=self.weight,
         )
-        weights = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
-        through = np.bincount(self.entries.ravel(), (weights * self.counted).ravel(), minlength=len(flat))
-        return self.packed(
-            [
-                part - softmax(table, axis=-1) * part.sum(axis=-1, keepdims=True)
-                for part, table in zip(self.unpacked(through), logits, strict=True)
-            ]
-        )
-
-
-def table_logits(table: np.ndarray) -> np.ndarray:
-    """A token of no mass keeps none: its update is zero, and a finite logit stands for -inf."""
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(table), -1e3)
+        pull = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
+        return self.ascent(theta, (self.tokens.entries, pull * self.tokens.counted))

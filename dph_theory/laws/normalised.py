@@ -8,7 +8,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
@@ -47,6 +46,8 @@ def normalised_validities(
     penalty. Stable where the left side crosses from below. Raises ValueError unless 0 < base_rate < 1,
     beta > 0. Source: ours, theory E4.
     """
+    from scipy.optimize import brentq
+
     rise = _rise(base_rate, beta, group_size, scale, divergence)
     grid = np.linspace(logit(np.asarray(base_rate)), FARTHEST_LOGIT, _GRID)
     grid = _with_folds(rise, grid)
@@ -174,6 +175,8 @@ def normalised_law(
     the nearest to `start` (by default the base's validity) in the direction in which V is driven.
     Source: ours, theory E4; the correction: yao2026future.
     """
+    from scipy.optimize import brentq
+
     at = partial(law, divergence=divergence, end=end)
 
     def rise(log_odds: Values) -> Values:

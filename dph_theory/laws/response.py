@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import sympy
 from flint import arb, ctx
-from scipy.optimize import elementwise
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence, u
@@ -237,6 +236,8 @@ def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np
 
 def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.ndarray) -> np.ndarray:
     """The roots of an increasing function, one for each entry of its second argument."""
+    from scipy.optimize import elementwise
+
     found = elementwise.find_root(function, (low, high), args=(argument,))
     if not found.success.all():
         raise ArithmeticError("no root was found: the generator's derivative does not increase")

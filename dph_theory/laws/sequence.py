@@ -5,11 +5,9 @@ given beta and back, for the whole answer or for one decision.
 from functools import cache, partial
 
 import numpy as np
-import sympy
-from scipy.optimize import elementwise
 
 from ..divergences import REVERSE_KL
-from ..fdivergence import FDivergence, u
+from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, together
 from ..numeric.balls import Values, expit, logit, trailing
 from ..support.errors import argument_error
@@ -76,6 +74,8 @@ def _rise_of_odds(start: Values, beta: Values, divergence: FDivergence) -> Value
 
     certain = strength >= _pull_of_rise(farthest, start, divergence)
     low, high = np.zeros(start.shape), np.where(certain, 1.0, farthest)
+    from scipy.optimize import elementwise
+
     found = np.asarray(elementwise.find_root(excess, (low, high), args=(start, strength)).x)
     power = power_family(divergence)
     if power is not None and power > 0:
@@ -143,6 +143,10 @@ def validity_pull(base_rate: Values, validity: Values, divergence: FDivergence) 
 @cache
 def slope_at_zero(divergence: FDivergence) -> float:
     """f'(0+) - f'(1): finite where a finite beta already removes every failure, else -inf."""
+    import sympy
+
+    from ..fdivergence import u
+
     return float(sympy.limit(divergence.derivative, u, 0, "+")) - divergence.gauge
 
 

@@ -10,7 +10,6 @@ from .exploration import ADVANTAGE_BASELINES as ADVANTAGE_BASELINES
 from .exploration import group_advantages as group_advantages
 from .exploration import informative_groups as informative_groups
 from .exploration import ppo_clip_loss as ppo_clip_loss
-from .generator import capped_count as capped_count
 from .generator import generator_loss as generator_loss
 from .inputs import LEVELS as LEVELS
 from .inputs import REDUCTIONS as REDUCTIONS

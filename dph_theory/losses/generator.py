@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
-from ..support.errors import argument_error, choice
-from .inputs import LEVELS, TokenMask, Tokens, number, token_batch
+from ..support.errors import choice
+from .inputs import LEVELS, TokenMask, Tokens, token_batch
 from .reductions import Kernel, all_bits, at_level, weighted_sum, weights, working_dtype
 
 
@@ -21,7 +21,6 @@ def generator_loss(
     level: str = "token",
     reduction: str = "token_mean",
     gauge: str | float = "printed",
-    cap: float | None = None,
 ) -> Tensor:
     """The mean of f(u) at log u = log_ratio = log pi - log ref of stored reference samples; a scalar.
 
@@ -29,32 +28,17 @@ def generator_loss(
     all reference samples every gauge estimates D_f(pi || ref); on correct ones only, the gauge decides the
     target: -log u aims at the filtered model, the normalised gauge at the base's own rate (theory B3).
     log_ratio, mask (batch, tokens); level "token" takes each token's ratio, "sequence" the product of each
-    row's; reduction as in `reductions.weights`. Beyond x > cap > 0, f continues linearly in x = log u; see
-    `capped_count`. The scalar is float64 for float64 input and float32 otherwise, the gradient of the
-    input's dtype; inf only where the true value exceeds these.
-    Raises ValueError for another divergence, level, reduction, gauge or cap, shapes that differ, integers,
-    a batch with every token masked. Source: li2025choice; the gauge: ours.
+    row's; reduction as in `reductions.weights`. The scalar is float64 for float64 input and float32
+    otherwise, the gradient of the input's dtype; inf only where the true value exceeds these.
+    Raises ValueError for another divergence, level, reduction or gauge, shapes that differ, integers, a batch
+    with every token masked. Source: li2025choice; the gauge: ours.
     """
     divergence = _declared(divergence)
     choice("level", level, LEVELS)
     mask = token_batch(mask, log_ratio=log_ratio)
     dtype = working_dtype(log_ratio)
-    form = generator(divergence, gauge)
-    if cap is not None:
-        form = _capped(form, cap, dtype)
     terms, (x,) = at_level(level, mask, log_ratio)
-    return weighted_sum(form, terms, weights(mask, level, reduction, dtype), x)
-
-
-def capped_count(log_ratio: Tokens, mask: TokenMask, *, cap: float, level: str = "token") -> Tensor:
-    """How many tokens (or sequences, by level) `generator_loss` continues linearly: those with x > cap.
-
-    log_ratio, mask (batch, tokens) give an integer scalar. Raises ValueError as `generator_loss`.
-    """
-    choice("level", level, LEVELS)
-    mask = token_batch(mask, log_ratio=log_ratio)
-    terms, (x,) = at_level(level, mask, log_ratio.detach())
-    return ((x > number("cap", cap, above=0)) & terms).sum()
+    return weighted_sum(generator(divergence, gauge), terms, weights(mask, level, reduction, dtype), x)
 
 
 def _declared(divergence: FDivergence | str) -> FDivergence:
@@ -62,21 +46,6 @@ def _declared(divergence: FDivergence | str) -> FDivergence:
         return divergence
     choice("divergence", divergence, DIVERGENCES)
     return DIVERGENCES[divergence]
-
-
-def _capped(form: Kernel, cap: float, dtype: torch.dtype) -> Kernel:
-    """The generator up to the cap, beyond it f(cap) + f'(cap)(x - cap), which needs both finite."""
-    number("cap", cap, above=0)
-    largest = torch.finfo(dtype).max
-    if not all(torch.isfinite(end).all() for end in form(torch.full((1,), cap, dtype=dtype))):
-        raise argument_error("cap", cap, f"the generator and its slope must be finite there in {dtype}")
-
-    def linear_beyond(x: Tensor) -> tuple[Tensor, Tensor]:
-        value, slope = form(x.clamp(max=cap))
-        # Far below the cap the slope may be infinite, and is multiplied by zero here.
-        return value + (x - cap).clamp(min=0) * slope.clamp(-largest, largest), slope
-
-    return linear_beyond
 
 
 def generator(divergence: FDivergence, gauge: str | float) -> Kernel:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize.elementwise import find_root
 
 from .balls import Values
 
@@ -20,6 +19,8 @@ def rising_root(
     that belong to them, (k, n). Where it has one sign on the whole interval, which rounding can do to a root
     at an end, the answer is the end nearer to the root.
     """
+    from scipy.optimize.elementwise import find_root
+
     shape = np.broadcast_shapes(np.shape(low), np.shape(high), *(table.shape[:-1] for table in tables))
     ends = np.broadcast_to(low, shape).ravel(), np.broadcast_to(high, shape).ravel()
     lines = [

@@ -1,20 +1,19 @@
 """A run's settings, as its file and its command line have them, and what of them was asked for."""
 
 import ast
-import difflib
 import json
+import math
 import re
 import shlex
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ..support.errors import argument_error, choice
-
-PLAIN = (None, False, 0, "", "vanilla", "regular", "ppo", "importance_sampling")
-"""What a setting is left at."""
+from ..support.errors import argument_error, meant
 
 
 class Asked(dict[str, Any]):
@@ -41,15 +40,15 @@ class Asked(dict[str, Any]):
             found = float(value)
         except (TypeError, ValueError):
             found = -1.0
-        if not found >= 0:
+        if not 0 <= found < math.inf:
             raise argument_error(name, value, "a number, at least 0")
         return found
 
-    def count(self, name: str, default: float) -> float:
-        """A number above zero."""
+    def count(self, name: str, default: float, *, at_least: int = 1) -> float:
+        """A whole number."""
         found = self.number(name, default)
-        if found == 0:
-            raise argument_error(name, self[name], "a number above 0")
+        if found < at_least or found % 1:
+            raise argument_error(name, self.get(name, default), f"a whole number, at least {at_least}")
         return found
 
     def on(self, name: str, default: bool = False) -> bool:
@@ -61,35 +60,53 @@ class Asked(dict[str, Any]):
             raise argument_error(name, value, "true or false")
         return found
 
-    def word(self, name: str, default: str, allowed: Collection[str] = ()) -> str:
-        """A word, one of those allowed if there are any."""
-        value = str(self.get(name, default))
+    def word(self, name: str, default: str, allowed: Collection[str]) -> str:
+        """A word, one of those allowed."""
+        given = self.get(name, default)
+        value = str(given)
         value = value if value in allowed else value.lower()
-        if allowed:
-            choice(name, value, allowed)
+        if value not in allowed:
+            near = meant(value, allowed)
+            words = f"one of {', '.join(allowed)}"
+            raise argument_error(name, given, f"{words}; is {near} meant?" if near else words)
         return value
 
     def holds(self, start: str) -> bool:
         """Whether some setting begins so."""
         return any(name.startswith(start) and value is not None for name, value in self.items())
 
-    def set_to(self, *names: str) -> tuple[str, ...]:
-        """Those of the names that are set to something, with it."""
-        found = {name: self.get(name) for name in names}
-        return tuple(f"{name}={value}" for name, value in found.items() if value not in PLAIN)
-
     def idle(self, why: str, *names: str) -> list[str]:
         """Those of the names that are set, and why that has no effect."""
-        flag = {name: f"--{name}" if "-" in name and "." not in name else name for name in names}
-        return [f"{flag[name]} ({why})" for name in names if self.get(name) is not None]
+        return [f"{flag(name)} ({why})" for name in names if self.get(name) is not None]
 
-    def misspelt(self) -> list[str]:
-        """Settings that no reader asks for, and that are all but the name of one that it does."""
-        found = []
-        for name in set(self) - self.known:
-            if near := difflib.get_close_matches(name, self.known - set(self), 1, 0.93):
-                found.append(f"{name} is not read: is {near[0]} meant?")
-        return sorted(found)
+    def rest(
+        self, plain: Mapping[str, tuple[Any, ...]], harmless: Collection[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What no reader asked for: names that change no law, and names with the value that was not read.
+
+        Parameters: `plain`, the values at which a setting changes nothing; `harmless`, names that change no
+        law whatever their value, with the wildcards of `fnmatch`. Raises ValueError for a name that is all
+        but one that is read, or that stands in `plain`.
+        """
+        without, unread = [], []
+        read = self.known | set(plain)
+        for name, value in self.items():
+            if name in self.known or isinstance(value, Loose):
+                continue
+            if any(fnmatchcase(name, each) for each in harmless):
+                without.append(name)
+            elif name not in plain and (near := meant(name, read)):
+                raise argument_error("setting", flag(name), f"nothing reads it; is {flag(near)} meant?")
+            elif value is None or value in plain.get(name, ()):
+                without.append(name)
+            else:
+                unread.append(f"{flag(name)}={value}")
+        return tuple(without), tuple(unread)
+
+
+def flag(name: str) -> str:
+    """A setting as it is written: words joined by dashes are a command line's."""
+    return f"--{name}" if "-" in name and "." not in name else name
 
 
 @dataclass(frozen=True)
@@ -102,6 +119,14 @@ class Unread:
         return self.text
 
 
+@dataclass(frozen=True)
+class Loose(Unread):
+    """What follows a word of a command line that is no setting, unless a reader asks for one of its name."""
+
+    def __str__(self) -> str:
+        return f"{self.text}, without ="
+
+
 def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Settings of a file and overrides, by name joined by dots.
 
@@ -109,6 +134,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     names under `defaults` is read first. Raises ValueError for a file that holds no settings.
     """
     text = path.read_text(encoding="utf-8")
+    variables: dict[str, Any] = {}
     if path.suffix in (".yaml", ".yml"):
         try:
             import yaml
@@ -120,14 +146,47 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     elif path.suffix == ".py":
         found = _called(path, text)
     else:
-        found = _arguments(shlex.split(text.replace("\\\n", " "), comments=True))
+        variables, found = _of_script(text.replace("\\\n", " "))
     if not found:
         raise argument_error("config", str(path), "a file that holds settings")
     base = found.get("defaults")
     if isinstance(base, str) and (path.parent / base).is_file():
         found = {**read(path.parent / base), **found, "defaults": None}
-    found |= _arguments(list(overrides))
-    return {name: _resolved(found, value) for name, value in found.items()}
+    found |= overridden(overrides)
+    return {name: _resolved(found | variables, value) for name, value in found.items()}
+
+
+def _of_script(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The variables that a script sets, and the settings of its commands.
+
+    A variable stands before the command of its line, is in capitals, or is used as $name.
+    """
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="\n;")
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
+    of_shell, others, leading = list[str](), list[str](), True
+    for word in (_ASSIGNED.sub(r"\1=\2", each) for each in lexer):
+        name, equals, _ = word.partition("=")
+        assigned = bool(equals) and name.isidentifier()
+        used = name.isupper() or re.search(rf"\$[{{(]*{re.escape(name)}\b", text)
+        if assigned and (leading or used):
+            of_shell.append(word)
+        elif word.strip("\n;"):
+            others.append(word)
+            leading = leading and word == "export"
+        else:
+            leading = True
+    if not others:  # No command: what stands there are settings.
+        return {}, _arguments(of_shell)
+    return _arguments(of_shell), _arguments(others)
+
+
+def overridden(words: Sequence[str]) -> dict[str, Any]:
+    """Settings given as NAME=VALUE; ValueError for a word that is none."""
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if not (equals and name.strip("+-")):
+            raise argument_error("setting", word, "NAME=VALUE, such as beta=0.04")
+    return _arguments(list(words))
 
 
 def _of_tree(path: Path, value: Any) -> dict[str, Any]:
@@ -179,15 +238,25 @@ def _arguments(words: list[str]) -> dict[str, Any]:
     """name=value, +name=value, --name value, --name=value and --name alone; other words are left out."""
     found: dict[str, Any] = {}
     for place, word in enumerate(words):
-        name, equals, value = _ASSIGNED.sub(r"\1=\2", word).lstrip("+-").partition("=")
+        name, equals, value = word.lstrip("+-").partition("=")
         # The dashes of a name with dots stand for underscores.
         name = name.replace("-", "_") if "." in name else name
         if equals and name:
             found[name] = _value(value)
         elif word.startswith("--") and name:
             after = words[place + 1] if place + 1 < len(words) else "--"
-            found[name] = True if after.startswith("--") or "=" in after else _value(after)
+            numbers = list(takewhile(_is_number, words[place + 1 :]))
+            if len(numbers) > 1:
+                found[name] = " ".join(numbers)
+            else:
+                found[name] = True if after.startswith("--") or "=" in after else _value(after)
+        elif name.isidentifier() and place + 1 < len(words):
+            found.setdefault(name, Loose(words[place + 1]))
     return found
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(_value(text), float)
 
 
 def _value(text: str) -> Any:

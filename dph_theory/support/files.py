@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 STANDARD_OUTPUT = Path("-")
-FORMATS = ("pdf", "png", "svg", "pgf")
+FORMATS = ("pdf", "png", "svg")
 """What figures are drawn as."""
 SHORT, PLAIN = 800, 4000
 """The most characters of a line with something nested, and of one with plain values alone."""

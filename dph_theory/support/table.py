@@ -27,6 +27,11 @@ _INFINITE = re.compile(r"(-?)\binf\b")
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
+def printable(text: str) -> str:
+    """Text that no terminal obeys: characters that are not printed stand as their escapes."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is, also inside a table."""
     return re.sub(r"([\\`*_|<])", r"\\\1", text)
@@ -58,6 +63,7 @@ class Table:
             *self.head, title=self.title or None, title_justify="left", pad_edge=False, **options
         )
         for row in self.words():
+            row = list(map(printable, row))
             if len(row) == 1:
                 shown.add_section()
             shown.add_row(*(row if markup else map(escape, row)))

@@ -101,19 +101,25 @@ def _unwritable(folder: Path) -> str | None:
 
 
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
-    """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before."""
+    """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before.
+
+    A stage begins where the one before it ended, the first one now: not when it is first told of.
+    """
+    free = time.monotonic()
     begun: dict[str, float] = {}
     said: dict[str, float] = {}
 
     def progress(stage: str, done: int, total: int, note: str = "") -> None:
+        nonlocal free
         now = time.monotonic()
-        begun.setdefault(stage, now)
+        begun.setdefault(stage, now if begun else free)
         if done == total or now - said.setdefault(stage, now) >= every:
             said[stage] = now
             words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *[note] * bool(note)]
             say(on, ", ".join(words))
         if done == total:
             del begun[stage], said[stage]
+            free = now
 
     return progress
 
@@ -139,16 +145,23 @@ class Bars:
         )
         self._shown = Progress(*columns, console=self.console, transient=transient, disable=hidden)
         self._tasks: dict[str, TaskID] = {}
+        self._free = self._shown.get_time()
+        """Since when a stage not yet told of may have been at work."""
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Move the bar of a stage."""
         self.start(stage)
         self._shown.update(self._tasks[stage], completed=done, total=total, note=note)
+        if done == total:
+            self._free = self._shown.get_time()
 
     def start(self, stage: str) -> None:
         """Show a bar whose length is not known yet, if the stage has none."""
         if stage not in self._tasks:
+            alone = all(task.finished for task in self._shown.tasks)
             self._tasks[stage] = self._shown.add_task(f"{self._prefix}{stage}", total=None, note="")
+            if alone:
+                self._shown.tasks[-1].start_time = self._free
 
     def remove(self, stage: str) -> None:
         """Take a bar away, if there is one."""

@@ -23,7 +23,7 @@ _RELATIONS = {
     Relation.AT_MOST: "the left side is at most the right one",
     Relation.TENDS: "the left side tends to the right one",
 }
-_AGAIN = "This page is written from the registry by `python docs/generate.py`."
+_AGAIN = "This page is made from the registry."
 
 
 def members(name: str) -> list[Theorem]:
@@ -69,6 +69,9 @@ def index() -> str:
             *rows,
             "\n## Papers\n",
             *papers,
+            "\n## Definitions in Coq\n",
+            "As they stand in the kernel's files; `sum ys f` adds up f over the outcomes ys.\n",
+            *("```coq", *files.definition_texts(), "```"),
             "",
         )
     )
@@ -106,7 +109,7 @@ def _checked(theorem: Theorem) -> str:
 
 
 def in_kernel() -> str:
-    """What the kernel proves, what its examples rest on, and the definitions in use."""
+    """What the kernel proves, and what its examples rest on."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]
     rows = {
         "the whole statement": [theorem for theorem in named if theorem.expected is Verdict.PROVED],
@@ -117,18 +120,11 @@ def in_kernel() -> str:
     modules = Counter(axiom.partition(".")[0] for axiom in coq.recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
     rest = f"Besides the classical reals, `Print Assumptions` shows below the examples axioms of {computing}."
-    introduced = "As they stand in the files; `sum ys f` adds up f over the outcomes ys."
-    return "\n".join(
-        (
-            *("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, ""),
-            *(rest, "", "## Definitions", "", introduced, "", "```coq", *files.definition_texts(), "```"),
-        )
-    )
+    return "\n".join(("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, "", rest))
 
 
 def _link(theorem: Theorem) -> str:
-    place = f"{file_name(theorem.family)}#{theorem.name.lower().replace('.', '')}"
-    return f"[{escaped(theorem.name)}](theorems/{place})"
+    return f"`{theorem.name}`"
 
 
 def _in_kernel(theorem: Theorem) -> list[str]:
@@ -138,10 +134,7 @@ def _in_kernel(theorem: Theorem) -> list[str]:
     lines = []
     for found in map(files.statement, theorem.coq.split()):
         place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
-        lines += [
-            f"- In the kernel, {of}: {place} ([its definitions](../what-is-proved.md#definitions)).",
-            "",
-        ]
+        lines += [f"- In the kernel, {of}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
         lines += [*(f"        {line}" for line in found.text.splitlines()), ""]
     return lines
 

@@ -1,178 +1,125 @@
-"""Collapse under misspecification: what each divergence fits in two families that are too small (A10)."""
+"""Collapse under misspecification: what each divergence fits in a family that is too small (A10)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
+import pandas as pd
 
 from dph_theory.support.table import Table
-from toy_lm.collapse.results import FAMILIES, FittedPolicy, ReferenceFits, select
 
-from ..figure import Figure, FigureConfig
-from ..records import Array, Records
-from ..style import seeds, theme
+from ..figure import Figure
+from ..frames import Records
+from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 
+FAMILY = "homogeneous"
+"""One transition law at all positions: the family that is drawn; the table has both."""
 MEASURES = {
-    "entropy": "entropy of valid\nwords in nats",
-    "coverage": r"coverage of $p_*$",
-    "validity": r"validity $\pi(Y_1)$",
+    "effective": "effective number of valid words",
+    "coverage": "coverage of $p_*$",
+    "validity": "pass rate",
 }
-TICKS = (0.5, 1, 2, 5, 10, 20)
-_GLOBAL: dict[str, Any] = {"color": theme.PURPLE, "linestyle": "-", "marker": "o"}
-_ASCENT: dict[str, Any] = {
-    "color": theme.BLACK, "linestyle": "none", "marker": "x", "markersize": 5, "markeredgewidth": 0.9,
-}  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Columns:
-    """The measures along a setting `at`; entropy in nats."""
+def numbers(records: Records) -> dict[str, Any]:
+    """Every fit of the reference problem, a row each; what p_* has; where the optimum jumps."""
+    reference = records.results("collapse")["reference"]
+    return {
+        "fits": pd.DataFrame(reference["fits"]),
+        "target": {"effective": reference["target"]["effective"], "coverage": 1.0, "validity": 1.0},
+        "jumps": pd.DataFrame(reference["leaps"]),
+    }
 
-    at: Array
-    entropy: Array
-    coverage: Array
-    validity: Array
 
-    @classmethod
-    def of(cls, fits: Mapping[float | None, FittedPolicy]) -> "Columns":
-        """The fits by their setting, in its order."""
-        known = {setting: fit for setting, fit in fits.items() if setting is not None}
-        rows = [known[setting] for setting in sorted(known)]
-        return cls(
-            at=np.array(sorted(known)),
-            entropy=np.log([fit.effective for fit in rows]),
-            coverage=np.array([fit.coverage for fit in rows]),
-            validity=np.array([fit.validity for fit in rows]),
+def of_family(found: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Along 1/beta of reverse KL the lowest minimum and what ascent reached; along alpha, to 1 (forward)."""
+    fits = found["fits"]
+    fits = fits[fits.family == family]
+    reverse = fits[fits.objective == "reverse_kl"].sort_values("inverse_beta")
+    best = reverse[reverse.method == "global"]
+    covering = fits[fits.objective.isin(["alpha", "forward_kl"])]
+    covering = covering.assign(alpha=covering.alpha.fillna(1.0)).sort_values("alpha")
+    return best, reverse[reverse.method == "ascent"], covering
+
+
+def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+    """Two measures along the strength of reverse KL, with what ascent reaches and the forward KL's fit."""
+    best, ascent, covering = of_family(found, FAMILY)
+    jumps = found["jumps"].query("family == @FAMILY").jump.dropna()
+    panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]
+    for axes, (measure, words) in zip(panels, list(MEASURES.items())[::2], strict=True):
+        # No line is drawn through a jump.
+        for number, part in enumerate(
+            np.split(np.arange(len(best)), np.searchsorted(best.inverse_beta, jumps))
+        ):
+            label = None if number else "reverse KL to $p_\\beta$, best fit"
+            axes.plot(
+                best.inverse_beta.iloc[part], best[measure].iloc[part], label=label, **look("reverse KL")
+            )
+        marks = {"linestyle": "none", "marker": "x", "color": BLACK, "markersize": 5}
+        axes.plot(ascent.inverse_beta, ascent[measure], label="reached by ascent from the base", **marks)
+        axes.axhline(forward[measure], **look("forward KL", marker=""), label="forward KL to $p_*$, best fit")
+        level(axes, found["target"][measure], linestyle=(0, (1, 1)), label="$p_*$ itself")
+        for at in jumps:
+            axes.axvline(at, color=VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
+        axes.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL", ylabel=words)
+        ticks(axes, (0.5, 1, 2, 5, 10, 20))
+    sheet.legend([panels[0]], 3)
+
+
+def table(found: dict[str, Any]) -> Table:
+    """By family and divergence: the last fit's measures; where the optimum jumps and ascent misses it."""
+    rows = []
+    for family in found["fits"].family.unique():
+        best, ascent, covering = of_family(found, family)
+        jumps = found["jumps"].query("family == @family").jump.dropna()
+        missed = ascent.inverse_beta[~ascent.is_global.astype(bool)]
+        told = [", ".join(f"{x:.4g}" for x in values) or "none" for values in (jumps, missed)]
+        rows.append(
+            (
+                family,
+                f"reverse KL, 1/beta = {best.inverse_beta.iloc[-1]:g}",
+                *best[list(MEASURES)].iloc[-1],
+                *told,
+            )
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """Along 1/beta of reverse KL the global optima and what ascent reached; along alpha; the jumps.
-
-    `missed` are the 1/beta at which ascent did not reach the optimum.
-    """
-
-    name: str
-    optima: Columns
-    ascent: Columns
-    missed: tuple[float, ...]
-    alpha: Columns
-    jumps: tuple[float, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollapseNumbers:
-    """The families, and by measure what p_* has."""
-
-    target: dict[str, float]
-    families: tuple[Family, ...]
-
-
-def compute(config: FigureConfig, records: Records) -> CollapseNumbers:
-    """By family: the measures along 1/beta of reverse KL and along alpha, the jumps, and what p_* has."""
-    reference = records.collapse.reference
-    target = reference.target
-    measures = (target.entropy, 1.0, 1.0)
-    return CollapseNumbers(
-        target=dict(zip(MEASURES, measures, strict=True)),
-        families=tuple(_family(reference, name) for name in FAMILIES),
+        rows += [
+            (family, f"alpha = {row.alpha:g}", *(getattr(row, name) for name in MEASURES), None, None)
+            for row in covering.itertuples()
+        ]
+    head = (
+        "family",
+        "divergence",
+        "effective words",
+        "coverage",
+        "pass rate",
+        "jumps at 1/beta",
+        "ascent misses it at 1/beta",
     )
+    return Table.of(head, rows)
 
 
-def _family(reference: ReferenceFits, name: str) -> Family:
-    ascent = select(reference.fits, family=name, method="ascent", objective="reverse_kl")
-    # The forward KL is the alpha-divergence of alpha = 1.
-    covering = [*select(reference.fits, family=name, objective="alpha"), reference.forward_kl(name)]
-    leaps = select(reference.leaps, family=name)
-    return Family(
-        name=name,
-        optima=Columns.of({fit.inverse_beta: fit for fit in reference.optima(name)}),
-        ascent=Columns.of({fit.inverse_beta: fit for fit in ascent}),
-        missed=tuple(fit.inverse_beta for fit in ascent if not fit.is_global and fit.inverse_beta),
-        alpha=Columns.of({fit.alpha or 1.0: fit for fit in covering}),
-        jumps=tuple(leap.jump for leap in leaps if leap.jump is not None),
-    )
-
-
-def table(results: CollapseNumbers) -> Table:
-    """Where the optimum of the reverse KL jumps, and where gradient ascent does not reach it."""
-    rows = [(f"{f.name} bigrams", _listed(f.jumps), _listed(f.missed)) for f in results.families]
-    return Table.of(("family", "the optimum jumps at 1/beta", "ascent misses it at 1/beta"), rows)
-
-
-def _listed(values: tuple[float, ...]) -> str:
-    return ", ".join(f"{value:.4g}" for value in values) or "none"
-
-
-def draw(config: FigureConfig, results: CollapseNumbers) -> Drawing:
-    """A row a measure; by family the reverse KL along 1/beta, alpha-divergences up to the forward KL."""
-    families = results.families
-    drawing, axes = theme.new(
-        height=4.5,
-        nrows=len(MEASURES),
-        ncols=2 * len(families),
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-        width_ratios=[1.7, 1] * len(families),
-    )
-    for row, (measure, words) in zip(axes, MEASURES.items(), strict=True):
-        for index, family in enumerate(families):
-            _along_strength(row[2 * index], family, measure)
-            _along_alpha(row[2 * index + 1], family.alpha, measure)
-        for ax in row:
-            theme.level(ax, results.target[measure], linestyle=(0, (1, 1)), label=r"$p_*$ itself")
-        row[0].set_ylabel(words)
-    for index, family in enumerate(families):
-        left, right = axes[-1][2 * index : 2 * index + 2]
-        left.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL to $p_\beta$")
-        theme.ticks(left, TICKS)
-        left.set_xlim(family.optima.at[0] / 1.1, family.optima.at[-1] * 1.1)
-        right.set(xlabel=r"$\alpha$ of $D_\alpha$ to $p_*$", xlim=(-0.05, 1.08))
-        right.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-        axes[0][2 * index].set_title(f"{family.name.capitalize()} bigrams", loc="left")
-    seeds.legend(drawing, axes[0], 3)
-    return drawing
-
-
-def _along_strength(ax: Axes, family: Family, measure: str) -> None:
-    best, values = family.optima, getattr(family.optima, measure)
-    # No line is drawn through a jump.
-    cuts = np.searchsorted(best.at, family.jumps)
-    for number, part in enumerate(np.split(np.arange(len(best.at)), cuts)):
-        ax.plot(best.at[part], values[part], label="global optimum" if number == 0 else None, **_GLOBAL)
-    reached = getattr(family.ascent, measure)
-    ax.plot(family.ascent.at, reached, label="reached by ascent from the base", **_ASCENT)
-    for at in family.jumps:
-        ax.axvline(at, color=theme.VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
-
-
-def _along_alpha(ax: Axes, fits: Columns, measure: str) -> None:
-    values = getattr(fits, measure)
-    ax.plot(fits.at, values, label=r"$\alpha$-divergence to $p_*$", **theme.METHODS["DPH-alpha"])
-    words = r"forward KL ($\alpha = 1$)"
-    ax.plot(fits.at[-1], values[-1], "o", color=theme.BLUE, markersize=5, label=words)
+def claim(found: dict[str, Any]) -> bool:
+    """At the smallest beta reverse KL has one word; forward KL more words, more coverage, more errors."""
+    best, _, covering = of_family(found, FAMILY)
+    reverse, forward = best.iloc[-1], covering.iloc[-1]
+    more = forward.effective > np.e > 1.01 > reverse.effective and forward.coverage > reverse.coverage
+    return bool(more and forward.validity < reverse.validity)
 
 
 FIGURE = Figure(
     name="collapse",
     title="Where the family is too small reverse KL keeps one word; forward KL keeps more, and errs",
     caption=(
-        "Bigram models are fitted to balanced brackets of length 8, which they cannot represent; homogeneous "
-        "ones use one transition law at all positions. For each family, left: the global optimum of the "
-        "reverse KL to the tilted model p_beta along 1/beta (the lowest minimum from many starts), and what "
-        "gradient ascent from the base reaches (crosses); right: the global optima of alpha-divergences to "
-        "the filtered model p_* (dotted: p_* itself), up to the forward KL at alpha = 1. Coverage is the "
-        "mass of p_* on the words that the fit, among its valid words, says at least half as often as p_*; "
-        "every value is exact (A10)."
+        "Bigram models with one transition law at all positions are fitted to balanced brackets of length "
+        "8, which they cannot represent: the best fit of the reverse KL to the tilted model p_beta along "
+        "1/beta (the lowest minimum from many starts), what gradient ascent from the base reaches "
+        "(crosses), and the best fit of the forward KL to the filtered model p_* (dotted: p_* itself). "
+        "Every value is exact (A10); the table has the alpha-divergences, coverage, and models with a law "
+        "for each position."
     ),
-    results=CollapseNumbers,
-    compute=compute,
+    numbers=numbers,
     draw=draw,
+    claim=claim,
     table=table,
     needs=("collapse",),
 )

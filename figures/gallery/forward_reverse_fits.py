@@ -1,197 +1,135 @@
 """Where a family that cannot hold a target's modes goes, by divergence (li2025choice, Fig. 1)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
+import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import softmax
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.support.table import Table
 
-from ..figure import Figure, FigureConfig
-from ..records import Array, Records
-from ..style import theme
+from ..figure import Figure
+from ..frames import Records
+from ..style import BLUE, GREEN, GREY, ORANGE, PURPLE, Sheet, level, look
 
-SAME = 1e-3
-"""Optima whose mean and deviation both agree to this are one."""
-NARROWEST, WIDEST = 0.6, 8.0
-"""Deviations of the family; the narrowest keeps every mass of these grids a positive float64."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForwardReverseFitsConfig(FigureConfig):
-    """The target's modes (weight, mean, deviation) on a grid, and the alphas of the fits."""
-
-    modes: tuple[tuple[float, float, float], ...] = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))
-    range: tuple[float, float] = (-10.0, 11.0)
-    points: int = 211
-    wide: float = 4.0
-    alpha: float = 0.5
-    alphas: tuple[float, float] = (0.05, 0.95)
-    alpha_points: int = 19
+MODES = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))
+"""Weight, mean and deviation of the target's modes."""
+X = np.linspace(-10.0, 11.0, 211)
+ALPHAS = np.linspace(0.05, 0.95, 19)
+SAME, DEVIATIONS, WIDE = 1e-3, (0.6, 8.0), 4.0
+"""Optima that agree to SAME are one; the narrowest deviation keeps every mass positive in float64."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForwardReverseFitsFit:
-    """A normal law at a minimum of a divergence, and the mass that it gives each mode's region."""
-
-    value: float
-    mean: float
-    deviation: float
-    shares: Array
-    law: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForwardReverseFitsNumbers:
-    """The target on x; the best fit by divergence, all minima of reverse KL, and shares along alpha."""
-
-    x: Array
-    target: Array
-    target_shares: Array
-    fits: dict[str, ForwardReverseFitsFit]
-    reverse_minima: tuple[ForwardReverseFitsFit, ...]
-    alphas: Array
-    shares: Array
-
-
-def gaussian(x: np.ndarray, mean: Any, deviation: Any) -> np.ndarray:
-    """A normal law on a grid; means and deviations (...) give (..., outcomes)."""
-    mean, deviation = np.asarray(mean)[..., None], np.asarray(deviation)[..., None]
-    return np.asarray(softmax(-0.5 * ((x - mean) / deviation) ** 2, axis=-1))
-
-
-def target_on(x: np.ndarray, modes: Sequence[Sequence[float]]) -> np.ndarray:
-    """The mixture of (weight, mean, deviation) on a grid."""
-    weights, means, deviations = np.asarray(modes).T
-    return weights @ gaussian(x, means, deviations)
-
-
-def minima(
-    divergence: FDivergence, x: np.ndarray, target: np.ndarray, starts: np.ndarray
-) -> list[list[float]]:
-    """The local minima [value, mean, deviation] reached from starts (mean, deviation), best first."""
-
-    def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
-        mean, deviation = point[0], np.exp(point[1])
-        policy, distance = gaussian(x, mean, deviation), (x - mean) / deviation
-        pull = divergence.gradient(policy, target)
-        # The logits are -distance^2/2, point is (mean, log deviation).
-        slope = np.array([(pull * distance).sum() / deviation, (pull * distance**2).sum()])
-        return float(divergence(policy, target)), slope
-
-    found: list[list[float]] = []
-    for mean, deviation in starts:
-        fit = minimize(
-            value_and_slope,
-            (mean, np.log(deviation)),
-            jac=True,
-            bounds=((x[0], x[-1]), (np.log(NARROWEST), np.log(WIDEST))),
-            options={"gtol": 1e-10, "ftol": 1e-15},
-        )
-        line = [float(fit.fun), float(fit.x[0]), float(np.exp(fit.x[1]))]
-        if not any(np.allclose(line[1:], other[1:], rtol=0, atol=SAME) for other in found):
-            found.append(line)
-    return sorted(found)
-
-
-def compute(config: ForwardReverseFitsConfig, records: Records) -> ForwardReverseFitsNumbers:
-    """The best fits, the minima of reverse KL, and along alpha the mass that the fit leaves each mode."""
-    x = np.linspace(*config.range, config.points)
-    modes = sorted(config.modes, key=lambda mode: mode[1])
-    means = [mean for _, mean, _ in modes]
-    target = target_on(x, modes)
-    # On every mode, and on all of them together.
-    starts = np.array([*((mean, deviation) for _, mean, deviation in modes), (target @ x, config.wide)])
-    region = np.digitize(x, _valleys(x, target, means))
-
-    def fits(divergence: FDivergence) -> list[ForwardReverseFitsFit]:
-        found = []
-        for value, mean, deviation in minima(divergence, x, target, starts):
-            law = gaussian(x, mean, deviation)
-            shares = np.bincount(region, weights=law, minlength=len(modes))
-            found.append(
-                ForwardReverseFitsFit(value=value, mean=mean, deviation=deviation, shares=shares, law=law)
-            )
-        return found
-
-    alphas = np.linspace(*config.alphas, config.alpha_points)
-    family = (REVERSE_KL, *map(alpha_divergence, alphas), FORWARD_KL)
-    shown = {"reverse": REVERSE_KL, "alpha": alpha_divergence(config.alpha), "JS": JENSEN_SHANNON}
-    return ForwardReverseFitsNumbers(
-        x=x,
-        target=target,
-        target_shares=np.bincount(region, weights=target),
-        fits={name: fits(d)[0] for name, d in {**shown, "forward": FORWARD_KL}.items()},
-        reverse_minima=tuple(fits(REVERSE_KL)),
-        alphas=np.array([0.0, *alphas, 1.0]),
-        shares=np.array([fits(divergence)[0].shares for divergence in family]),
+def gaussian(mean: Any, deviation: Any) -> np.ndarray:
+    """Normal laws on the grid, (..., outcomes)."""
+    return np.asarray(
+        softmax(-0.5 * ((X - np.asarray(mean)[..., None]) / np.asarray(deviation)[..., None]) ** 2, axis=-1)
     )
 
 
-def _valleys(x: np.ndarray, target: np.ndarray, means: Sequence[float]) -> list[float]:
-    """Where the target is least between neighbouring modes: the borders of their regions."""
-    between = [(x > a) & (x < b) for a, b in pairwise(means)]
-    return [float(x[part][target[part].argmin()]) for part in between]
+TARGET = np.array(MODES)[:, 0] @ gaussian(*np.array(MODES).T[1:])
 
 
-def table(results: ForwardReverseFitsNumbers) -> Table:
-    """What the best fits leave to the mode that is kept worst; the other minima of reverse KL."""
-    head = ("divergence", "value at the best fit", "least share of a mode's mass kept")
-    best = [
-        (name, fit.value, float((fit.shares / results.target_shares).min()))
-        for name, fit in results.fits.items()
+def minima(divergence: FDivergence) -> list[tuple[float, np.ndarray]]:
+    """The local minima (value, law) reached from every mode and from all of them together, best first."""
+
+    def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
+        mean, deviation = point[0], np.exp(point[1])
+        policy, distance = gaussian(mean, deviation), (X - mean) / deviation
+        pull = divergence.gradient(policy, TARGET)
+        # The logits are -distance^2/2, point is (mean, log deviation).
+        slope = np.array([(pull * distance).sum() / deviation, (pull * distance**2).sum()])
+        return float(divergence(policy, TARGET)), slope
+
+    found: list[tuple[float, np.ndarray]] = []
+    for mean, deviation in (*(mode[1:] for mode in MODES), (TARGET @ X, WIDE)):
+        bounds, options = ((X[0], X[-1]), tuple(np.log(DEVIATIONS))), {"gtol": 1e-10, "ftol": 1e-15}
+        fit = minimize(value_and_slope, (mean, np.log(deviation)), jac=True, bounds=bounds, options=options)
+        if not any(np.allclose(fit.x, other, rtol=0, atol=SAME) for _, other in found):
+            found.append((float(fit.fun), fit.x))
+    return [(value, gaussian(x[0], np.exp(x[1]))) for value, x in sorted(found, key=lambda pair: pair[0])]
+
+
+def shares(law: np.ndarray) -> np.ndarray:
+    """The mass of each mode's region, whose borders are where the target is least between neighbours."""
+    between = [(a < X) & (b > X) for a, b in pairwise(mode[1] for mode in MODES)]
+    valleys = [X[part][TARGET[part].argmin()] for part in between]
+    return np.bincount(np.digitize(X, valleys), weights=law, minlength=len(MODES))
+
+
+def numbers(records: Records) -> pd.DataFrame:
+    """A row a minimum: divergence, place among the minima, value, the law and its mass on each mode."""
+    shown = {"reverse KL": REVERSE_KL, "JS": JENSEN_SHANNON, "forward KL": FORWARD_KL}
+    shown |= {f"alpha {alpha:.3g}": alpha_divergence(alpha) for alpha in ALPHAS}
+    along = {"reverse KL": 0.0, "forward KL": 1.0} | {f"alpha {alpha:.3g}": alpha for alpha in ALPHAS}
+    rows = [
+        {
+            "name": name,
+            "place": place,
+            "value": value,
+            "law": law,
+            "alpha": along.get(name),
+            "shares": shares(law),
+        }
+        for name, divergence in shown.items()
+        for place, (value, law) in enumerate(minima(divergence))
     ]
-    others = [
-        (f"reverse, minimum {number}", fit.value, float((fit.shares / results.target_shares).min()))
-        for number, fit in enumerate(results.reverse_minima[1:], 2)
-    ]
-    return Table.of(head, [*best, *others])
+    return pd.DataFrame(rows)
 
 
-def draw(config: ForwardReverseFitsConfig, results: ForwardReverseFitsNumbers) -> Drawing:
+def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """The target with the fits; then the mass on each mode along alpha, JS beside it."""
-    drawing, (left, right) = theme.new(ncols=2, width_ratios=(1.25, 1), height=2.6)
-    _draw_fits(left, results)
-    beside = 1.15
-    looks = (("-", theme.BLUE, "o"), ("--", theme.ORANGE, "s"), ("-.", theme.GREEN, "^"))
-    names = ("left", "right") if len(results.target_shares) == 2 else ("left", "middle", "right")
-    for index, (name, (line, color, marker)) in enumerate(zip(names, looks, strict=False)):
-        how = {"linestyle": line, "color": color}
-        right.plot(
-            results.alphas, results.shares[:, index], marker=marker, markevery=5, label=f"{name} mode", **how
+    left, right = sheet.panels(2, width_ratios=(1.25, 1), height=2.6)
+    step, best = X[1] - X[0], frame[frame.place == 0].set_index("name")
+    left.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0, label="target")
+    for name in ("reverse KL", "JS", "forward KL"):
+        left.plot(X, best.law[name] / step, label=name, **look(name, marker=""))
+    for number, law in enumerate(frame.law[(frame.name == "reverse KL") & (frame.place > 0)]):
+        left.plot(
+            X, law / step, ":", color=PURPLE, linewidth=0.8, label=None if number else "reverse KL, others"
         )
-        theme.level(right, results.target_shares[index], **how)
-        right.plot(beside, results.fits["JS"].shares[index], marker, color=color)
-    ticks = (0, 0.25, 0.5, 0.75, 1, beside)
-    right.set_xticks(ticks, ["0\nreverse", "0.25", "0.5", "0.75", "1\nforward", "JS"])
+    highest = max(law.max() for law in frame.law[frame.name == "reverse KL"]) / step
+    left.set(
+        xlabel="outcome $y$", ylabel="probability density", title="The best fits", ylim=(0, 1.4 * highest)
+    )
+    left.legend(loc="upper center", ncol=2 if sheet.narrow else 3, handlelength=1.8)
+    along, beside = best[best.alpha.notna()].sort_values("alpha"), 1.15
+    looks = (("-", BLUE, "o"), ("--", ORANGE, "s"), ("-.", GREEN, "^"))
+    for index, (name, (line, color, marker)) in enumerate(
+        zip(("left", "middle", "right"), looks, strict=True)
+    ):
+        how = {"linestyle": line, "color": color}
+        values = np.stack(along.shares)[:, index]
+        right.plot(along.alpha, values, marker=marker, markevery=5, label=f"{name} mode", **how)
+        level(right, shares(TARGET)[index], **how)
+        right.plot(beside, best.shares["JS"][index], marker, color=color)
+    right.set_xticks((0, 0.25, 0.5, 0.75, 1, beside), ["0\nreverse", "", "0.5", "", "1\nforward", "JS"])
     right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
     right.set_title("Which modes are kept")
     right.legend(loc="upper right", bbox_to_anchor=(0.93, 1.0))
-    return drawing
 
 
-def _draw_fits(axes: Axes, results: ForwardReverseFitsNumbers) -> None:
-    """Densities: the target, the best fit of each divergence, and the other minima of reverse KL."""
-    x, step = results.x, results.x[1] - results.x[0]
-    axes.fill_between(x, results.target / step, color=theme.GREY, alpha=0.3, linewidth=0, label="target")
-    words = {"reverse": "reverse KL", "JS": "JS", "forward": "forward KL"}
-    for name, word in words.items():
-        look = {**theme.DIVERGENCES[name], "marker": ""}
-        axes.plot(x, results.fits[name].law / step, label=word, **look)
-    for number, fit in enumerate(results.reverse_minima[1:]):
-        label = "reverse KL, others" if number == 0 else None
-        axes.plot(x, fit.law / step, ":", color=theme.PURPLE, linewidth=0.8, label=label)
-    highest = max(fit.law.max() for fit in results.reverse_minima) / step
-    axes.set(xlabel="outcome $y$", ylabel="probability density", title="The best fits")
-    axes.set(ylim=(0, 1.35 * highest))
-    axes.legend(loc="upper center", ncol=3, handlelength=1.8)
+def table(frame: pd.DataFrame) -> Table:
+    """What the fits leave to the mode that is kept worst."""
+    rows = [
+        (
+            row.name if row.place == 0 else f"{row.name}, minimum {row.place + 1}",
+            row.value,
+            float((row.shares / shares(TARGET)).min()),
+        )
+        for row in frame.itertuples(index=False)
+        if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL"))
+    ]
+    return Table.of(("divergence", "value at the fit", "least share of a mode's mass kept"), rows)
+
+
+def claim(frame: pd.DataFrame) -> bool:
+    """The best fit of reverse KL has one mode, that of forward KL at least half of each."""
+    best = frame[frame.place == 0].set_index("name").shares
+    return bool(best["reverse KL"].max() > 0.99 and (best["forward KL"] > 0.5 * shares(TARGET)).all())
 
 
 FIGURE = Figure(
@@ -202,13 +140,11 @@ FIGURE = Figure(
         "different divergences; all laws live on a grid, and each fit is the best of descents from every "
         "mode and from all modes together. Left: the target and the best fit for each divergence; dotted, "
         "other local minima of reverse KL, where a descent can end, too. Right: the mass that the best fit "
-        "gives each mode, along the alpha-divergences from reverse KL (alpha 0) to forward KL (alpha 1), and "
-        "for Jensen-Shannon (JS); thin lines are the target's own masses."
+        "gives each mode, along the alpha-divergences from reverse KL (alpha 0) to forward KL (alpha 1), "
+        "and for Jensen-Shannon (JS); thin lines are the target's."
     ),
-    results=ForwardReverseFitsNumbers,
-    compute=compute,
+    numbers=numbers,
     draw=draw,
+    claim=claim,
     table=table,
-    config=ForwardReverseFitsConfig(),
-    quick=ForwardReverseFitsConfig(points=106, alpha_points=3),
 )

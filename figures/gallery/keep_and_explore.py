@@ -1,89 +1,68 @@
 """Keep and explore: what each method still solves of what the base solved, and what it solves anew."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import fmean
-from typing import Literal, TypeAlias
+import pandas as pd
 
-from matplotlib.figure import Figure as Drawing
-
-from dph_theory.intervals import Interval
+from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
-from toy_lm.styles.results import MethodScore, Split, scores
 
-from ..figure import Figure, FigureConfig
-from ..records import Records
-from ..style import seeds, theme
-from ..style.seeds import Means
+from ..figure import Figure
+from ..frames import Records, estimates
+from ..style import GREY, Sheet, dot, look, rows
 
-Measure: TypeAlias = Literal["retention", "exploration"]
-WORDS: Mapping[Measure, str] = {"retention": "kept", "exploration": "newly solved"}
+MEASURES = {"retention": "kept", "exploration": "newly solved"}
+SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeepAndExploreNumbers:
-    """Of the prompts that the base solves the share kept (retention), of the others that newly solved.
-
-    `counts` says how many such prompts there are, averaged over seeds; a share is None where there are none.
-    """
-
-    counts: dict[Split, dict[Measure, float]]
-    methods: dict[str, dict[Split, dict[Measure, Means | None]]]
+def numbers(records: Records) -> pd.DataFrame:
+    """The models of the comparison, a row a model and split."""
+    return records.styles[records.styles.main]
 
 
-def compute(config: FigureConfig, records: Records) -> KeepAndExploreNumbers:
-    """The shares kept and newly solved by method and split, with intervals over seeds, and of how many."""
-    tiny = records.styles
-    score = {split: scores(tiny, split) for split in seeds.SPLITS}
-    counts: dict[Split, dict[Measure, float]] = {}
-    for split in seeds.SPLITS:
-        ends = [base.on(split) for base in tiny.bases]
-        solved = fmean(end.base_solved for end in ends)
-        counts[split] = {"retention": solved, "exploration": fmean(end.base_unsolved for end in ends)}
-    return KeepAndExploreNumbers(
-        counts=counts,
-        methods={
-            label: {split: _shares(score[split][label]) for split in seeds.SPLITS}
-            for label in score["train"]
-            if label != "base"
-        },
+def shares(frame: pd.DataFrame, split: str, measure: str) -> pd.DataFrame:
+    """By method the mean share over seeds, with its interval."""
+    runs = frame[(frame.split == split) & (frame.label != "base")]
+    return estimates(runs.groupby("label", sort=False), measure, probability_interval)
+
+
+def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
+    """Left the share kept, right the share newly solved; a row a method."""
+    labels = [label for label in frame.label.unique() if label != "base"]
+    panels = sheet.panels(2, height=1.0 + 0.21 * len(labels), sharey=True)
+    for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
+        for split, shift in zip(SPLITS, (-0.16, 0.16), strict=True):
+            for row, (label, line) in enumerate(shares(frame, split, measure).iterrows()):
+                dot(axes, line, row + shift, look(str(label)), filled=split == "train")
+        counted = "base_solved" if measure == "retention" else "base_unsolved"
+        counts = frame[frame.label == "base"].groupby("split", sort=False)[counted].mean()
+        axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
+        told = "solved" if measure == "retention" else "not solved"
+        axes.set_title(f"Of {counts['train']:.0f} + {counts['held_out']:.0f} prompts {told} by the base")
+        axes.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.5)
+        axes.set_axisbelow(True)
+    rows(panels[0], labels)
+    for words, face in zip(SPLITS.values(), (GREY, "white"), strict=True):
+        panels[0].plot([], [], "o", color=GREY, markerfacecolor=face, label=words)
+    sheet.legend([panels[0]], 2)
+
+
+def table(frame: pd.DataFrame) -> Table:
+    """The shares of every method, means over seeds."""
+    columns = {
+        f"{word}, {words}": shares(frame, split, measure)["mean"]
+        for split, words in SPLITS.items()
+        for measure, word in MEASURES.items()
+    }
+    found = pd.DataFrame(columns)
+    return Table.of(
+        ("method", *found.columns),
+        [(str(label), *row) for label, row in zip(found.index, found.to_numpy().tolist(), strict=True)],
     )
 
 
-def _shares(score: MethodScore) -> dict[Measure, Means | None]:
-    shares: dict[Measure, Interval | None] = {"retention": score.retention, "exploration": score.exploration}
-    return {name: None if share is None else Means.of(share) for name, share in shares.items()}
-
-
-def table(results: KeepAndExploreNumbers) -> Table:
-    """The shares of every method, means over seeds."""
-    head = ("method", *(f"{word}, {words}" for words in seeds.SPLITS.values() for word in WORDS.values()))
-    rows = []
-    for label, found in results.methods.items():
-        shares = [share for of in found.values() for share in of.values()]
-        rows.append((label, *(None if share is None else float(share.mean) for share in shares)))
-    return Table.of(head, rows)
-
-
-def draw(config: FigureConfig, results: KeepAndExploreNumbers) -> Drawing:
-    """Left the share kept, right the share newly solved; a row a method."""
-    methods = results.methods
-    drawing, axes = theme.new(height=1.2 + 0.21 * len(methods), ncols=2, sharey=True)
-    for ax, (measure, words) in zip(axes, WORDS.items(), strict=True):
-        for row, (label, found) in enumerate(methods.items()):
-            for (split, shares), shift in zip(found.items(), (-0.16, 0.16), strict=True):
-                seeds.dot(ax, shares[measure], row + shift, label, filled=split == "train")
-        counts = [count[measure] for count in results.counts.values()]
-        solved = "solved by the base" if measure == "retention" else "not solved by the base"
-        ax.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
-        ax.set_title(f"Of {counts[0]:.0f} + {counts[1]:.0f} prompts {solved}")
-        ax.grid(axis="y", color=theme.GREY, alpha=0.2, linewidth=0.5)
-        ax.set_axisbelow(True)
-    seeds.rows(axes[0], methods)
-    for words, face in zip(seeds.SPLITS.values(), (theme.GREY, "white"), strict=True):
-        axes[0].plot([], [], "o", color=theme.GREY, markerfacecolor=face, label=words)
-    seeds.legend(drawing, axes[:1], 2)
-    return drawing
+def claim(frame: pd.DataFrame) -> bool:
+    """DAPO keeps about two thirds of the training prompts that the base solves; anchored methods most."""
+    kept = shares(frame, "train", "retention")["mean"]
+    return bool(abs(kept["DAPO"] - 2 / 3) < 0.05 and kept.drop(["GRPO", "DAPO"]).min() > 0.85)
 
 
 FIGURE = Figure(
@@ -94,12 +73,12 @@ FIGURE = Figure(
         "the share newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is "
         "at least 0.9. A tiny transformer, on the prompts it was trained on (filled) and on held-out ones "
         "(open), which the titles count averaged over seeds; means over seeds with 95% intervals. RKL is "
-        "reverse KL to the base on all prompts, and DPH methods train on stored correct samples of the "
-        "prompts that the base solves."
+        "plain k3 on all prompts, and DPH methods train on stored correct samples of the prompts that the "
+        "base solves."
     ),
-    results=KeepAndExploreNumbers,
-    compute=compute,
+    numbers=numbers,
     draw=draw,
+    claim=claim,
     table=table,
     needs=("styles",),
 )

@@ -1,121 +1,63 @@
 """Styles over 32 samples: which of the base's five ways to answer each method keeps."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
+import pandas as pd
 
 from dph_theory.support.table import Table
-from toy_lm.styles.results import Split, scores
 
-from ..figure import Figure, FigureConfig
-from ..records import Records
-from ..style import seeds, theme
-from ..style.seeds import Means
+from ..figure import Figure
+from ..frames import Records, estimates, means
+from ..style import BLACK, GREY, Sheet, dot, look, rows, written
 
-COLUMNS = 5
-SPLIT: Split = "train"
+SHOWN = ("GRPO", "DAPO", "RKL 0.3", "DPH-F 0.3", "DPH-JS 0.3")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Styles:
-    """How many of 32 samples have each style, from the most used on; how many styles they have."""
-
-    histogram: Means
-    distinct: Means
-
-
-@dataclass(frozen=True)
-class StylesNumbers:
-    """The styles by method, the base's among them."""
-
-    methods: dict[str, Styles]
-
-
-def compute(config: FigureConfig, records: Records) -> StylesNumbers:
-    """By method: how many of 32 samples have each style, and how many styles a prompt's samples have."""
-    tiny = records.styles
-    score = scores(tiny, SPLIT)
+def numbers(records: Records) -> pd.DataFrame:
+    """The models of the comparison on training prompts, a row each; histograms by rank."""
+    frame = records.styles
+    frame = frame[frame.main & (frame.split == "train")]
     # By rank: training may favour another style from every base.
-    ranked = {
-        label: [sorted(end.style_histogram, reverse=True) for end in ends]
-        for label, ends in tiny.ends(SPLIT).items()
-    }
-    return StylesNumbers(
-        {
-            label: Styles(histogram=seeds.over_seeds(rows), distinct=Means.of(score[label].distinct_styles))
-            for label, rows in ranked.items()
-        }
-    )
+    return frame.assign(ranked=[sorted(histogram, reverse=True) for histogram in frame.style_histogram])
 
 
-def table(results: StylesNumbers) -> Table:
+def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
+    """Left: of 32 samples those in each style, by rank, a group of bars a method; right: distinct styles."""
+    left, right = sheet.panels(2, height=2.6, width_ratios=(1.4, 1))
+    place, width = np.arange(5), 0.8 / (len(SHOWN) + 1)
+    for index, label in enumerate(("base", *SHOWN)):
+        mean, low, high = means(np.stack(frame.ranked[frame.label == label]))
+        at = place + (index - len(SHOWN) / 2) * width
+        color = "white" if label == "base" else look(label)["color"]
+        left.bar(at, mean, width, color=color, edgecolor=BLACK, linewidth=0.4, label=written(label))
+        if np.isfinite(low).all():
+            left.errorbar(
+                at, mean, np.abs([low - mean, high - mean]), fmt="none", ecolor=BLACK, elinewidth=0.6
+            )
+    left.set_xticks(place, [str(rank + 1) for rank in place])
+    left.set(xlabel="style by rank", ylabel="of 32 samples", title="Each method's styles")
+    left.legend(ncols=2)
+    found = estimates(frame.groupby("label", sort=False), "distinct_styles")
+    for row, (label, line) in enumerate(found.iterrows()):
+        dot(right, line, row, look(str(label)))
+    right.axvline(found.loc["base", "mean"], color=GREY, linewidth=0.8, linestyle=":")
+    rows(right, list(found.index))
+    right.set(xlabel="distinct styles in 32 samples", title="How many are left")
+
+
+def table(frame: pd.DataFrame) -> Table:
     """Distinct styles in 32 samples by method, means over seeds."""
-    rows = [(label, float(found.distinct.mean)) for label, found in results.methods.items()]
-    return Table.of(("method", "distinct styles in 32 samples"), rows)
-
-
-def draw(config: FigureConfig, results: StylesNumbers) -> Drawing:
-    """Left: a histogram a method, the base's outlined over it; right: distinct styles."""
-    methods = results.methods
-    trained = [label for label in methods if label != "base"]
-    columns = min(COLUMNS, len(trained))
-    rows = -(-len(trained) // columns)
-    drawing, axes = theme.new(
-        height=1.2 + 1.15 * rows,
-        nrows=rows,
-        ncols=columns + 1,
-        squeeze=False,
-        width_ratios=[1] * columns + [1.6],
-    )
-    grid = axes[0, 0].get_gridspec()
-    panels = axes[:, :-1].ravel()
-    for ax in (*axes[:, -1], *panels[len(trained) :]):
-        ax.remove()
-    _histograms(panels[: len(trained)], methods, columns)
-    drawing.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
-    _distinct(drawing.add_subplot(grid[:, -1]), methods)
-    return drawing
-
-
-def _histograms(panels: Sequence[Axes], methods: Mapping[str, Styles], columns: int) -> None:
-    top = max(_top(found.histogram) for found in methods.values())
-    trained = [label for label in methods if label != "base"]
-    for number, (ax, label) in enumerate(zip(panels, trained, strict=True)):
-        if number:
-            ax.sharex(panels[0])
-            ax.sharey(panels[0])
-        _histogram(ax, methods["base"].histogram.mean, methods[label].histogram, label)
-        ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= len(panels))
-    panels[0].set(ylim=(0, 1.05 * top), ylabel="of 32 samples")
-    panels[-1 - (len(panels) - 1) % columns].set_xlabel("style by rank")
-
-
-def _top(histogram: Means) -> float:
-    return float(np.max(histogram.mean if histogram.high is None else histogram.high))
-
-
-def _histogram(ax: Axes, base: np.ndarray, found: Means, label: str) -> None:
-    number = np.arange(1, len(base) + 1)
-    ax.bar(number, found.mean, 0.75, color=seeds.look(label)["color"], alpha=0.6, label="after training")
-    ax.bar(number, base, 0.75, fill=False, edgecolor=theme.BLACK, linestyle=":", linewidth=0.9, label="base")
-    if found.low is not None and found.high is not None:
-        reach = np.abs(np.array([found.low, found.high]) - found.mean)
-        ax.errorbar(number, found.mean, reach, fmt="none", ecolor=theme.BLACK, elinewidth=0.8)
-    ax.set_xticks(number)
-    ax.set_title(
-        seeds.written(label).replace(", ", ",\n").replace(" on ", "\non "), fontsize=theme.points(7.5)
+    found = frame.groupby("label", sort=False).distinct_styles.mean()
+    return Table.of(
+        ("method", "distinct styles in 32 samples"),
+        [(str(label), float(value)) for label, value in found.items()],
     )
 
 
-def _distinct(ax: Axes, methods: Mapping[str, Styles]) -> None:
-    for row, (label, found) in enumerate(methods.items()):
-        seeds.dot(ax, found.distinct, row, label)
-    ax.axvline(float(methods["base"].distinct.mean), color=theme.GREY, linewidth=0.8, linestyle=":")
-    seeds.rows(ax, methods)
-    ax.set_xlabel("distinct styles\nin 32 samples")
+def claim(frame: pd.DataFrame) -> bool:
+    """DAPO has fewer than four styles left; every method with a strong anchor nearly the base's."""
+    found = estimates(frame.groupby("label"), "distinct_styles")
+    anchored = found.drop(["base", "GRPO", "DAPO"])["mean"]
+    return bool(found.loc["DAPO", "high"] < 4 and anchored.min() > found.loc["base", "mean"] - 0.25)
 
 
 FIGURE = Figure(
@@ -123,16 +65,15 @@ FIGURE = Figure(
     title="DAPO, without an anchor, drops styles; strong anchors keep nearly all",
     caption=(
         "A tiny transformer answers sums in one of five styles, and most prompts accept one style only, "
-        "which they do not show; RKL is reverse KL to the base on all prompts, and DPH methods put their "
-        "divergence on stored correct samples of the prompts that the base solves. Left: the expected number "
-        "of 32 samples in each style, averaged over training prompts and ranked from the most to the least "
-        "used style of each model, after training (bars) and before (dotted outline). Right: the expected "
-        "number of distinct styles among a prompt's 32 samples; exact for each model, means over seeds with "
-        "95% intervals."
+        "which they do not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put "
+        "their divergence on stored correct samples of the prompts that the base solves. Left: the expected"
+        " number of 32 samples in each style, averaged over training prompts and ranked from the most to "
+        "the least used style of each model. Right: the expected number of distinct styles among a prompt's"
+        " 32 samples; exact for each model, means over seeds with 95% intervals."
     ),
-    results=StylesNumbers,
-    compute=compute,
+    numbers=numbers,
     draw=draw,
+    claim=claim,
     table=table,
     needs=("styles",),
 )

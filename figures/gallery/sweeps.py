@@ -1,180 +1,123 @@
 """What the strength of an anchor, its divergence and its place are worth."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+import pandas as pd
 
 from dph_theory.support.table import Table
-from toy_lm.strategies.results import directions
-from toy_lm.styles.results import End
-from toy_lm.styles.results import StylesResults as Tiny
 
-from ..figure import Figure, FigureConfig
-from ..records import Records
-from ..style import seeds, theme
-from ..style.seeds import Means
+from ..figure import Figure
+from ..frames import Records
+from ..style import Sheet, curve, level, look, written
 
-PLACES = ("D_pef", "all prompts")
-TINY_PLACES = {"rehearsed": "D_pef", "all": "all prompts"}
-TINY_NAMES = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
-K = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepsScore:
-    """Pass@1 and Pass@K."""
-
-    pass_at_1: float
-    pass_at_k: float
+PLACES = {"D_pef": "the prompts that the base solves", "all prompts": "all prompts"}
+DIVERGENCES = {
+    "forward_kl": "forward KL",
+    "jensen_shannon": "JS",
+    "alpha": "alpha",
+    "reverse_kl": "reverse KL",
+}
+MEASURES = {"pass_at_k": "Pass@16", "pass_at_1": "Pass@1"}
+TINY = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Anchored(SweepsScore):
-    """The end of a training with an anchor: a divergence, at a place, of this strength."""
-
-    place: str
-    divergence: str
-    strength: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepsModel:
-    """A model: its base, the end of its training without an anchor, and those with anchors."""
-
-    base: SweepsScore
-    none: SweepsScore
-    points: tuple[Anchored, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepsNumbers:
-    """Both models."""
-
-    strategies: SweepsModel
-    styles: SweepsModel
-
-
-@dataclass(frozen=True, kw_only=True)
-class Worth:
-    """What the choice of divergence changes at most, and that of the place on average.
-
-    spread: the largest difference of Pass@16 between divergences on D_pef. gain_1 and gain_k: the mean
-    change of Pass@1 and Pass@16 from D_pef to all prompts.
-    """
-
-    spread: float
-    gain_1: float
-    gain_k: float
-
-
-def compute(config: FigureConfig, records: Records) -> SweepsNumbers:
-    """Points (Pass@1, Pass@16) by place, divergence and strength, in both models."""
-    run, exact = records.strategies
-    free = exact.method("GRPO")
-    return SweepsNumbers(
-        strategies=SweepsModel(
-            base=SweepsScore(pass_at_1=exact.base.pass_at_1, pass_at_k=exact.base.pass_at_k),
-            none=SweepsScore(pass_at_1=free.pass_at_1, pass_at_k=free.pass_at_k),
-            points=tuple(
-                Anchored(
-                    place=row.place,
-                    divergence=name,
-                    strength=row.strength,
-                    pass_at_1=row.pass_at_1[name],
-                    pass_at_k=row.pass_at_k[name],
-                )
-                for row in directions(run, exact.sweep)
-                for name in row.pass_at_1
-            ),
-        ),
-        styles=_tiny(records.styles),
-    )
-
-
-def _tiny(results: Tiny) -> SweepsModel:
-    """The tiny transformer's points from its first base, where all strengths and places were tried."""
-    first = results.bases[0]
-    runs = [run for run in results.runs if run.seed == first.seed and set(run.groups) != {"long"}]
-    strengths = [(run.strength, run) for run in runs if run.name in TINY_NAMES and run.strength is not None]
-    free = next(run for run in results.of_group("main") if run.name == "DAPO")
-
-    def measured(end: End) -> SweepsScore:
-        return SweepsScore(pass_at_1=results.pass_at(end, 1), pass_at_k=results.pass_at(end, K))
-
-    return SweepsModel(
-        base=measured(first.train),
-        none=measured(free.train),
-        points=tuple(
-            Anchored(
-                place=TINY_PLACES[run.place],
-                divergence=TINY_NAMES[run.name],
-                strength=strength,
-                **vars(measured(run.train)),
-            )
-            for strength, run in sorted(strengths, key=lambda pair: pair[0])
-        ),
-    )
-
-
-def worth(points: Sequence[Anchored], strength: float) -> Worth | None:
-    """What either choice is worth at a strength; None if it was not tried at both places."""
-    here, everywhere = (
+def numbers(records: Records) -> dict[str, Any]:
+    """Both models: a row a divergence, place and strength; the strategies' ends without an anchor."""
+    record = records.of("strategies")
+    config, exact = record["config"], record["results"]
+    at, names = config["conditioning"], {**DIVERGENCES, f"alpha_{config['alpha']:g}": "alpha"}
+    swept = [
         {
-            p.divergence: (p.pass_at_1, p.pass_at_k)
-            for p in points
-            if (p.place, p.strength) == (place, strength)
+            "model": "strategies",
+            "place": block["place"],
+            "divergence": names[block["divergence"]],
+            "strength": strength,
         }
-        for place in PLACES
-    )
-    both = [name for name in here if name in everywhere]
-    if not both:
-        return None
-    ours, theirs = (np.array([at[name] for name in both]) for at in (here, everywhere))
-    gain = (theirs - ours).mean(axis=0)
-    return Worth(spread=float(np.ptp(ours[:, 1])), gain_1=float(gain[0]), gain_k=float(gain[1]))
-
-
-def _worths(model: SweepsModel) -> dict[float, Worth]:
-    """By strength, where both places were tried."""
-    strengths = sorted({point.strength for point in model.points})
-    return {s: found for s in strengths if (found := worth(model.points, s)) is not None}
-
-
-def table(results: SweepsNumbers) -> Table:
-    """Place against divergence, by strength."""
-    models = {"strategies": results.strategies, "tiny transformer, one seed": results.styles}
-    changes = (f"Pass@{K}: divergence, at most", f"Pass@{K}: all prompts", "Pass@1: all prompts")
-    rows = [
-        (name, f"{strength:g}", found.spread, found.gain_k, found.gain_1)
-        for name, model in models.items()
-        for strength, found in _worths(model).items()
+        | {measure: block[measure][block["conditioning"].index(at)][i] for measure in MEASURES}
+        for block in exact["sweep"]
+        if block.get("divergence") in names
+        for i, strength in enumerate(block["strength"])
     ]
-    return Table.of(("model", "strength", *changes), rows)
+    tiny = records.styles
+    tiny = tiny[
+        (tiny.split == "train")
+        & (tiny.seed == tiny.seed.min())
+        & tiny.name.isin(list(TINY))
+        & tiny.strength.notna()
+    ]
+    tiny = tiny[tiny.groups.map(set) != {"long"}]
+    places = tiny.place.map({"rehearsed": "D_pef", "all": "all prompts"})
+    points = {
+        "model": "tiny transformer, one seed",
+        "place": places,
+        "divergence": tiny.name.map(TINY),
+        "strength": tiny.strength,
+    }
+    free = next(method for method in exact["methods"] if method["name"] == "GRPO")
+    return {
+        "points": pd.concat(
+            [pd.DataFrame(swept), pd.DataFrame({**points, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})]
+        ),
+        "base": exact["base"],
+        "none": free,
+    }
 
 
-def draw(config: FigureConfig, results: SweepsNumbers) -> Drawing:
-    """Strategies: Pass@16 above Pass@1, a column a place, a line a divergence."""
-    exact = results.strategies
-    drawing, axes = theme.new(height=3.9, nrows=2, ncols=2, sharex=True, sharey="row")
-    for column, place, words in zip(
-        axes.T, PLACES, ("the prompts that the base solves", PLACES[1]), strict=True
-    ):
-        points = [point for point in exact.points if point.place == place]
-        for ax, measure in zip(column, ("pass_at_k", "pass_at_1"), strict=True):
-            for name in dict.fromkeys(point.divergence for point in points):
-                of = [point for point in points if point.divergence == name]
-                found = Means(np.array([getattr(point, measure) for point in of]))
-                seeds.curve(ax, [point.strength for point in of], found, name)
-            theme.level(ax, getattr(exact.base, measure), label="base")
-            theme.level(ax, getattr(exact.none, measure), label="no anchor", linestyle=(0, (5, 2)))
-        column[0].set_title(f"Anchor on {words}")
-        column[1].set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor")
-    for ax, words in zip(axes[:, 0], (f"Pass@{K}", "Pass@1"), strict=True):
-        ax.set_ylabel(words)
-    seeds.legend(drawing, axes.flat, 6)
-    return drawing
+def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+    """Strategies: Pass@16 and Pass@1 along the strength, a line a divergence; thin: on all prompts."""
+    panels = sheet.panels(2, height=2.6)
+    points = found["points"][found["points"].model == "strategies"]
+    for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
+        for place, thick in zip(PLACES, (1.4, 0.6), strict=True):
+            for name in DIVERGENCES.values():
+                of = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
+                label = written(name) if thick > 1 else None
+                curve(
+                    axes,
+                    of.strength,
+                    of[measure],
+                    **look(name, label=label, linewidth=thick, markersize=2.5 * thick),
+                )
+        level(axes, found["base"][measure], label="base")
+        level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
+        axes.set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor", ylabel=words)
+    panels[0].set_title("thick: on the prompts that the base solves")
+    panels[1].set_title("thin: on all prompts")
+    sheet.legend([panels[0]], 6)
+
+
+def worth(found: dict[str, Any]) -> pd.DataFrame:
+    """By model and strength: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
+    wide = found["points"].pivot_table(
+        index=["model", "strength"], columns=["place", "divergence"], values=list(MEASURES)
+    )
+    wide = wide.dropna()
+    here, there = ({m: wide[m][place] for m in MEASURES} for place in PLACES)
+    spread = here["pass_at_k"].max(axis=1) - here["pass_at_k"].min(axis=1)
+    gains = {m: (there[m] - here[m]).mean(axis=1) for m in MEASURES}
+    return pd.DataFrame({"spread": spread, **gains}).reset_index()
+
+
+def table(found: dict[str, Any]) -> Table:
+    """Place against divergence, by strength."""
+    head = (
+        "model",
+        "strength",
+        "Pass@16: divergence, at most",
+        "Pass@16: all prompts",
+        "Pass@1: all prompts",
+    )
+    return Table.of(head, worth(found).to_numpy().tolist())
+
+
+def claim(found: dict[str, Any]) -> bool:
+    """Divergences differ only below strength .3; the strongest anchor on all prompts costs Pass@1."""
+    exact = worth(found).query("model == 'strategies'")
+    return bool(
+        exact.strength[exact.spread > 0.03].max() < 0.3
+        and exact.pass_at_1.iloc[np.argmax(exact.strength)] < -0.1
+    )
 
 
 FIGURE = Figure(
@@ -183,14 +126,13 @@ FIGURE = Figure(
     caption=(
         "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
         "f''(1). Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the "
-        "strength of the anchor, which stands on D_pef, the prompts that the base solves (left), or on all "
-        "prompts (right); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, "
-        "trained from one base at two strengths with alpha = 0.2, so that its differences carry the noise of "
-        "one seed."
+        "strength of the anchor, which stands on D_pef, the prompts that the base solves (thick), or on all"
+        " prompts (thin); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, "
+        "trained from one base at two strengths, so that its differences carry the noise of one seed."
     ),
-    results=SweepsNumbers,
-    compute=compute,
+    numbers=numbers,
     draw=draw,
+    claim=claim,
     table=table,
     needs=("strategies", "styles"),
 )

@@ -121,7 +121,7 @@ def along_training(run: MeasuredRun) -> Iterator[Held]:
 
 def _groups(run: MeasuredRun) -> int:
     """The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown."""
-    size, each = run.train.get("generation_batch_size"), run.train.get("num_generations")
+    size, each = run.arguments.get("generation_batch_size"), run.arguments.get("num_generations")
     return max(2, int(size // each)) if size and each else 2
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +18,8 @@ from dph_theory.estimators import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
-from ..evaluation.record import Evaluation, PromptAnswers, RehearsedRow
+from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers, RehearsedRow
 from ..recipe.folders import Folders
-from ..recipe.methods import setup
 from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
 from .verdicts import MeanEstimate, mean
@@ -158,6 +157,8 @@ class MeasuredRun:
     training: TrainingRecord
     evaluation: Evaluation
     sets: Mapping[str, PairedSet]
+    base: Mapping[str, EvaluatedSet] = field(default_factory=dict)
+    """The base's evaluation of the same sets."""
 
     @cached_property
     def method(self) -> MethodConfig:
@@ -165,20 +166,14 @@ class MeasuredRun:
         return MethodConfig(**self.training.config["method"])
 
     @property
-    def train(self) -> Mapping[str, Any]:
-        """The recipe's settings for TRL."""
-        return self.training.config["train"]
-
-    @property
     def rollouts(self) -> int:
         """How many rollouts the pre-sampling judged each prompt by."""
         return self.training.config["presample"]["k"]
 
-    @cached_property
+    @property
     def arguments(self) -> Mapping[str, Any]:
-        """The method as the trainer took it (`methods.setup`): beta resolved, divergence and gauge named."""
-        rates = self.training.base_rates
-        return setup(self.method, [rates[name] for name in self.training.explored]).arguments
+        """What the trainer got."""
+        return self.training.arguments
 
     @property
     def rehearsed_rows(self) -> Sequence[RehearsedRow]:
@@ -211,7 +206,7 @@ def _read_run(folders: Folders) -> MeasuredRun:
         for name, entry in evaluation.sets.items()
         if name in base and entry.prompts
     }
-    return MeasuredRun(folders.run, training, evaluation, sets)
+    return MeasuredRun(folders.run, training, evaluation, sets, base)
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:

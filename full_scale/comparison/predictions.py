@@ -1,77 +1,13 @@
-"""Which law of training a run's settings lead to, and the numbers that theory gives for it."""
+"""The numbers that theory gives for a run, by the arguments that its trainer got."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
-from dph_theory.fdivergence import FDivergence
-from dph_theory.laws import group_weight, normalised_validity_at
-
+from ..recipe.law import RunLaw, law_of, rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
 from .verdicts import LOG_ODDS, NATS, RATE, Held, Line, MeanEstimate, Sign, mean
-
-GROUP_SIZE = 8
-"""TRL's `num_generations` where a recipe sets none."""
-
-
-@dataclass(frozen=True)
-class RunLaw:
-    """A penalty beta D(pi || ref) of whole sequences or of each token, beside a group-relative advantage."""
-
-    place: str
-    """`sequence` (the KL of the whole answer in the reward) or `token` (a KL in the loss)."""
-    divergence: FDivergence
-    beta: float
-    scale: str
-    """The advantage form, one of `dph_theory.laws.SCALES`."""
-    group_size: int
-
-    def __str__(self) -> str:
-        only = "" if self.place == "sequence" else ", where one token decides validity"
-        return f"{self.place} {self.divergence.name}{only}"
-
-    @property
-    def theory(self) -> str:
-        """The statement of the theory that gives the law."""
-        if self.scale in ("std", "population_std"):
-            return "E4"
-        return "A5" if self.place == "sequence" else "E2"
-
-    @property
-    def is_tilt(self) -> bool:
-        """Whether the law is a exp(v w/beta)/Z with one weight w for all prompts."""
-        return self.divergence == REVERSE_KL and self.scale in ("none", "leave_one_out")
-
-    @property
-    def weight(self) -> float:
-        """The weight w of a law that is a tilt: that of the advantage, whatever the validity (E4)."""
-        return float(group_weight(self.group_size, 0.5, self.scale))
-
-    def validity(self, base_rate: Float[np.ndarray, " prompts"]) -> Float[np.ndarray, " prompts"]:
-        """The validity of each prompt at the law, from its base rate."""
-        return normalised_validity_at(base_rate, self.beta, self.group_size, self.scale, self.divergence)
-
-
-def training_law(arguments: Mapping[str, Any], train: Mapping[str, Any]) -> RunLaw | None:
-    """The law of a run by the trainer's arguments (`methods.setup`) and `train:` settings; None without KL.
-
-    The corrected k3 descends the reverse KL of tokens, the plain k3 the forward one (B6). Where the KL is in
-    the reward, both are centred by the mean of the group's others; TRL's own advantage without scaling is
-    centred by the mean of all.
-    """
-    size = int(train.get("num_generations") or GROUP_SIZE)
-    if arguments.get("online") == "sequence_kl":
-        beta = float(arguments["online_coefficient"])
-        return RunLaw("sequence", REVERSE_KL, beta, "leave_one_out", size) if beta else None
-    if not arguments.get("beta"):
-        return None
-    divergence = REVERSE_KL if arguments["use_bias_correction_kl"] else FORWARD_KL
-    scale = "none" if arguments["scale_rewards"] == "none" else "std"
-    return RunLaw("token", divergence, float(arguments["beta"]), scale, size)
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
@@ -89,8 +25,8 @@ def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Held]:
 
     Prompts of one text are one prompt whose verifier is the mean of their verdicts.
     """
-    law = training_law(run.arguments, run.train)
-    if law is None:
+    law = law_of(run.arguments)
+    if not law:
         return
     note = f"{law}; 1/beta = {1 / law.beta:.3g}, {run.training.steps} steps"
     if law.is_tilt:
@@ -158,7 +94,7 @@ def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[He
 
     -log u aims at p_*, mass 1: the mass does not fall below the base's. A generator that vanishes with its
     slope at u = 1 (k3; JS and alpha as li2025choice writes them) aims at the base's own mass A1. `arguments`
-    are those of `methods.setup`.
+    are those that the trainer got.
     """
     target = rehearsal_target(arguments)
     if target is None:
@@ -176,14 +112,3 @@ def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[He
         if target == "one"
         else "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it",
     )
-
-
-def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
-    """The mass that a rehearsal aims at on correct samples: "one", "base", or neither (None)."""
-    if not arguments.get("eta"):
-        return None
-    name, gauge = arguments["divergence"], arguments["gauge"]
-    divergence = alpha_divergence(arguments["alpha"]) if name == "alpha" else DIVERGENCES[name]
-    if divergence.on_log_ratio(0.0, gauge=gauge).derivative == 0:
-        return "base"
-    return "one" if divergence == FORWARD_KL and gauge in ("printed", 0) else None

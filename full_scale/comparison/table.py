@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from .predictions import predictions
 from .verdicts import LEVEL, Judgement, Line, MeanEstimate
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
+KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
 """The evaluated set of each seed of each method, and of the base."""
@@ -90,7 +92,7 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
     style entropy, for GRPO; higher ones than GRPO's, for DPH.
     """
     samples = min(len(p.correct) for seeds in evaluations.values() for s in seeds for p in s.prompts)
-    many = max(k for k in (1, 2, 4, 8, 16, 32) if k <= samples)
+    many = max(k for k in KS if k <= samples)
     measures: dict[str, Measure] = {
         "Pass@1": lambda prompt: _pass(prompt, 1),
         f"Pass@{many}": lambda prompt: _pass(prompt, many),
@@ -139,16 +141,27 @@ def difference(before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], of
     sides = [[_by_question(side[seed % len(side)], of) for seed in range(count)] for side in (before, after)]
     questions = [key for key in sides[0][0] if all(key in seed for side in sides for seed in side)]
     first, second = (np.array([[seed[key] for key in questions] for seed in side]) for side in sides)
-    gaps = second - first
+    return over_seeds_and_questions(second - first)
+
+
+def level(seeds: Sequence[EvaluatedSet], of: Measure) -> MeanEstimate:
+    """The mean of a measure over seeds and questions, with the error of `difference`."""
+    found = [_by_question(seed, of) for seed in seeds]
+    questions = [key for key in found[0] if all(key in seed for seed in found)]
+    return over_seeds_and_questions(np.array([[seed[key] for key in questions] for seed in found]))
+
+
+def over_seeds_and_questions(values: np.ndarray) -> MeanEstimate:
+    """The mean of values (seeds, questions), both drawn at random."""
     parts = [
         (float(means.var(ddof=1)) / means.size, means.size - 1)
-        for means in (gaps.mean(axis=0), gaps.mean(axis=1))
+        for means in (values.mean(axis=0), values.mean(axis=1))
         if means.size > 1
     ]
     total = sum(variance for variance, _ in parts)
     spread = sum(variance**2 / freedom for variance, freedom in parts)
-    units = int(total**2 / spread) + 1 if spread else len(questions)
-    return MeanEstimate(float(gaps.mean()), math.sqrt(total) if parts else math.inf, units)
+    units = int(total**2 / spread) + 1 if spread else values.shape[1]
+    return MeanEstimate(float(values.mean()), math.sqrt(total) if parts else math.inf, units)
 
 
 def _by_question(evaluated: EvaluatedSet, of: Measure) -> dict[str, float]:
@@ -186,11 +199,64 @@ class SetMeasured:
     excess_se: float
 
 
+BAND = 0.05
+"""How often a mean Pass@k lies outside its band."""
+
+
+@dataclass(frozen=True)
+class PassAtK:
+    """The mean Pass@k of one set over the seeds of a run, or of the base, and how far off it may be."""
+
+    run: str
+    set: str
+    seeds: int
+    prompts: int
+    value: Mapping[str, float]
+    """By k."""
+    margin: Mapping[str, float]
+    """Half of the 95% band, over seeds and questions; of one seed, over questions alone."""
+
+
+def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
+    """Of each set: the base, and every run over its seeds (`<run>-seed0`, `<run>-seed1`, ...)."""
+    found = []
+    for name in dict.fromkeys(name for run in runs for name in run.evaluation.sets if name in run.base):
+        seeds: dict[str, list[EvaluatedSet]] = {}
+        for run in runs:
+            if name in run.evaluation.sets and run.evaluation.sets[name].prompts:
+                seeds.setdefault(BASE, [run.base[name]])
+                seeds.setdefault(run.name.rpartition("-seed")[0], []).append(run.evaluation.sets[name])
+        for of, sets in seeds.items():
+            samples = min(len(prompt.correct) for one in sets for prompt in one.prompts)
+            levels = {k: level(sets, partial(_pass, k=k)) for k in KS if k <= samples}
+            means = {str(k): one.value for k, one in levels.items()}
+            margins = {str(k): one.margin(level=BAND) for k, one in levels.items()}
+            found.append(PassAtK(of, name, len(sets), len(sets[0].prompts), means, margins))
+    return found
+
+
+def _pass_table(rows: Sequence[PassAtK]) -> Table:
+    ks = list(dict.fromkeys(k for row in rows for k in row.value))
+    cells: list[tuple[str | float, ...]] = [
+        (row.set, row.run, row.seeds, row.prompts, *(_band(row.value.get(k), row.margin.get(k)) for k in ks))
+        for row in rows
+    ]
+    title = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
+    return Table.of(("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks)), cells, title)
+
+
+def _band(value: float | None, margin: float | None) -> str:
+    if value is None or margin is None:
+        return ""
+    return f"{value:.3f} +- {margin:.3f}" if math.isfinite(margin) else f"{value:.3f}"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What runs measured, the instrument checks, and the predictions, each a line with its judgement."""
 
     runs: tuple[str, ...]
+    pass_at_k: tuple[PassAtK, ...]
     measured: tuple[SetMeasured, ...]
     checks: tuple[Line, ...]
     predictions: tuple[Line, ...]
@@ -223,12 +289,13 @@ class Comparison:
         )
 
     def tables(self) -> list[Table]:
-        """What was measured on each set of each run, then the checks and the predictions, judged."""
+        """Pass@k, what was measured on each set of each run, the checks and the predictions, judged."""
         measured = [
             (entry.run, entry.set, *(f"{number:.3f}" for number in _shown(entry))) for entry in self.measured
         ]
         headers = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
         return [
+            _pass_table(self.pass_at_k),
             Table.of(
                 ("run", "set", "validity", "base", "KL", "least KL", "excess KL"),
                 measured,
@@ -252,6 +319,7 @@ def compare(runs: Sequence[Path]) -> Comparison:
     found = read_runs(runs)
     return Comparison(
         tuple(run.name for run in found),
+        tuple(pass_at_k_of(found)),
         tuple(_of_set(run.name, *item) for run in found for item in run.sets.items() if _enough(item[1])),
         tuple(line for run in found for line in instrument_checks(run)),
         tuple(line for run in found for line in predictions(run)),

@@ -43,14 +43,14 @@ class MeanEstimate:
     units: int
     bias: float = 0.0
 
-    def margin(self, tests: int = 1) -> float:
-        """Student's t at LEVEL/tests times the standard error, plus the bias; inf for fewer than two units.
+    def margin(self, tests: int = 1, level: float = LEVEL) -> float:
+        """Student's t at level/tests times the standard error, plus the bias; inf for fewer than two units.
 
         The heavy tails of t at few units are what makes a handful of prompts decide nothing.
         """
         if self.units < 2 or not math.isfinite(self.standard_error):
             return math.inf
-        quantile = float(stats.t.isf(LEVEL / tests / 2, self.units - 1))
+        quantile = float(stats.t.isf(level / tests / 2, self.units - 1))
         return quantile * self.standard_error + self.bias
 
 

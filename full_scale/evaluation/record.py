@@ -14,6 +14,9 @@ from dph_theory.coverage import entropy
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import from_json, read_record
 
+from ..presampling.result import Rate
+from ..tasks.protocol import CRASH
+
 KIND = "full_scale.evaluation"
 
 
@@ -116,6 +119,8 @@ class Evaluation:
     model: ModelHash
     sets: Mapping[str, EvaluatedSet]
     rehearsed: Rehearsed = Rehearsed()
+    initial: ModelHash | None = None
+    """The model of `log_ref`, at which training began; records from before it was stored have none."""
 
     @classmethod
     def read(cls, path: Path, made_by: str = "dph evaluate") -> "Evaluation":
@@ -134,13 +139,22 @@ class Evaluation:
             words += f"; style entropy {_told(numbers.style_entropy)} nats"
         for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
-                words += f"; {kind} {_told(solved.samples)}"
+                words += f"; {kind} {_share_told(solved.samples)}"
+        if crashed := numbers.outcomes.get(CRASH):
+            words += f"; the verifier failed on {crashed:.1%} of the samples, which count as wrong"
         return words
+
+
+def _share_told(share: Share) -> str:
+    """A share of prompts with the 95% interval of a proportion, whose error is not 0 where all agree."""
+    rate = Rate.of(round((share.value or 0.0) * share.prompts), share.prompts)
+    return f"{rate.value:.3f} ({rate.correct} of {rate.n}, 95% interval {rate.low:.3f} to {rate.high:.3f})"
 
 
 def _told(number: Mean) -> str:
     error = number.standard_error
-    return f"{number.value:.3f}" + ("" if error is None else f" (se {error:.3f})")
+    # Equal values of all prompts show no error, which is not to say that there is none.
+    return f"{number.value:.3f}" + (f" (se {error:.3f})" if error else "")
 
 
 Prompts = Sequence[PromptAnswers]

@@ -1,8 +1,7 @@
 """A run as a flow of next-token logits: how fast theory says it goes, and how long the way back takes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +49,14 @@ LONGEST = 3000.0
 class LostFlow:
     """The lost answers' share along the flow of a form's expected update, from `lost` at the start.
 
-    `collapsed`: from a model that lost them in training without KL, one a seed. `half_time`: when they have
-    half the share of the valid answers that they have in the base; None: never.
+    `collapsed`: from a model that lost them in training without KL, one a seed. `level`: half of the share of
+    the valid answers that they have in the base; `half_time`: when they have that; None: never.
     """
 
     form: str
     lost: float
     collapsed: bool
+    level: float
     half_time: float | None
     times: tuple[float, ...]
     shares: tuple[float, ...]
@@ -76,23 +76,33 @@ class WayBack:
     half_time: float | None
 
 
-def ways_back(outcomes: Sequence[FinishedRun], bases: Path) -> dict[str, list[dict[str, Any]]]:
-    """The `ways_back` of the runs of that experiment, and their `flows`, as plain values."""
-    flows: dict[tuple[Any, ...], LostFlow] = {}
-    found = []
-    for outcome in outcomes:
-        run = outcome.run
-        if run.experiment != EXPERIMENT or run.lost is None:
-            continue
-        key = (run.task, run.form, run.lost, run.beta, run.seed if run.collapsed else None)
-        half = _half_of_base(run.task, bases)
-        if key not in flows:
-            flows[key] = _flow(run, bases)
-        steps = np.array([point.step for point in outcome.course])
-        measured = np.array([1 - point.exact.first_share for point in outcome.course])
-        time = crossing(steps * run.learning_rate / box(run.task).length, measured, half)
-        found.append(WayBack(run.digest, [*flows].index(key), time))
-    return {"ways_back": as_json(found, 5), "flows": as_json([*flows.values()], 4)}
+def flow_of(run: Run) -> Run | None:
+    """The run that stands for all that have its flow; None for those that are asked for none."""
+    if run.experiment != EXPERIMENT or run.lost is None:
+        return None
+    what = {name: getattr(run, name) for name in ("beta", "lost", "collapsed", "alpha", "rehearsed")}
+    return Run("flow", run.task, run.form, seed=run.seed if run.collapsed else 0, **what)
+
+
+def ways_back(
+    outcomes: Sequence[FinishedRun], flows: Mapping[str, LostFlow]
+) -> dict[str, list[dict[str, Any]]]:
+    """The `ways_back` of the runs whose flow is among the `flows`, and those, as plain values."""
+    of_runs = [(o, of.id) for o in outcomes if (of := flow_of(o.run)) is not None and of.id in flows]
+    names = list(dict.fromkeys(name for _, name in of_runs))
+    found = [
+        WayBack(o.run.digest, names.index(name), _half_time(o, flows[name].level)) for o, name in of_runs
+    ]
+    drawn: list[dict[str, Any]] = as_json([flows[name] for name in names], 4)
+    told = [{key: value for key, value in one.items() if key != "level"} for one in drawn]
+    return {"ways_back": as_json(found, 5), "flows": told}
+
+
+def _half_time(outcome: FinishedRun, level: float) -> float | None:
+    run = outcome.run
+    steps = np.array([point.step for point in outcome.course])
+    measured = np.array([1 - point.exact.first_share for point in outcome.course])
+    return crossing(steps * run.learning_rate / box(run.task).length, measured, level)
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
@@ -106,22 +116,16 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
     return float(t0 + (np.log(level) - s0) / (s1 - s0) * (t1 - t0))
 
 
-@cache
-def _half_of_base(name: str, bases: Path) -> float:
-    """Half of the lost answers' share of the valid ones in the task's base."""
-    task = box(name)
-    base = _tables(task, build_base(task, bases))
-    return (1 - exact(task, base, base).first_share) / 2
-
-
-def _flow(run: Run, bases: Path) -> LostFlow:
+def lost_flow(run: Run, bases: Path) -> LostFlow:
+    """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
     task = box(run.task)
     base, start = (_tables(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
     times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]
     course = flow(run, task, base, start, times)
     shares = [1 - exact(task, tables, base).first_share for tables in course]
-    half = crossing(np.array(times), np.array(shares), _half_of_base(run.task, bases))
-    return LostFlow(run.form, run.lost or 0.0, run.collapsed, half, tuple(times), tuple(shares))
+    level = (1 - exact(task, base, base).first_share) / 2
+    half = crossing(np.array(times), np.array(shares), level)
+    return LostFlow(run.form, run.lost or 0.0, run.collapsed, level, half, tuple(times), tuple(shares))
 
 
 def _tables(task: GlassBox, folder: Path) -> list[np.ndarray]:

@@ -18,7 +18,7 @@ from dph_theory.support.processes import run_jobs
 
 from .record import Bounds, Twin, bars_of, expected_kl
 from .runs import PLANNED, PLANS, WAYS, Run, planned_lines
-from .stage import quiet
+from .study import quiet
 from .twin import SAMPLED, sampled_ends, twin
 
 STEPS, RATES = (250, 500, 1000, 2000), (2e-3, 5e-4)

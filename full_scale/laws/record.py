@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dph_theory.support.record import as_json
+from dph_theory.support.table import Table
 
 from ..evaluation.exact import Exact
 from .runs import EXPERIMENTS, Run
@@ -310,11 +311,11 @@ def summary(
     """The record's results, compact: `runs`, a column a fact, and `courses`, along training.
 
     runs: every field of `Run`; digest, judged (its experiment runs to the end, and has a law), law
-    (predicted), nearest, verdict, full_verdict, gap, kl_to_law; MEASURES at the end, and the first three at
-    its law as law_validity and so on, means over rows; "kl <law>": KL(run || law); "limit <law>":
-    KL(limit || run); twin_validity and so on, of its noiseless twin, with the deviations predicted, and
-    why_missed; null where there is none. experiments: a `Tally` each. courses, of the experiments in
-    ALONG: digest, step and what stands there. Five digits, more than a run can tell, few enough to read.
+    (predicted), nearest, verdict, full_verdict, kl_to_law; MEASURES at the end, and the first three at its
+    law as law_validity and so on, means over rows; "kl <law>": KL(run || law); twin_validity and so on, of
+    its noiseless twin, with the deviations predicted, and why_missed; null where there is none. experiments:
+    a `Tally` each. courses, of the experiments in ALONG: digest, step and what stands there. Five digits,
+    more than a run can tell, few enough to read.
     """
     facts = [_facts(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
     columns = {name: None for fact in facts for name in fact}
@@ -326,10 +327,10 @@ def summary(
     return as_json(results, digits=5)
 
 
-MEASURES = ("validity", "first_share", "effective_answers", "excess_kl", "favourite_share", "pass_at_16")
+MEASURES = ("validity", "first_share", "effective_answers", "favourite_share", "pass_at_16")
 OF_TWIN = ("validity", "favourite_share")
 ALONG = {
-    "way_back": ("first_share",),
+    "way_back": ("lost_share",),
     "budget_and_family": ("validity", "excess_kl"),
     "annealing": ("validity", "excess_kl"),
     "noise_floor": ("favourite_share",),
@@ -354,15 +355,12 @@ def _facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
         "nearest": outcome.nearest,
         "verdict": outcome.verdict,
         "full_verdict": outcome.full_verdict,
-        "gap": outcome.gap,
         "kl_to_law": outcome.kl_to_law,
         **{name: _measure(outcome.last.exact, name) for name in MEASURES},
         **at_law,
         **of_twin,
         "why_missed": why_missed(outcome, twin),
         **{f"kl {name}": value for name, value in outcome.last.kl.items()},
-        **{f"limit {name}": value for name, value in outcome.limits.items()},
-        "seconds": round(outcome.seconds, 1),
     }
 
 
@@ -375,6 +373,9 @@ def _course(outcome: FinishedRun) -> dict[str, Any]:
 def _measure(exact: Exact, name: str) -> Any:
     if name == "pass_at_16":
         return exact.pass_at_k[-1]
+    if name == "lost_share":
+        # Of what the first answer leaves the digits count, and not those of a share near one.
+        return 1 - exact.first_share
     return _mean(exact.validity) if name == "validity" else getattr(exact, name)
 
 
@@ -382,42 +383,16 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-HEADERS = (
-    "task",
-    "form",
-    "beta",
-    "G",
-    "seed",
-    "law predicted",
-    "V, law",
-    "V, run",
-    "nearest",
-    "KL to it",
-    "",
-    "why",
-)
-
-
-def table_rows(
-    outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})
-) -> list[tuple[str, ...]]:
-    """A row for each run, under HEADERS."""
-    return [_row(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
-
-
-def _row(outcome: FinishedRun, twin: Twin | None) -> tuple[str, ...]:
-    run, law = outcome.run, outcome.law
-    return (
-        run.task,
-        run.form,
-        f"{run.beta:g}",
-        f"{run.group_size}{', normalised' if run.scale == 'group' else ''}",
-        str(run.seed),
-        law.law if law else "",
-        f"{_mean(law.exact.validity):.4f}" if law else "",
-        f"{_mean(outcome.last.exact.validity):.4f}",
-        outcome.nearest or "",
-        f"{outcome.distances[outcome.nearest]:.4f}" if outcome.nearest else "",
-        outcome.full_verdict,
-        (why_missed(outcome, twin) or "") if twin else "",
-    )
+def tally_table(found: Sequence[Tally]) -> Table:
+    """A row for each experiment: how many of its runs are done, how many held, why the others did not."""
+    rows = [
+        (
+            tally.experiment,
+            tally.question,
+            f"{tally.runs} of {tally.planned}",
+            f"{tally.held} of {tally.judged}" if tally.judged else "",
+            ", ".join(f"{count} {cause}" for cause, count in tally.missed_by.items()),
+        )
+        for tally in found
+    ]
+    return Table.of(("experiment", "", "runs", "held to their law", "missed by"), rows)

@@ -10,34 +10,39 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.support.errors import argument_error, choice
+
+from ..recipe.law import ANSWER_MEAN, RunLaw, law_of
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
 MEANS = ", per-answer means"
 """After the name of a token law: that of penalties averaged over each answer's tokens."""
-FORMS: MappingProxyType[str, str | None] = MappingProxyType(
-    {
-        "none": None,
-        "k3": TOKEN_FORWARD,
-        "k3_corrected": TOKEN_REVERSE,
-        "k2": TOKEN_REVERSE,
-        "sequence_kl": SEQUENCE,
-        "future_kl": SEQUENCE,
-        "alpha_dpg": None,
-        "rehearsal": None,
-    }
-)
-"""The penalties, and the law that each obeys by theory E, where it is one of the three.
+PENALTIES = ("k3", "k3_corrected", "k2", "sequence_kl", "future_kl")
+"""Forms with a coefficient beta; each obeys the law of the trainer's arguments (`recipe.law.law_of`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
+FORMS = ("none", *PENALTIES, "alpha_dpg", "rehearsal")
+_NAMES = {
+    ("sequence", REVERSE_KL.name): SEQUENCE,
+    ("token", REVERSE_KL.name): TOKEN_REVERSE,
+    ("token", FORWARD_KL.name): TOKEN_FORWARD,
+}
 
 ANNEALED = ("k3", "k3_corrected", "sequence_kl")
 """The forms whose beta may fall along a run."""
+REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "log_u": {"divergence": "forward_kl", "gauge": "printed"},
+        "k3": {"divergence": "forward_kl", "gauge": "normalised"},
+        "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+        "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
+    }
+)
 Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
 
 
@@ -96,9 +101,12 @@ class Run:
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
-        if FORMS[self.form] is not None and not self.beta > 0:
+        if self.form in PENALTIES and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
         choice("baseline", self.baseline, get_args(Baseline))
+        if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
+            allowed = "mean where the group's deviation divides, and for alpha_dpg"
+            raise argument_error("baseline", self.baseline, allowed)
         if self.lowered_under is not None and self.annealed_from is None:
             raise argument_error("lowered_under", self.lowered_under, "with annealed_from")
         if self.annealed_from is not None and (self.form not in ANNEALED or self.annealed_from < self.beta):
@@ -123,13 +131,52 @@ class Run:
         return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
+        clip = (0.2, 0.28 if self.dapo else None) if self.clip is None else self.clip
+        return {
+            "seed": self.seed,
+            "max_steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "lr_scheduler_type": "constant" if self.constant else "linear",
+            "optim": "sgd" if self.optimiser == "sgd" else "adamw_torch",
+            "num_generations": self.group_size,
+            "num_iterations": self.updates,
+            "loss_type": "dapo" if self.dapo else "grpo" if self.per_answer_mean else "dr_grpo",
+            "epsilon": clip[0],
+            "epsilon_high": clip[1],
+            "scale_rewards": self.scale,
+            "baseline": self.baseline,
+            **self._of_form(),
+        }
+
+    def _of_form(self) -> dict[str, Any]:
+        online = {"online_coefficient": self.beta}
+        match self.form:
+            case "k3" | "k3_corrected":
+                return {"beta": self.beta, "use_bias_correction_kl": self.form == "k3_corrected"}
+            case "future_kl":
+                return {"beta": self.beta, "use_bias_correction_kl": True, "online": "future_kl"}
+            case "k2":
+                return {"online": "definition", "divergence": "reverse_kl", **online}
+            case "sequence_kl":
+                fall = {"online_from": self.annealed_from, "excess_bound": self.lowered_under}
+                return {"online": "scaled_kl" if self.scale == "group" else self.form, **online, **fall}
+            case "alpha_dpg":
+                return {"online": "alpha_dpg", "alpha": self.alpha}
+            case "rehearsal":
+                how = {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
+                return {"eta": self.beta, **how, **REHEARSED[self.rehearsed or "log_u"]}
+        return {}
+
+    @property
     def law(self) -> str | None:
         """The law it obeys by theory E; with per-answer means, by theory G8."""
-        law = FORMS[self.form]
-        if self.form == "sequence_kl" and self.scale == "group":
-            # Divided by a deviation that vanishes at the law (theory G2).
+        found = law_of(self.arguments)
+        if not found:
             return None
-        return law + MEANS if law and law != SEQUENCE and self.per_answer_mean else law
+        name = _NAMES[found.place, found.divergence.name]
+        return name + MEANS if found.place == "token" and found.reduction == ANSWER_MEAN else name
 
     @property
     def informative(self) -> float:
@@ -147,10 +194,9 @@ class Run:
 
     @property
     def centring(self) -> str:
-        """How its rewards are centred, as `dph_theory.laws.SCALES` names it."""
-        if self.form in ("sequence_kl", "alpha_dpg"):
-            return "leave_one_out"
-        return {"none": "none", "group": "std"}[self.scale]
+        """How the rewards of a run with a law are centred, as `dph_theory.laws.SCALES` names it."""
+        found = law_of(self.arguments)
+        return found.scale if isinstance(found, RunLaw) else "none"
 
     @property
     def changed(self) -> dict[str, Any]:

@@ -12,18 +12,14 @@ import torch
 from datasets import Dataset
 from peft import LoraConfig
 from transformers import LlamaForCausalLM, PrinterCallback, TrainerCallback
-from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.laws import answer_probabilities, filtered_law
-from dph_theory.losses import group_advantages
 
 from ..evaluation.exact import exact, next_token_tables
 from ..presampling.buffer import RehearsalBuffer, RehearsalRow
 from ..tasks.glass_box.base import build_base, pressed, save
 from ..tasks.glass_box.box import GlassBox
-from ..training.config import DPHConfig
-from ..training.reference import OnlineReference
-from ..training.trainer import DPHTrainer, OnlineTrainer
+from ..training.online import OnlineConfig, OnlineTrainer
 from .runs import Run
 
 Tables = list[np.ndarray]
@@ -31,85 +27,42 @@ Tables = list[np.ndarray]
 STORED = 1024
 """Correct answers in the rehearsal's buffer; all of a step's rehearsal rows come from them."""
 ROWS = 256
-REHEARSED: dict[str, dict[str, Any]] = {
-    "log_u": {"divergence": "forward_kl", "gauge": "printed"},
-    "k3": {"divergence": "forward_kl", "gauge": "normalised"},
-    "js": {"divergence": "jensen_shannon", "gauge": "printed"},
-    "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
-}
 
 
-class FutureKLTrainer(GRPOTrainer):
-    """GRPOTrainer with the KL of the tokens to come: its own corrected k3, and what that leaves out.
-
-    From each token's advantage, beta times the log-ratios of the later tokens is subtracted, so that with the
-    k3 of the token itself the gradient is that of the KL of the whole answer. Source: arXiv 2601.10201.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.reference = OnlineReference(self)
-
-    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
-        samples = self.reference.with_log_probs(super()._generate_and_score_completions(inputs))
-        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
-        log_u = log_u * samples["completion_mask"]
-        later = log_u.flip(1).cumsum(1).flip(1) - log_u
-        return {**samples, "advantages": samples["advantages"][:, None] - self.beta * later}
-
-
-class _ScaledTrainer(OnlineTrainer):
-    """The KL in the reward, and the difference to the group's mean over its deviation (theory G2)."""
-
-    def _centred(self, rewards: Any) -> Any:
-        groups = rewards.unflatten(0, (-1, self.num_generations))
-        return group_advantages(groups, normalise=True).flatten()
-
-
-class StoredReferenceTrainer(DPHTrainer):
-    """DPHTrainer that rehearses against the stored log-probabilities, those of the base.
-
-    DPHTrainer replaces them by those of the model that training starts from; here that model may be another.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._ready = self.rehearsal
-
-
-def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
-    """The trainer of the run on the box, for a model whose folder holds the reference."""
-    kind, config, settings = _form(run, box)
-    args = config(
+def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfig:
+    """What a training of a small Llama on a box gets: `rows` answers a step, all at once on this machine."""
+    return OnlineConfig(
         output_dir=output,
-        seed=run.seed,
-        max_steps=run.steps,
-        per_device_train_batch_size=len(box.texts) * run.groups * run.group_size,
-        num_generations=run.group_size,
+        per_device_train_batch_size=rows,
         max_completion_length=box.length,
-        learning_rate=run.learning_rate,
-        lr_scheduler_type="constant" if run.constant else "linear",
-        optim="sgd" if run.optimiser == "sgd" else "adamw_torch",
         weight_decay=0.0,
         max_grad_norm=0.0,
-        loss_type="dapo" if run.dapo else "grpo" if run.per_answer_mean else "dr_grpo",
-        epsilon=0.2 if run.clip is None else run.clip[0],
-        epsilon_high=0.28 if run.dapo else None if run.clip is None else run.clip[1],
-        num_iterations=run.updates,
-        scale_rewards=run.scale,
         shuffle_dataset=False,
         temperature=1.0,
         bf16=False,
         use_cpu=True,
         gradient_checkpointing=False,
-        logging_steps=run.steps,
+        logging_steps=settings["max_steps"],
         report_to="none",
         save_strategy="no",
         disable_tqdm=True,
         dataloader_pin_memory=False,
+        rehearsal_rows=ROWS,
+        log_u_tolerance=math.inf,
         **settings,
     )
-    trainer = kind(
+
+
+def trainer_of(
+    run: Run, box: GlassBox, model: Any, output: str, kind: Any = OnlineTrainer, **changes: Any
+) -> OnlineTrainer:
+    """The trainer of the run on the box, for a model whose folder holds the reference."""
+    settings = run.arguments | changes
+    if run.form == "rehearsal":
+        # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
+        settings["eta"] /= box.length
+    args = small(box, output, len(box.texts) * run.groups * run.group_size, **settings)
+    trainer: OnlineTrainer = kind(
         model=model,
         reward_funcs=_reward(run, box),
         args=args,
@@ -119,6 +72,8 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
         **_extras(run, box, model),
     )
     trainer.remove_callback(PrinterCallback)
+    # The reference is the base, whatever model training starts from: that of the stored rows.
+    trainer._ready = trainer.rehearsal
     if run.annealed_from is not None and run.form != "sequence_kl":
         trainer.add_callback(_FallingBeta(run, trainer))
     return trainer
@@ -127,7 +82,7 @@ def trainer_of(run: Run, box: GlassBox, model: Any, output: str) -> GRPOTrainer:
 class _FallingBeta(TrainerCallback):
     """Sets the beta of TRL's own KL term before each step."""
 
-    def __init__(self, run: Run, trainer: GRPOTrainer) -> None:
+    def __init__(self, run: Run, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
@@ -142,40 +97,6 @@ def _prompts(run: Run, box: GlassBox) -> Dataset:
     ]
     # TRL makes a new data loader an epoch: long epochs make few.
     return Dataset.from_list(rows * 64)
-
-
-def _form(run: Run, box: GlassBox) -> tuple[Any, Any, dict[str, Any]]:
-    """The trainer, its configuration, and the settings of the form."""
-    coefficient = {"online_coefficient": run.beta}
-    match run.form:
-        case "none" if run.baseline != "mean":
-            return DPHTrainer, DPHConfig, {"baseline": run.baseline}
-        case "none":
-            return GRPOTrainer, GRPOConfig, {"beta": 0.0}
-        case "k3" | "k3_corrected":
-            corrected = run.form == "k3_corrected"
-            return GRPOTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": corrected}
-        case "future_kl":
-            return FutureKLTrainer, GRPOConfig, {"beta": run.beta, "use_bias_correction_kl": True}
-        case "k2":
-            return (
-                OnlineTrainer,
-                DPHConfig,
-                {"online": "definition", "divergence": "reverse_kl", **coefficient},
-            )
-        case "sequence_kl":
-            fall = {"online_from": run.annealed_from, "excess_bound": run.lowered_under}
-            kind = _ScaledTrainer if run.scale == "group" else OnlineTrainer
-            return kind, DPHConfig, {"online": "sequence_kl", "baseline": run.baseline, **coefficient, **fall}
-        case "alpha_dpg":
-            return OnlineTrainer, DPHConfig, {"online": "alpha_dpg", "alpha": run.alpha}
-        case _:
-            # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
-            eta = run.beta / box.length
-            rehearsal = {"eta": eta, "rehearsal_rows": ROWS, "rehearsal_level": "sequence"}
-            reduction: dict[str, Any] = {"rehearsal_reduction": "sequence_mean"}
-            reduction |= REHEARSED[run.rehearsed or "log_u"]
-            return StoredReferenceTrainer, DPHConfig, {**rehearsal, **reduction, "log_u_tolerance": math.inf}
 
 
 def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
@@ -282,8 +203,13 @@ class AfterSteps:
     tables: Tables
 
 
-def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
-    """The policy at the start, every `run.every` steps, and at the end; the base is built if need be."""
+def train(
+    run: Run, box: GlassBox, bases: Path, kind: Any = OnlineTrainer, **changes: Any
+) -> list[AfterSteps]:
+    """The policy at the start, every `run.every` steps, and at the end; the base is built if need be.
+
+    `kind` and `changes` as in `trainer_of`.
+    """
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
     # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
@@ -293,7 +219,7 @@ def train(run: Run, box: GlassBox, bases: Path) -> list[AfterSteps]:
         for turn in range(run.rounds):
             if turn:
                 model = _next_round(course[-1], model, box, Path(output) / str(turn))
-            trainer = trainer_of(run, box, model, output)
+            trainer = trainer_of(run, box, model, output, kind, **changes)
             trainer.add_callback(_ExactTrainer(box, run, course))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)

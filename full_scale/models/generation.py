@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import GenerationConfig
+from transformers import DynamicCache, GenerationConfig
 
 from dph_theory.support.errors import argument_error
 
@@ -221,10 +221,32 @@ def _generate(
         **({} if greedy else drawn),
     )
     for batch, start in enumerate(range(0, len(prompts), sampling.batch_size)):
-        ids, mask = padded(prompts[start : start + sampling.batch_size], "left", model.device)
+        rows = prompts[start : start + sampling.batch_size]
+        ids, mask = padded(rows, "left", model.device)
         with evaluating(model), _settings(model, settings), _seeded(model, seed, batch):
-            out = model.generate(input_ids=ids, attention_mask=mask)
+            out = model.generate(input_ids=ids, attention_mask=mask, **_prefilled(model, rows))
         yield from out[:, ids.shape[1] :].tolist()
+
+
+def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Keys and values of all but the last token of each row's prompt; of equal prompts computed once.
+
+    Nothing where no prompt occurs twice, where one is too short, or for a cache that cannot be repeated.
+    """
+    different = list(dict.fromkeys(map(tuple, rows)))
+    if len(different) == len(rows) or min(map(len, different)) < 2:
+        return {}
+    ids, mask = padded(different, "left", model.device)
+    ids, mask = ids[:, :-1], mask[:, :-1]
+    places = (mask.cumsum(-1) - 1).clamp(min=0)
+    found = model(
+        input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True, logits_to_keep=1
+    ).past_key_values
+    if type(found) is not DynamicCache:
+        return {}
+    number = {prompt: i for i, prompt in enumerate(different)}
+    found.batch_select_indices(torch.tensor([number[tuple(row)] for row in rows], device=ids.device))
+    return {"past_key_values": found}
 
 
 def padded(

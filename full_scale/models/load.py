@@ -1,7 +1,7 @@
 """The one way to load a model, safely, and the hashes that say which weights and tokenizer it has."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -127,12 +127,14 @@ class LoadedModel:
     hashes: ModelHashes
 
 
-def load(config: ModelConfig, *, aside: bool = False) -> LoadedModel:
+def load(config: ModelConfig, *, stop: Sequence[str] = (), aside: bool = False) -> LoadedModel:
     """The initial model, on the device at hand, or `aside` of it, where vLLM is to have the room.
 
-    ValueError if its path has neither safetensors nor GGUF weights, or no tokenizer.
+    It ends its completions at the tokens of `stop` too. ValueError if its path has neither safetensors nor
+    GGUF weights, or no tokenizer.
     """
     model, tokenizer = load_model(config).eval(), load_tokenizer(config)
+    _end_at(model, tokenizer, stop)
     return LoadedModel(model if aside else model.to(device()), tokenizer, ModelHashes.of(config.path))
 
 
@@ -144,26 +146,39 @@ def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> Loa
     return LoadedModel(model, initial.tokenizer, hashes)
 
 
-def load_trainable(config: ModelConfig) -> Any:
+def load_trainable(config: ModelConfig, stop: Sequence[str] = ()) -> Any:
     """The initial model as it trains: in float32 where all its weights do, whatever it computes in.
 
     A step of 1e-6 is lost in a 16-bit weight, which holds three digits. The weights below an adapter do not
     move and keep the recipe's precision; peft makes the adapter's own float32.
     """
-    return load_model(replace(config, dtype="float32") if config.lora is None else config)
+    model = load_model(replace(config, dtype="float32") if config.lora is None else config)
+    _end_at(model, load_tokenizer(config), stop)
+    return model
 
 
-def stop_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """What ends a completion: the tokenizer's end, and every token that the model declares as one.
+def _end_at(model: Any, tokenizer: Any, stop: Sequence[str]) -> None:
+    if stop:
+        model.generation_config.eos_token_id = stop_tokens(model, tokenizer, stop)
 
-    The same that TRL stops at. `model` is one, or its generation configuration.
+
+def stop_tokens(model: Any, tokenizer: Any, stop: Sequence[str] = ()) -> list[int]:
+    """What ends a completion: the tokenizer's end, every token that the model declares as one, and `stop`.
+
+    The same that TRL stops at. `model` is one, or its generation configuration. ValueError for a text of
+    `stop` that is not one token.
     """
+    named = [(text, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in stop]
+    for text, found in named:
+        if len(found) != 1 or found[0] == tokenizer.unk_token_id:
+            pieces = tokenizer.convert_ids_to_tokens(found)
+            raise argument_error("sampling.stop", text, f"the text of one token; here it is {pieces}")
     declared = getattr(model, "generation_config", model).eos_token_id
     ids = declared if isinstance(declared, list) else [] if declared is None else [declared]
-    return sorted({tokenizer.eos_token_id, *ids})
+    return sorted({tokenizer.eos_token_id, *ids, *(token for _, (token,) in named)})
 
 
-def declared_stop_tokens(config: ModelConfig) -> list[int]:
+def declared_stop_tokens(config: ModelConfig, stop: Sequence[str] = ()) -> list[int]:
     """`stop_tokens` of the initial model, from its files without its weights."""
     of = source(config.path)
     folder = of["pretrained_model_name_or_path"]
@@ -173,7 +188,7 @@ def declared_stop_tokens(config: ModelConfig) -> list[int]:
         found = GenerationConfig.from_model_config(
             AutoConfig.from_pretrained(**of, local_files_only=True, trust_remote_code=False)
         )
-    return stop_tokens(found, load_tokenizer(config, local=True))
+    return stop_tokens(found, load_tokenizer(config, local=True), stop)
 
 
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from dph_theory.support.errors import RefusedError
+
 PINNED: Mapping[str, str] = {"trl": "1.16", "transformers": "5.23"}
 """Minor versions: the trainer enters TRL by hooks that a minor release may move."""
 
 
 def check_versions() -> None:
-    """Raise RuntimeError, saying what to install, unless the pinned minor versions are installed."""
+    """Raise RefusedError, saying what to install, unless the pinned minor versions are installed."""
     found = {name: _installed(name) for name in PINNED}
     wrong = {name: have for name, have in found.items() if ".".join(have.split(".")[:2]) != PINNED[name]}
     if wrong:
         have = ", ".join(f"{name} {there}" for name, there in wrong.items())
         need = " ".join(f"'{name}=={pinned}.*'" for name, pinned in PINNED.items())
-        raise RuntimeError(
+        raise RefusedError(
             f"found {have}: the trainer was built and tested on other versions; pip install {need}"
         )
 

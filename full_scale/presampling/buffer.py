@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow
 import torch
 from jaxtyping import Float32, Int64
+from pyarrow import parquet
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_json, write_text
+from dph_theory.support.files import replacing, write_json
 
-from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
+from ..storage.tensors import hash_values, storing
 
-BUFFER, MANIFEST = "buffer.safetensors", "manifest.json"
+BUFFER, MANIFEST = "buffer.parquet", "manifest.json"
 _ARRAYS = ("prompt_ids", "prompt_offsets", "completion_ids", "completion_offsets", "ref_logps")
 
 
@@ -82,49 +84,57 @@ class RehearsalBuffer:
         return hash_values(list(self.example_ids), (getattr(self, name) for name in _ARRAYS))
 
     def save(self, folder: Path) -> None:
-        """Write buffer.safetensors, then manifest.json, each atomically; the manifest holds the digest."""
+        """Write buffer.parquet, then manifest.json, each whole or not at all; the manifest holds the digest.
+
+        Columns example_id, prompt_ids, completion_ids, ref_logps (one for each completion token), for any
+        other trainer too.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        write_tensors(folder / BUFFER, {name: getattr(self, name) for name in _ARRAYS})
-        manifest = {**self.manifest, "example_ids": list(self.example_ids), "digest": self.digest}
-        write_json(folder / MANIFEST, manifest)
+        with storing(folder), replacing(folder / BUFFER) as part:
+            parquet.write_table(self._table(), part)
+        write_json(folder / MANIFEST, {**self.manifest, "digest": self.digest})
+
+    def _table(self) -> pyarrow.Table:
+        lists = {
+            name: pyarrow.LargeListArray.from_arrays(ends.numpy(), values.numpy())
+            for name, values, ends in (
+                ("prompt_ids", self.prompt_ids, self.prompt_offsets),
+                ("completion_ids", self.completion_ids, self.completion_offsets),
+                ("ref_logps", self.ref_logps, self.completion_offsets),
+            )
+        }
+        return pyarrow.table({"example_id": pyarrow.array(self.example_ids, pyarrow.string()), **lists})
 
     @classmethod
     def load(cls, folder: Path) -> "RehearsalBuffer":
         """The buffer of a folder; ValueError if it is missing, damaged, or not the manifest's."""
-        if not (folder / MANIFEST).is_file():
+        for name in (MANIFEST, BUFFER):
+            if not (folder / name).is_file():
+                raise argument_error("folder", str(folder), f"a folder with {name}; pre-sample first")
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            table = parquet.read_table(folder / BUFFER)
+            digest, buffer = manifest.pop("digest"), cls._of_table(table, manifest)
+        except (ValueError, KeyError, OSError) as error:
             raise argument_error(
-                "folder", str(folder), f"a folder with {MANIFEST} and {BUFFER}; pre-sample first"
-            )
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        example_ids, digest = tuple(manifest.pop("example_ids")), manifest.pop("digest")
-        buffer = cls(**read_tensors(folder / BUFFER)[0], example_ids=example_ids, manifest=manifest)
+                "folder", str(folder), f"a whole {BUFFER} and {MANIFEST}; pre-sample again ({error})"
+            ) from error
         if buffer.digest != digest:
             raise argument_error(
                 BUFFER, str(folder), "the buffer that its manifest describes; pre-sample again"
             )
         return buffer
 
-    def export(self, path: Path) -> None:
-        """Write the rows for other trainers, as JSONL or parquet by the path's ending, whole or not at all.
-
-        Columns example_id, prompt_ids, completion_ids, ref_logps (one for each completion token); the
-        manifest, which says of which model at which temperature, goes beside it as `<path>.json`. ValueError
-        for another ending.
-        """
-        if path.suffix not in (".jsonl", ".parquet"):
-            raise argument_error("export", str(path), "a file that ends in .jsonl or .parquet")
-        rows = [row._asdict() for row in self.rows()]
-        if path.suffix == ".jsonl":
-            write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-        else:
-            from datasets import Dataset, disable_progress_bars
-
-            disable_progress_bars()
-            part = path.with_name(f"{path.name}.part")
-            with storing(path.parent):
-                Dataset.from_list(rows).to_parquet(str(part))
-                part.rename(path)
-        write_json(path.with_name(f"{path.name}.json"), {**self.manifest, "digest": self.digest})
+    @classmethod
+    def _of_table(cls, table: pyarrow.Table, manifest: Mapping[str, Any]) -> "RehearsalBuffer":
+        found: dict[str, Tensor] = {}
+        for name in ("prompt_ids", "completion_ids", "ref_logps"):
+            lists = table.column(name).combine_chunks()
+            ends = np.append(0, np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)))
+            found[name] = torch.tensor(lists.flatten().to_numpy(zero_copy_only=False))
+            found[f"{name.removesuffix('_ids')}_offsets"] = torch.from_numpy(ends.astype(np.int64))
+        del found["ref_logps_offsets"]
+        return cls(**found, example_ids=tuple(table.column("example_id").to_pylist()), manifest=manifest)
 
     def check(self, **expected: Any) -> None:
         """Raise ValueError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +15,9 @@ from dph_theory.support.record import read_record, record
 
 from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
+from ..storage.journal import told_apart
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Task
+from ..tasks.protocol import Prompt, Task, bound_to, failures_told
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
@@ -32,28 +33,33 @@ def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, An
         "dtype": recipe.model.dtype,
         "chat": recipe.model.chat,
         "template": recipe.model.template,
-        "stop_tokens": declared_stop_tokens(recipe.model),
+        "stop_tokens": declared_stop_tokens(recipe.model, recipe.sampling.stop),
         "seed": recipe.seed,
         "sampling": recipe.sampling.drawing(),
         "presample": vars(recipe.presample),
         "task": task.name,
         "system": task.system if recipe.model.chat else None,
-        "prompts": prompts_hash(task.train),
+        "prompts": prompt_hashes(task.train),
+        "verifier": bound_to(task.verifier),
     }
 
 
-def prompts_hash(examples: Sequence[Prompt]) -> str:
-    """The sha256 of prompts and what they are judged by; where the databases lie does not count."""
-    return hash_values(
-        [
-            [e.id, e.prompt, list(e.turns), {k: v for k, v in e.reference.items() if k != "database"}]
-            for e in examples
-        ]
-    )
+def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
+    """By id, the start of the sha256 of a prompt and what it is judged by; where the databases lie aside."""
+    return {
+        e.id: hash_values(
+            [e.prompt, list(e.turns), {k: v for k, v in e.reference.items() if k != "database"}]
+        )[:16]
+        for e in examples
+    }
 
 
 FREE = ("seed", "sampling.batch_size", "sampling.backend")
 """What a training may have otherwise than its pre-sampling: they move no probability."""
+
+
+_MANY = 0.5
+"""Share of rollouts cut off from which the limit, or the tokens that end an answer, may be wrong."""
 
 
 class Rate(NamedTuple):
@@ -96,7 +102,11 @@ class Presampling:
     unfinished: int
     """Rollouts that were cut off at max_new_tokens."""
     identity: Mapping[str, Any]
-    """What it depends on: hashes, seed, sampling and presample settings, the task's prompts."""
+    """What it depends on: hashes, seed, sampling and presample settings, the task's prompts, its verifier."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """What the verifier said where it failed, counted."""
+    cut_off: str = ""
+    """How a rollout ended that was cut off."""
 
     def trained(self, prompts: str) -> tuple[str, ...]:
         """The prompts to train on: D_exp for `explored`, all for `all`."""
@@ -124,7 +134,9 @@ class Presampling:
             RehearsalBuffer.load(folder / BUFFER),
             results.pop("outcomes"),
             results.pop("unfinished"),
-            {key: value for key, value in results.items() if key != "rows"},
+            failures=results.pop("failures", {}),
+            cut_off=results.pop("cut_off", ""),
+            identity={key: value for key, value in results.items() if key != "rows"},
         )
 
     def save(self, folder: Path, recipe: Recipe) -> None:
@@ -137,6 +149,8 @@ class Presampling:
             "rows": len(self.buffer),
             "outcomes": self.outcomes,
             "unfinished": self.unfinished,
+            "failures": self.failures,
+            "cut_off": self.cut_off,
             **self.identity,
         }
         made = record(
@@ -149,6 +163,21 @@ class Presampling:
         )
         write_json(folder / RECORD, made)
 
+    @property
+    def no_rows(self) -> str:
+        """Why there is nothing to rehearse though D_pef has prompts."""
+        return (
+            f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_told()}"
+        )
+
+    def _cut_off_told(self) -> str:
+        share = self.unfinished / max(1, sum(self.outcomes.values()))
+        ended = f" (one ended in {self.cut_off!r})" if self.cut_off else ""
+        words = f"{share:.1%} of the rollouts were cut off at sampling.max_new_tokens{ended}"
+        if share < _MANY:
+            return words
+        return f"{words}: give more tokens, or name in sampling.stop the tokens that end an answer"
+
     def check(self, recipe: Recipe, task: Task, hashes: ModelHashes) -> None:
         """ValueError names what of the recipe is not as it was: model, precision, task, prompts, sampling.
 
@@ -157,39 +186,62 @@ class Presampling:
         kept, wanted = (_flat(found) for found in (self.identity, identity_of(recipe, task, hashes)))
         for name, value in wanted.items():
             if name not in FREE and kept.get(name) != value:
-                found = repr(kept[name]) if name in kept else "nothing of this name"
-                allowed = (
-                    f"the pre-sampling has {found}; keep to that, or pre-sample in another output folder"
-                )
-                raise argument_error(name, value, allowed)
+                told, found = told_apart(value, kept.get(name, "nothing of this name"))
+                raise argument_error(name, told, f"the pre-sampling has {found}; {_way_on(name)}")
 
     @property
     def findings(self) -> list[str]:
         """What the numbers say, for the record and the terminal."""
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
-        said = [
+        said = []
+        if self.failures:
+            failed, all_ = self.outcomes[JudgeOutcome.CRASH], sum(self.outcomes.values())
+            told = failures_told(self.failures)
+            said.append(f"the verifier failed on {failed} of {all_} rollouts, which count as wrong: {told}")
+        said += [
             f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
             f"D_pef has {len(self.pef)} prompts and {len(self.buffer)} rows to rehearse, "
             f"D_exp {len(self.exp)} prompts",
         ]
+        if never:
+            said.append(
+                f"{never} prompts never solved cost rollouts in training, and give no gradient until a group "
+                "holds a correct one"
+            )
         if not self.pef:
             said.append(
                 "D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method"
             )
+        elif not len(self.buffer):
+            said.append(f"nothing can be rehearsed: {self.no_rows}")
         if not self.exp:
             said.append(
                 "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
             )
         if self.unfinished:
-            share = self.unfinished / sum(self.outcomes.values())
-            said.append(f"{share:.1%} of the rollouts were cut off at max_new_tokens")
+            said.append(self._cut_off_told())
         if unjudged := self.outcomes.get(JudgeOutcome.GOLD_ERROR, 0):
             said.append(
                 f"{unjudged} rollouts count as wrong because their reference could not be judged: an error of"
                 " the data, such as a reference query that does not run"
             )
         return said
+
+
+_SPLIT = ("presample.threshold", "presample.fresh", "presample.buffer_per_prompt")
+
+
+def _way_on(name: str) -> str:
+    """What to do where a pre-sampling has another value of this name."""
+    if name in _SPLIT:
+        return (
+            "keep to that, or run dph presample with the new value: it splits the prompts of this folder "
+            "anew from the rollouts there are, for every run that follows"
+        )
+    if name in ("prompts", "verifier"):
+        return "put that back as it was, or pre-sample again, in another output folder"
+    return "keep to that, or pre-sample in another output folder"
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,11 +43,6 @@ class Folders:
         return self.here / "checkpoints"
 
     @property
-    def metrics(self) -> Path:
-        """What training logged, a line a step, while it runs; `dph watch` draws it."""
-        return self.here / "metrics.jsonl"
-
-    @property
     def model(self) -> Path:
         """The trained model, as a Hugging Face folder."""
         return self.here / "model"

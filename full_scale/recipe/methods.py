@@ -59,8 +59,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 """By name; in recipes GRPO has no KL penalty, and GRPO-KL is GRPO as published."""
 
 
-def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
-    """The DPHConfig fields of a method with what the recipe changes in it.
+def setup(
+    config: MethodConfig, base_rates: Sequence[float] = (), train: Mapping[str, Any] = MappingProxyType({})
+) -> Setup:
+    """The DPHConfig fields of a method with what the recipe changes in it: there, and in its `train`.
 
     `base_rates` are the measured base pass rates of the training prompts, from which a target validity mu
     gives beta (theory A9). ValueError for an unknown method, and for a change it has no place for.
@@ -72,7 +74,7 @@ def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
     arguments["two_backward"] = config.two_backward
     if config.baseline is not None:
         arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
-        notes = [note for note in notes if note != _DEVIATION] + [_BASELINE]
+        notes = [*notes, _BASELINE]
     if method.alpha is not None:
         # The sum over the tokens of each completion, averaged over completions, is what theory B7 is about.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
@@ -81,7 +83,49 @@ def setup(config: MethodConfig, base_rates: Sequence[float] = ()) -> Setup:
         notes += _penalised(arguments, config, method.penalty, base_rates)
     if method.rehearsal is not None:
         notes += _rehearsed(arguments, config, method.rehearsal)
-    return Setup(MappingProxyType(arguments), tuple(notes))
+    _no_place_in_train(config, arguments, train)
+    arguments |= train
+    divided = arguments["scale_rewards"] in ("group", True) and method.alpha is None
+    return Setup(MappingProxyType(arguments), (*[_DEVIATION] * divided, *notes))
+
+
+_OF_METHOD = {
+    **{
+        name: f"method.{name}"
+        for name in ("eta", "beta", "alpha", "gauge", "baseline", "rehearsal_rows", "two_backward")
+    },
+    "rehearsal_form": "method.form",
+    "online_from": "method.beta_from",
+    "excess_bound": "method.excess_bound",
+    **dict.fromkeys(
+        ("divergence", "online", "online_coefficient", "rehearsal_level", "rehearsal_reduction"),
+        "method.name",
+    ),
+}
+"""Fields of DPHConfig that a method decides, and the key of a recipe that changes each."""
+
+
+def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train: Mapping[str, Any]) -> None:
+    """ValueError for a key of `train` that the method decides, or that would do nothing under it."""
+    for key in train:
+        if key in _OF_METHOD:
+            raise argument_error("train key", key, f"set {_OF_METHOD[key]} instead")
+    alpha_dpg, penalty = arguments.get("online") == "alpha_dpg", arguments["beta"] > 0
+    summed = f"none: {config.name} sums over whole answers (theory B7)"
+    undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
+    places = {
+        "loss_type": (not alpha_dpg, summed),
+        "importance_sampling_level": (not alpha_dpg, summed),
+        "scale_rewards": (not undivided, f"none: {config.name} here divides no rewards"),
+        "use_bias_correction_kl": (
+            penalty,
+            f"none: {config.name} has no KL in the loss; GRPO-KL, RKL and KL-control do",
+        ),
+        "ratio_clip": (alpha_dpg, f"none: {config.name} has no ratio to p_*; alpha-DPG and KL-DPG do"),
+    }
+    for name, (place, allowed) in places.items():
+        if name in train and not place:
+            raise argument_error(f"train.{name}", train[name], allowed)
 
 
 def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], list[str]]:
@@ -105,8 +149,7 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
         "scale_rewards": "group" if exploration.normalise else "none",
         "beta": 0.0,
     }
-    notes = [_DEVIATION] if exploration.normalise else []
-    return arguments, notes + [_GROUPS_OF_EQUAL_REWARDS] * exploration.dynamic_sampling
+    return arguments, [_GROUPS_OF_EQUAL_REWARDS] * exploration.dynamic_sampling
 
 
 def _no_place_for(config: MethodConfig, method: Method) -> None:

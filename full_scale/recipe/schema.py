@@ -62,6 +62,8 @@ class SamplingConfig:
     min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
     repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
     max_new_tokens: Count = 4096
+    stop: tuple[str, ...] = ()
+    """Tokens, as text, that end a completion beside those that the model declares; each is one token."""
     batch_size: Count = 64
     """Prompts measured, and rows that transformers generates, at once on a device."""
     batch_tokens: Count = 16_384
@@ -132,8 +134,9 @@ class MethodConfig:
     samples as the authors' released code computes it, clamps included."""
     prompts: Literal["explored", "all"] = "explored"
     """Train on D_exp, or on all prompts, as the baselines of the authors' release do."""
-    rehearsal_rows: Count = 512
-    """Rows of the rehearsal buffer in each optimizer step, over all processes."""
+    rehearsal_rows: Count | None = None
+    """Rows of the rehearsal buffer in each optimizer step, over all processes; unless given, half as many as
+    its rollouts, as published (512 beside 1,024)."""
     two_backward: bool = False
     """Rehearsal backward before the exploration's: less memory at the peak, the same gradient."""
 
@@ -192,10 +195,14 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
     `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
     mappings merge, everything else replaces; a file's `name`, where it gives none, is its own, never the
-    other's, whose runs it would overwrite. ValueError names an unknown key, with the nearest known one, a
-    value of the wrong type, a file that is not there, a circle of `extends`.
+    other's, whose runs it would overwrite. `methods` holds what a file changes for the method of that name; a
+    run whose method an override names is named after it too. ValueError names an unknown key, with the
+    nearest known one, a value of the wrong type, a file that is not there, a circle of `extends`.
     """
-    values = _read(_found(Path(path), None), ())
+    asked: dict[str, Any] = {}
+    for override in overrides:
+        _override(asked, override)
+    values = _of_method(_layers(_found(Path(path), None), ()), asked)
     for override in overrides:
         _override(values, override)
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
@@ -203,12 +210,20 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     return build(Recipe, {**values, **empty}, "")
 
 
-def changed(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
-    """A recipe after `key=value` overrides; errors as `load_recipe`."""
-    values = recipe.as_dict()
-    for override in overrides:
-        _override(values, override)
-    return build(Recipe, values, "")
+def _of_method(layers: Sequence[dict[str, Any]], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's values over those that it extends, each with what its `methods` say of the method."""
+    sections = [of["method"] for of in (*layers, asked) if isinstance(of.get("method"), Mapping)]
+    names = [section["name"] for section in sections if "name" in section]
+    name = names[-1] if names else MethodConfig().name
+    found: dict[str, Any] = {}
+    for layer in layers:
+        methods = layer.pop("methods", {})
+        if not isinstance(methods, Mapping):
+            raise argument_error("methods", methods, "a mapping of methods to what changes for each")
+        found = _merged(_merged(found, layer), methods.get(name, {}))
+    if isinstance(asked.get("method"), Mapping) and "name" in asked["method"]:
+        found["name"] = f"{found['name']}-{str(name).lower()}"
+    return found
 
 
 def recipe_keys() -> list[tuple[str, str, str]]:
@@ -268,7 +283,8 @@ def _found(path: Path, beside: Path | None) -> Path:
     raise argument_error("config", str(path), f"a YAML file, or one of the packaged recipes {recipe_names()}")
 
 
-def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
+def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """What a file holds, after what each file holds that it extends, the furthest first."""
     if path in above:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:
@@ -279,9 +295,8 @@ def _read(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         raise argument_error(str(path), values, "a recipe is a mapping of keys to values")
     parent = values.pop("extends", None)
     values.setdefault("name", path.stem)
-    if parent is None:
-        return values
-    return _merged(_read(_found(Path(parent), path.parent), (*above, path)), values)
+    below = [] if parent is None else _layers(_found(Path(parent), path.parent), (*above, path))
+    return [*below, values]
 
 
 def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

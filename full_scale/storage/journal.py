@@ -60,11 +60,41 @@ class Journal:
     def _check(self, found: Any, wanted: Mapping[str, Any]) -> None:
         for key in sorted({*found, *wanted}):
             if found.get(key) != wanted.get(key):
-                begun = f"{self.path} was begun with {found.get(key)!r}"
+                value, other = told_apart(wanted.get(key), found.get(key))
                 allowed = (
-                    f"{begun}; keep to that, take another output folder, or remove the file to begin anew"
+                    f"{self.path} was begun with {other}; keep to that, take another output folder, or "
+                    "remove the file to begin anew"
                 )
-                raise argument_error(key, wanted.get(key), allowed)
+                raise argument_error(key, value, allowed)
+
+
+class _Words(str):
+    """Words that an error shows as they stand."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def told_apart(wanted: Any, found: Any) -> tuple[Any, str]:
+    """Two values that differ, for an error's words; of two mappings, the keys where they do."""
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        return wanted, repr(found)
+    changed = [key for key in wanted if key in found and wanted[key] != found[key]]
+    inner = [(wanted[key], found[key]) for key in changed if isinstance(wanted[key], dict)]
+    parts = {
+        "changed": changed,
+        "new": [key for key in wanted if key not in found],
+        "gone": [key for key in found if key not in wanted],
+    }
+    named = [f"{len(keys)} {what} ({_first(keys)})" for what, keys in parts.items() if keys]
+    below = [f"of the first changed: {told_apart(*inner[0])[0]}"] if inner else []
+    return _Words(f"<{', '.join([*named, *below])}>"), "others"
+
+
+def _first(keys: list[str]) -> str:
+    return ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
 
 
 class SharedJournal:

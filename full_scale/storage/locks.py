@@ -20,8 +20,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Work in a folder that no other process works in; ValueError names the one that does.
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Work in a folder that no other process works in; ValueError names the one that does, unless to `wait`.
 
     The kernel frees the lock when its process ends, however it ends. Of several processes of one launch the
     first holds it for all.
@@ -30,7 +30,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    lock, holder = FileLock(folder / LOCK, timeout=0), folder / HOLDER
+    lock, holder = FileLock(folder / LOCK, timeout=-1 if wait else 0), folder / HOLDER
     try:
         lock.acquire()
     except Timeout as error:

@@ -215,7 +215,7 @@ def _sql(
         schema = schema_text(database)
     except sqlite3.Error as error:
         raise ValueError(f"{row.where}: {database} cannot be read: {error}") from error
-    prompt = _filled(
+    prompt = filled(
         source.template or template, schema=schema, question=row.text("question"), evidence=evidence
     )
     reference = {"verifier": "sql", "match": source.task, "database": str(database), "query": query}
@@ -253,7 +253,7 @@ def _maths(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
                 f"{row.where}: solution", given, r"the answer must stand in a \boxed{} or after ####"
             )
         answer = given.strip()
-    prompt = _filled(source.template or MATHS_PROMPT, question=question)
+    prompt = filled(source.template or MATHS_PROMPT, question=question)
     return Prompt(identity, prompt, {"verifier": "maths", "answer": answer})
 
 
@@ -261,7 +261,7 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     """A prompt, text or conversation, with the answer that it is judged by as maths are."""
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
-        prompt, turns = _filled(source.template, question=prompt), ()
+        prompt, turns = filled(source.template, question=prompt), ()
     if source.verifier is not None:
         return Prompt(identity, prompt, {**row.values, "verifier": source.verifier}, turns)
     given = row.text(source.answer or "answer")
@@ -286,7 +286,8 @@ def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     return Prompt(identity, prompt, {"verifier": "sql", **reference}, turns)
 
 
-def _filled(template: str, **values: str) -> str:
+def filled(template: str, **values: str) -> str:
+    """A template with these values in their places; ValueError for another place."""
     try:
         return template.format(**values)
     except (ValueError, LookupError, AttributeError) as error:

@@ -12,6 +12,7 @@ from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import TaskConfig
+from .benchmarks import filled
 from .protocol import Prompt, Task
 from .verifiers.gym import GymVerifier
 
@@ -57,7 +58,7 @@ def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Prom
     return [
         Prompt(
             f"{name}/{i}",
-            options.template.format(question=entry["question"]),
+            filled(options.template, question=entry["question"]),
             # As text: JSON tells a worker the same generator again.
             {"verifier": "gym", "source": json.dumps(source, sort_keys=True), "entry": i},
         )

@@ -1,11 +1,17 @@
 """What every task is made of: examples, a verifier that scores completions, and the styles it can name."""
 
+import hashlib
+import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 
+CRASH = "crash"
+"""The outcome of a verifier that failed."""
 VERDICT = "verifier"
 """The name of the reward that is the verdict."""
 RESERVED = ("train", "rehearsed", "explored")
@@ -32,6 +38,8 @@ class Score:
     outcome: str
     """`correct`, `wrong`, or why nothing could be compared (`no_answer`, `error`, `timeout`, ...)."""
     style: str | None = None
+    detail: str = field(default="", compare=False)
+    """What the verifier said when it failed: its exception."""
 
 
 @runtime_checkable
@@ -101,3 +109,52 @@ class Task:
                 if example.id in seen:
                     raise argument_error(f"{name} example id", example.id, "ids must be unique within a set")
                 seen.add(example.id)
+
+
+class VerifierError(RefusedError):
+    """A verifier that failed on all it was asked: its zeros would say nothing of the model."""
+
+
+def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
+    """The verifier's scores; VerifierError, with its exception, if it failed on every answer to all prompts.
+
+    Failures on a single prompt may be its data's, and are outcomes.
+    """
+    scores = verifier(examples, completions)
+    if len({example.id for example in examples}) > 1:
+        refuse_all_failed(failures(scores), len(scores))
+    return scores
+
+
+def failures(scores: Sequence[Score]) -> dict[str, int]:
+    """What the verifier said where it failed, and how often."""
+    return dict(Counter(score.detail or "its process died" for score in scores if score.outcome == CRASH))
+
+
+def refuse_all_failed(found: Mapping[str, int], answers: int) -> None:
+    """VerifierError if there are as many failures as answers."""
+    if found and sum(found.values()) == answers:
+        raise VerifierError(f"the verifier failed on every one of {answers} answers: {failures_told(found)}")
+
+
+def failures_told(found: Mapping[str, int]) -> str:
+    """The most frequent failures in words."""
+    most = sorted(found.items(), key=lambda item: -item[1])
+    told = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
+    return told + (f", and {len(most) - 3} others" if len(most) > 3 else "")
+
+
+def bound_to(verifier: Verifier) -> dict[str, Any]:
+    """What decides a verifier's verdicts: its `bound` where it has one, else the source of its module."""
+    found = getattr(verifier, "bound", None)
+    return dict(found) if found is not None else source_of(type(verifier).__module__)
+
+
+def source_of(*modules: str) -> dict[str, str]:
+    """The start of the sha256 of imported modules' sources, by name; none where there is no file."""
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules}
+    return {
+        f"module {name}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+        for name, file in files.items()
+        if file is not None
+    }

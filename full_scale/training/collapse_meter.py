@@ -3,16 +3,20 @@
     meter = CollapseMeter(base_rates={prompt: base pass rate, ...})
     meter.attach(trainer)
 
-Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names.
+Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names; with `step=True` also
+`dynamics/step_in_logits`, what a learning rate is to a model.
 """
 
+import logging
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from transformers import TrainerCallback
 from trl import GRPOTrainer
 
 from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
@@ -21,14 +25,15 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from .judging import Recorded, record_rewards
-from .logit_step import LogitStep
-from .reference import OnlineReference, sequence_log_probs
+from .reference import OnlineReference, sequence_log_probs, under_policy
 
+_LOG = logging.getLogger(__name__)
 RIGHT, WRONG = 2, 8
 """Answers of the prompt whose drift stands for that of all: few are enough to see one lost."""
+STEP = "dynamics/step_in_logits"
 
 
-class CollapseMeter:
+class CollapseMeter(TrainerCallback):
     """Measures KL(pi || ref) - kl(V || A1), the excess KL of theory A8, on the samples TRL has just drawn.
 
     `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
@@ -38,9 +43,11 @@ class CollapseMeter:
     measured, at one forward pass under the policy and one under the reference. Neither weights nor random
     numbers are touched.
 
-    With `step`, a `LogitStep` attached to the same trainer, `collapse/by_luck` stands beside it: the excess
-    that sampling alone brings a run without a KL, of a prompt with RIGHT equal right answers and WRONG wrong
-    ones (`dynamics.excess_by_luck`): a mean over seeds, of advantages not divided by their deviation. Several
+    With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
+    `dph predict --step`, unless all its advantages are zero; without base rates nothing else is. And
+    `collapse/by_luck` stands beside the excess: what sampling alone brings a run without a KL, of a prompt
+    with RIGHT equal right answers and WRONG wrong ones (`dynamics.excess_by_luck`), a mean over seeds, of
+    advantages not divided by their deviation; at most a right answer lost for good, V log RIGHT. Several
     times as much over many steps is more than this luck; less than that is no evidence. Source: ours, theory
     A8, G3.
     """
@@ -51,7 +58,7 @@ class CollapseMeter:
         *,
         key: str = "prompt",
         every: int = 1,
-        step: LogitStep | None = None,
+        step: bool = False,
         verdict: str | None = None,
     ) -> None:
         for name, rate in base_rates.items():
@@ -60,7 +67,11 @@ class CollapseMeter:
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
-        self.verdict = verdict
+        self.verdict, self._told = verdict, False
+        self.last: float | None = None
+        """The step in logits that was measured last."""
+        self._trainer: GRPOTrainer | None = None
+        self._kept: dict[str, Any] | None = None
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
@@ -70,21 +81,47 @@ class CollapseMeter:
         ValueError where no reward function is known to be the verdict.
         """
         check_versions()
-        recorded = record_rewards(trainer, self.key, self.verdict)
-        online = reference or OnlineReference(trainer)
+        recorded = record_rewards(trainer, self.key, self.verdict) if self.base_rates else None
+        online = (reference or OnlineReference(trainer)) if self.base_rates else None
         lengths = _recorded_lengths(trainer) if trainer.args.mask_truncated_completions else None
         generate = trainer._generate_and_score_completions
+        if self.step:
+            self._trainer = trainer
+            trainer.add_callback(self)
 
         def generate_and_measure(inputs: Any) -> dict[str, Any]:
             samples = generate(inputs)
             # Counted by TRL's own steps, which a resumed run takes up where they were.
             batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
             if trainer.model.training and batch % self.every == 0:
-                whole = samples if lengths is None else _unmasked(samples, lengths)
-                self._measure(trainer, recorded, online.with_log_probs(whole))
+                whole = under_policy(trainer, samples if lengths is None else _unmasked(samples, lengths))
+                if online is not None and recorded is not None:
+                    self._measure(trainer, recorded, online.with_log_probs(whole))
+                self._kept = {**samples, "old_per_token_logps": whole["old_per_token_logps"]}
             return samples
 
         trainer._generate_and_score_completions = generate_and_measure
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """Measure the step that has just been taken, if it is the first one on samples that were measured."""
+        trainer, samples, self._kept = self._trainer, self._kept, None
+        if samples is None or trainer is None:
+            return
+        after = under_policy(trainer, {k: v for k, v in samples.items() if k != "old_per_token_logps"})
+        advantages = samples["advantages"]
+        advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
+        sums = [_sums(one) for one in (samples, after)]
+        # A group may lie across processes, whose answers have other widths: gather first.
+        everyone, size = trainer.accelerator, trainer.num_generations
+        columns = everyone.gather(torch.stack([advantages.to(sums[0]), *sums], dim=1)).unflatten(
+            0, (-1, size)
+        )
+        ids = everyone.pad_across_processes(samples["completion_ids"] * samples["completion_mask"], dim=1)
+        ids = everyone.gather(ids.contiguous()).unflatten(0, (-1, size))
+        found = _step_of(columns.cpu(), ids.cpu())
+        if math.isfinite(found):
+            self.last = found
+            trainer._metrics["train"][STEP].append(found)
 
     def _measure(self, trainer: GRPOTrainer, recorded: Recorded, samples: dict[str, Any]) -> None:
         keys, rewards = recorded.last
@@ -102,10 +139,48 @@ class CollapseMeter:
         metrics["collapse/groups_left_out"].append((~known).sum().item())
         if known.any():
             found = _meter(groups[known])
-            if self.step is not None and self.step.last is not None and self.step.last > 0:
-                found["by_luck"] = _by_luck(groups[known], self.step.last, groups[..., 0].numel())
+            if self.last is not None and self.last > 0:
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always", SmallNoiseWarning)
+                    found["by_luck"] = _by_luck(groups[known], self.last, groups[..., 0].numel())
+                self._tell(told)
             for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
+
+    def _tell(self, warned: Sequence[Any]) -> None:
+        """Once, and not with every batch's own number."""
+        if warned and not self._told:
+            self._told = True
+            _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
+
+
+def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) -> float:
+    """The eta whose step of independent logits changes log-probabilities most nearly as they did.
+
+    On logits of its own, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z): n_y of the N answers of
+    the step are y. change and log_p, after and before the step, advantages: (groups, size), less their
+    group's mean; same (groups, size, size): which answers are the same. Least squares; nan where advantages
+    are all zero. Source: ours, theory G3.
+    """
+    summed = (same * advantages[:, None, :]).sum(dim=2)
+    # Each answer once: a sum over samples counts y n_y times.
+    mean = (log_p.exp() * advantages).sum(dim=1, keepdim=True)
+    unit = (summed - mean) / advantages.numel()
+    return ((change * unit).sum() / unit.square().sum()).item() if unit.any() else float("nan")
+
+
+def _step_of(columns: Tensor, ids: Tensor) -> float:
+    """The `logit_step` of groups of (advantage, log p before, log p after) and answers (groups, size, .)."""
+    advantages, before, after = columns.unbind(dim=2)
+    same = (ids[:, :, None] == ids[:, None, :]).all(dim=-1)
+    # What all answers of a group gain alike, as under a baseline of one, is no step.
+    centred = advantages - advantages.mean(dim=1, keepdim=True)
+    return logit_step(after - before, before, centred, same)
+
+
+def _sums(samples: dict[str, Any]) -> Tensor:
+    """The log-probability of each answer under the policy, (batch,)."""
+    return (samples["old_per_token_logps"].double() * samples["completion_mask"]).sum(dim=1)
 
 
 def _recorded_lengths(trainer: GRPOTrainer) -> list[int]:
@@ -136,12 +211,9 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     """The mean excess KL that drift alone brings these prompts by their pass rates now."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
-    with warnings.catch_warnings():
-        # Too large, then: what luck may explain is at most that.
-        warnings.simplefilter("ignore", SmallNoiseWarning)
-        found = excess_by_luck(
-            np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
-        )
+    found = excess_by_luck(
+        np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
+    )
     return float(found.mean())
 
 

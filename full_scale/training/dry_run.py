@@ -9,17 +9,20 @@ from typing import Any
 
 from dph_theory.support.errors import argument_error
 
-from ..models.load import ModelHashes
+from ..models.generation import prompt_tokens
+from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
-from ..recipe.methods import Setup, setup
+from ..recipe.methods import Setup
 from ..recipe.schema import ModelConfig, Recipe
 from ..tasks.protocol import Task
 from .launch import ONE, Launch
-from .memory import Footprint, Shape, footprint, model_shape, stage_footprint, what_fits
+from .memory import USABLE, Footprint, Shape, footprint, model_shape, stage_footprint
 
 GIB = 2**30
 STAGES = ("presample", "train", "evaluate")
+_MEASURED = 64
+"""Prompts whose tokens are counted, those of most characters."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,14 @@ class DryRun:
     shape: Shape | None
     memory: Mapping[str, Footprint]
     """By stage; empty where the model's configuration is not at hand."""
+    prompt_tokens: int | None
+    """Of the longest prompt to train on; None where data or tokenizer are not at hand."""
     steps: Steps
     missing: tuple[str, ...]
     too_large: tuple[str, ...] = ()
-    """For each stage that does not fit in the device: what it needs, and what would fit."""
+    """For each stage that does not fit in the device: what it needs, and how that adds up."""
+    warnings: tuple[str, ...] = ()
+    """What would work, and be slow."""
 
 
 def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRun:
@@ -80,21 +87,50 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     if presampling is not None and method is not None:
         _sets(recipe, method, presampling, steps.prompts_per_generation, missing)
     stages = STAGES if shape is not None else ()
-    memory = {stage: _memory(stage, recipe, launch, device) for stage in stages}
+    longest = None if task is None or shape is None else _longest(recipe, task)
+    memory = {stage: _memory(stage, recipe, launch, device, longest) for stage in stages}
     too_large = [
-        _too_large(stage, found, recipe, launch, device)
+        _too_large(stage, found, device)
         for stage, found in memory.items()
         if device and not found.fits(device)
     ]
-    return DryRun(recipe.as_dict(), arguments, shape, memory, steps, tuple(missing), tuple(too_large))
+    return DryRun(
+        recipe=recipe.as_dict(),
+        arguments=arguments,
+        shape=shape,
+        memory=memory,
+        prompt_tokens=longest,
+        steps=steps,
+        missing=tuple(missing),
+        too_large=tuple(too_large),
+        warnings=tuple(_slow(recipe, launch)),
+    )
 
 
-def _memory(stage: str, recipe: Recipe, launch: Launch, device: float) -> Footprint:
+def _longest(recipe: Recipe, task: Task) -> int:
+    """Tokens of the longest training prompt, among those of most characters."""
+    most = sorted(task.train, key=lambda example: -len(example.prompt))[:_MEASURED]
+    tokenizer = load_tokenizer(recipe.model, local=True)
+    return max(map(len, prompt_tokens(tokenizer, task, most, recipe.model)))
+
+
+def _slow(recipe: Recipe, launch: Launch) -> list[str]:
+    fsdp = launch.sharded and launch.package is None
+    if not fsdp or recipe.sampling.backend == "vllm":
+        return []
+    return [
+        "FSDP spreads the weights over the devices, and transformers gathers each layer from all of them for "
+        "every token that training samples; sampling.backend=vllm samples from whole weights"
+    ]
+
+
+def _memory(stage: str, recipe: Recipe, launch: Launch, device: float, prompt: int | None) -> Footprint:
     shape = _built(recipe.model)
     if stage != "train":
-        return stage_footprint(shape, recipe, models=2 if stage == "evaluate" else 1, device=device)
+        models = 2 if stage == "evaluate" else 1
+        return stage_footprint(shape, recipe, models=models, device=device, prompt=prompt)
     arguments = _arguments(recipe, _method(recipe, None, []))
-    return footprint(shape, arguments, dtype=recipe.model.dtype, launch=launch, device=device)
+    return footprint(shape, arguments, dtype=recipe.model.dtype, launch=launch, device=device, prompt=prompt)
 
 
 def _built(config: ModelConfig) -> Shape:
@@ -107,17 +143,14 @@ def _shape_of(path: str, lora: str) -> Shape:
     return model_shape(ModelConfig(path=path, lora=json.loads(lora)))
 
 
-def _too_large(stage: str, found: Footprint, recipe: Recipe, launch: Launch, device: float) -> str:
-    """The sentence on a stage that does not fit: its largest parts, and the least change that would."""
-    parts = sorted(found.as_dict().items(), key=lambda part: -part[1])
-    largest = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts[1:4] if name != "total")
-    better = what_fits(
-        stage, lambda other, start: _memory(stage, other, start, device), recipe, launch, device
-    )
+def _too_large(stage: str, found: Footprint, device: float) -> str:
+    """The sentence on a stage that does not fit, with the arithmetic."""
+    parts = {name: f"{name} {size / GIB:.1f}" for name, size in found.as_dict().items()}
+    step = f"gradients + activations + logits {found.step / GIB:.1f}"
     return (
-        f"{stage} does not fit in {device / GIB:.0f} GiB, of which a tenth is left free, because it takes "
-        f"{found.total / GIB:.1f} ({largest}); "
-        + (f"it fits with {', or with '.join(better)}" if better else "nothing known here makes it fit")
+        f"{stage} does not fit in {device / GIB:.0f} GiB, of which {USABLE:.0%} can be planned with, because "
+        f"it takes {found.total / GIB:.1f}: {parts['weights']} + {parts['optimizer']} + {parts['reference']} "
+        f"+ the larger of {parts['cache']} and {step}"
     )
 
 
@@ -135,25 +168,27 @@ def _presampling(recipe: Recipe, task: Task | None, missing: list[str]) -> Presa
 
 
 def _method(recipe: Recipe, presampling: Presampling | None, missing: list[str]) -> Setup | None:
+    from .arguments import arguments
+
     base_rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
     if recipe.method.mu is not None and not base_rates:
         missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
         return None
-    return setup(recipe.method, base_rates)
+    return arguments(recipe, base_rates)
 
 
 def _arguments(recipe: Recipe, method: Setup | None) -> dict[str, Any]:
-    from .stage import resolved
+    from .arguments import arguments
 
     if method is not None:
-        return resolved(recipe, method)
+        return dict(method.arguments)
     # Everything but beta, which follows from the target, is known and held against what there is.
-    found = resolved(recipe, setup(replace(recipe.method, mu=None)))
+    found = arguments(replace(recipe, method=replace(recipe.method, mu=None))).arguments
     return {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
 
 
 def _sets(recipe: Recipe, method: Setup, presampling: Presampling, prompts: int, missing: list[str]) -> None:
-    from .stage import check_sets
+    from .train import check_sets
 
     try:
         check_sets(recipe, method, prompts, presampling)
@@ -204,5 +239,5 @@ def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -
         batches = None if prompts is None else prompts // (generated // each)
         epochs = arguments.get("num_train_epochs", 3)
         steps = None if batches is None else int(batches * generated * iterations / per_step * epochs)
-    rows = arguments["rehearsal_rows"] if arguments.get("eta") else 0
+    rows = (arguments.get("rehearsal_rows") or max(1, per_step // 2)) if arguments.get("eta") else 0
     return Steps(prompts, per_step, generated // each, max(1, generated // per_step), rows, steps)

@@ -1,7 +1,8 @@
 """A task's verdicts while a model trains: as TRL's reward function, and on greedy answers now and then."""
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,11 @@ from dph_theory.support.errors import argument_error
 
 from ..models.generation import prompt_tokens, sample
 from ..recipe.schema import Recipe
-from ..tasks.protocol import VERDICT, Scorer, Task
+from ..tasks.protocol import VERDICT, Scorer, Task, failures, failures_told, judged
+
+_LOG = logging.getLogger(__name__)
+_FAILURES = 10
+"""Kinds of failure that are told."""
 
 
 class VerifierReward:
@@ -28,6 +33,14 @@ class VerifierReward:
         self.examples = {example.id: example for example in task.train}
         self.outcomes: set[str] = set()
         """Those seen so far: one that is missing from a batch counts 0 in it."""
+        self._told: set[str] = set()
+
+    def _tell(self, found: Mapping[str, int]) -> None:
+        """Warn of each failure of the verifier, when it first comes."""
+        new = {detail: count for detail, count in found.items() if detail not in self._told}
+        if new and len(self._told) < _FAILURES:
+            self._told |= set(new)
+            _LOG.warning("the verifier failed, which counts as wrong: %s", failures_told(new))
 
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
@@ -37,7 +50,8 @@ class VerifierReward:
         if unknown:
             raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
         examples = [self.examples[name] for name in example_id]
-        scores = self.verifier(examples, [_text(completion) for completion in completions])
+        scores = judged(self.verifier, examples, [_text(completion) for completion in completions])
+        self._tell(failures(scores))
         log_metric = columns.get("log_metric")
         if log_metric is not None:
             counts = Counter(score.outcome for score in scores)

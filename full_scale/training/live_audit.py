@@ -23,6 +23,7 @@ from trl.scripts.grpo import GRPOScriptArguments
 from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
+from dph_theory.predict.configuration import configuration_of
 from dph_theory.support.errors import argument_error
 
 from ..tasks.llama import random_llama, word_level
@@ -45,6 +46,7 @@ HERE: Mapping[str, Any] = {
     "dataloader_pin_memory": False,
     "per_device_eval_batch_size": 4096,
     "temperature": 1.0,
+    "reward_weights": None,
 }
 """What is set for this machine whatever the configuration says: none of it enters the loss of a batch."""
 _WORDS = ("<pad>", "<eos>", "a", "b")
@@ -68,7 +70,7 @@ class TrainerReport(LossReport):
     def verdict(self) -> str:  # type: ignore[override]
         """All of it, one part after the other."""
         later = [] if self.later is None else [self.later.verdict]
-        return ". ".join([self.loss.verdict, *later, f"advantage: {self.advantage.verdict}", *self.notes])
+        return " ".join([self.loss.verdict, *later, f"Advantage: {self.advantage.verdict}", *self.notes])
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings of the loss, and later."""
@@ -88,6 +90,7 @@ def audit_trainer(
     if not hasattr(trainer, "_get_per_token_logps_and_entropies") or not hasattr(trainer, "compute_loss"):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
+    settings["generation_batch_size"] = None  # A configuration has told its steps_per_generation by then.
     with TemporaryDirectory() as folder:
         return audit_settings(settings, Path(folder), trainer, type(config), samples=samples, seed=seed)
 
@@ -145,7 +148,8 @@ def audit_settings(
     vllm = bool(settings.get("use_vllm"))
     loss = trainer_loss(built, vllm=vllm)
     name = f"{trainer.__name__} ({built.loss_type})"
-    updates = _updates(settings, built)
+    told = configuration_of(settings, "trl")
+    updates = told.updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
         advantage=audit_advantage(
@@ -153,33 +157,40 @@ def audit_settings(
         ),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(built, vllm, updates),
+        notes=_notes(built, vllm, updates, told.not_read),
     )
 
 
-def _updates(settings: Mapping[str, Any], built: GRPOTrainer) -> float:
-    """Optimiser steps that a batch of answers is used for."""
-    accumulated = settings.get("gradient_accumulation_steps") or 1
-    parts = settings.get("steps_per_generation") or accumulated
-    return float(built.num_iterations) * max(1.0, float(parts) / float(accumulated))
+IN_THE_LOSS = (
+    "delta",
+    "epsilon",
+    "epsilon_high",
+    "off_policy_mask_threshold",
+    "loss_type",
+    "vllm_importance_sampling",
+)
+"""What `dph predict` does not read and the loss that runs here holds."""
 
 
-def _notes(built: GRPOTrainer, vllm: bool, updates: float) -> tuple[str, ...]:
+def _notes(built: GRPOTrainer, vllm: bool, updates: float, not_read: Sequence[str]) -> tuple[str, ...]:
     notes = []
+    if besides := [each for each in not_read if not each.startswith(IN_THE_LOSS)]:
+        notes.append(f"Not run here, may change what the run selects: {', '.join(besides)}.")
     if updates > 1:
         notes.append(
-            f"a batch is used for {updates:g} updates: old policy samples are those of the later ones"
+            f"A batch is used for {updates:g} updates (on one process): old policy samples are those of "
+            "the later ones."
         )
     if vllm:
         how = f"corrected by {built.vllm_importance_sampling_mode}"
         corrected = how if built.vllm_importance_sampling_correction else "not corrected"
         notes.append(
-            f"vLLM samples: where it differs from the policy, old policy samples are its, {corrected}"
+            f"vLLM samples: where it differs from the policy, old policy samples are its, {corrected}."
         )
     if built.args.sync_ref_model:
         notes.append(
-            f"the reference follows the policy every {built.args.ref_model_sync_steps} steps "
-            "(sync_ref_model): no law of a fixed base holds"
+            f"The reference follows the policy every {built.args.ref_model_sync_steps} steps "
+            "(sync_ref_model): no law of a fixed base holds."
         )
     return tuple(notes)
 
@@ -279,7 +290,7 @@ class _Script:
 
 
 def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
-    """The loss of the installed TRL's own step with the settings of a YAML file, to be marked or audited.
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
 
     Raises ValueError as `audit_file` does.
     """

@@ -1,9 +1,7 @@
-"""Roughly how much memory each stage takes of a device, whether that fits, and what would."""
+"""Roughly how much memory each stage takes of a device, and whether that fits."""
 
-import itertools
-import shlex
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,7 +12,7 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config, source
-from ..recipe.schema import ModelConfig, Recipe, changed
+from ..recipe.schema import ModelConfig, Recipe
 from .launch import ONE, Launch
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -53,8 +51,12 @@ class Footprint:
     @property
     def total(self) -> int:
         """The peak: generation needs the cache, the step gradients and activations, not both at once."""
-        resident = self.weights + self.optimizer + self.reference
-        return resident + max(self.cache, self.gradients + self.activations + self.logits)
+        return self.weights + self.optimizer + self.reference + max(self.cache, self.step)
+
+    @property
+    def step(self) -> int:
+        """What an optimizer step takes beside what is always there."""
+        return self.gradients + self.activations + self.logits
 
     def fits(self, device: float) -> bool:
         """Whether the peak fits in a device of so many bytes."""
@@ -91,8 +93,19 @@ def model_shape(config: ModelConfig) -> Shape:
     )
 
 
+def row_length(shape: Shape, completion: int, prompt: int | None) -> int:
+    """Tokens of a row: a completion in full length after the longest prompt, if unknown half as long."""
+    return min(completion + (completion // 2 if prompt is None else prompt), shape.context)
+
+
 def footprint(
-    shape: Shape, arguments: Mapping[str, Any], *, dtype: str, launch: Launch = ONE, device: float = 0
+    shape: Shape,
+    arguments: Mapping[str, Any],
+    *,
+    dtype: str,
+    launch: Launch = ONE,
+    device: float = 0,
+    prompt: int | None = None,
 ) -> Footprint:
     """The memory of a training with these DPHConfig arguments on each device (of so many bytes, for vLLM).
 
@@ -101,9 +114,10 @@ def footprint(
     engine beside the trainer takes its share while it generates. A transformer layer keeps about 34 bytes x
     tokens x width at 16 bits for its backward pass, attention matrices left aside (Korthikanti et al., arXiv
     2205.05198); with checkpointing only its input, and one layer at a time in full. Rehearsal rows stand
-    beside the exploration's in the same step unless `two_backward`. A completion counts in full length: an
-    upper bound for activations, logits and cache; fragmentation and the framework's own memory are not
-    counted. TRL's head holds the logits of one slice at a time, and float32 gradients of what goes into it.
+    beside the exploration's in the same step unless `two_backward`. Every row is as long as the longest
+    `prompt` and a completion in full length: an upper bound for activations, logits and cache; fragmentation
+    and the framework's own memory are not counted. TRL's head holds the logits of one slice at a time, and
+    float32 gradients of what goes into it.
     """
     width, spread = BYTES[dtype], launch.world_size if launch.sharded else 1
     copies = 0 if launch.sharded or width == MASTER else width
@@ -111,8 +125,8 @@ def footprint(
     reference = _needs_reference(arguments) and shape.trainable == shape.parameters
     completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
     rows, generated = _rows(arguments, launch.world_size)
-    # The prompt's length is not known before the data are: half a completion more.
-    tokens = rows * min(completion * 3 // 2, shape.context)
+    length = row_length(shape, completion, prompt)
+    tokens = rows * length
     layer = 34 * width // 2 * tokens * shape.hidden
     checkpoints = shape.layers * tokens * shape.hidden * width + layer
     return Footprint(
@@ -125,7 +139,7 @@ def footprint(
         + 4 * shape.hidden * (rows * completion + (shape.vocabulary if frozen == 0 else 0)),
         cache=_engine(arguments, device)
         if arguments.get("use_vllm")
-        else generated * min(completion * 3 // 2, shape.context) * shape.layers * shape.kv_width * width,
+        else generated * length * shape.layers * shape.kv_width * width,
     )
 
 
@@ -135,21 +149,22 @@ def _engine(arguments: Mapping[str, Any], device: float) -> int:
     return int(arguments.get("vllm_gpu_memory_utilization", 0) * device) if beside else 0
 
 
-def stage_footprint(shape: Shape, recipe: Recipe, *, models: int = 1, device: float = 0) -> Footprint:
+def stage_footprint(
+    shape: Shape, recipe: Recipe, *, models: int = 1, device: float = 0, prompt: int | None = None
+) -> Footprint:
     """The memory of pre-sampling, or of an evaluation of two `models`, on a device of its own.
 
-    Generation keeps keys and values of `sampling.batch_size` rows in full length, half of it the prompt's;
-    log-probabilities take one layer's intermediate values of `sampling.batch_tokens` tokens and one slice of
-    their logits. vLLM's engine takes its share, while the models wait outside of the device; they score one
-    by one, while it sleeps.
+    Generation keeps keys and values of `sampling.batch_size` rows, each as long as the longest `prompt` and a
+    completion in full length; log-probabilities take one layer's intermediate values of
+    `sampling.batch_tokens` tokens and one slice of their logits. vLLM's engine takes its share, while the
+    models wait outside of the device; they score one by one, while it sleeps.
     """
     if recipe.sampling.backend == "vllm":
-        own = stage_footprint(
-            shape, replace(recipe, sampling=replace(recipe.sampling, backend="transformers"))
-        )
+        plain = replace(recipe, sampling=replace(recipe.sampling, backend="transformers"))
+        own = stage_footprint(shape, plain, prompt=prompt)
         return replace(own, cache=max(0, int(recipe.sampling.vllm_memory * device) - own.weights))
     sampling, width = recipe.sampling, BYTES[recipe.model.dtype]
-    length = min(sampling.max_new_tokens * 3 // 2, shape.context)
+    length = row_length(shape, sampling.max_new_tokens, prompt)
     tokens = max(sampling.batch_tokens, length)
     return Footprint(
         weights=models * shape.parameters * width,
@@ -184,70 +199,8 @@ def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
     micros = arguments.get("gradient_accumulation_steps", 1)
     cut = arguments.get("steps_per_generation") or micros
     generated = arguments.get("generation_batch_size") or batch * cut * world_size
-    rehearsed = -(-arguments["rehearsal_rows"] // (world_size * micros)) if arguments.get("eta") else 0
+    drawn = arguments.get("rehearsal_rows") or max(1, batch * micros * world_size // 2)
+    rehearsed = -(-drawn // (world_size * micros)) if arguments.get("eta") else 0
     rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
     mine = -(-generated // world_size)
     return rows, min(mine, arguments.get("generation_rows") or mine)
-
-
-@dataclass(frozen=True)
-class Change:
-    """What saves memory: changes of the recipe as one types them, and a training spread over devices."""
-
-    overrides: tuple[str, ...] = ()
-    devices: int = 0
-    """By FSDP2; 0 leaves the launch as it is."""
-
-    def __str__(self) -> str:
-        spread = [f"FSDP2 or ZeRO 3 on {self.devices} devices"] if self.devices else []
-        return " ".join([*spread, *map(shlex.quote, self.overrides)])
-
-
-Estimate = Callable[[Recipe, Launch], Footprint]
-
-
-def what_fits(stage: str, estimate: Estimate, recipe: Recipe, launch: Launch, device: float) -> list[str]:
-    """The smallest sets of changes with which a stage fits in a device of so many bytes.
-
-    One for the launch as it is, one that spreads the training over devices, whichever there are.
-    """
-    found: dict[bool, str] = {}
-    kinds = 1 if launch.sharded or stage != "train" else 2
-    for changes in sorted(itertools.product(*_savings(stage, recipe, launch)), key=_count):
-        chosen = [change for change in changes if change is not None]
-        spread = max((change.devices for change in chosen), default=0)
-        other = changed(recipe, [text for change in chosen for text in change.overrides])
-        start = Launch(spread, True) if spread else launch
-        if bool(spread) not in found and estimate(other, start).fits(device):
-            found[bool(spread)] = " ".join(map(str, chosen))
-        if len(found) == kinds:
-            break
-    return [found[spread] for spread in sorted(found)]
-
-
-def _count(changes: tuple[Change | None, ...]) -> int:
-    return sum(change is not None for change in changes)
-
-
-def _savings(stage: str, recipe: Recipe, launch: Launch) -> Iterator[list[Change | None]]:
-    """What each part of a stage's memory may be made smaller by, the least change first."""
-    size, choices = recipe.sampling.batch_size, []
-    while size > 1:
-        size //= 2
-        choices.append(Change((f"sampling.batch_size={size}",)))
-    yield [None, *choices]
-    if stage != "train":
-        return
-    rows = recipe.train.get("per_device_train_batch_size", 8)
-    steps = recipe.train.get("gradient_accumulation_steps", 1)
-    smaller = ("train.per_device_train_batch_size=1", f"train.gradient_accumulation_steps={rows * steps}")
-    yield [None, Change(smaller)] if rows > 1 else [None]
-    yield [None, Change(("method.two_backward=true",))] if recipe.method.rehearsal_rows else [None]
-    yield [None, Change(("train.activation_checkpointing=true",))]
-    lora = Change(("model.lora={r: 64, lora_alpha: 128, target_modules: all-linear}",))
-    yield [None, lora] if recipe.model.lora is None else [None]
-    devices = max(launch.world_size, 8)
-    fewer = steps * launch.world_size // devices
-    whole = fewer * devices == steps * launch.world_size
-    same = (f"train.gradient_accumulation_steps={fewer}",) if devices != launch.world_size else ()
-    yield [None, Change(same, devices)] if whole and not launch.sharded else [None]

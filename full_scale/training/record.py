@@ -5,8 +5,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from dph_theory.support.checking import build
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
+
+from ..recipe.law import DEFAULTS
+from ..recipe.methods import setup
+from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
@@ -20,6 +25,8 @@ class TrainingRecord:
     """The recipe."""
     run: str
     method: str
+    arguments: Mapping[str, Any]
+    """What the trainer got."""
     log: Sequence[Mapping[str, Any]]
     """TRL's logs by step, among them those of the rehearsal and of the collapse meter."""
     base_rates: Mapping[str, float]
@@ -32,12 +39,17 @@ class TrainingRecord:
     seconds: float | None
     """Wall-clock time, all starts together."""
     findings: Sequence[str]
+    initial_hash: str = ""
+    """Which weights it began from; records from before it was kept have none."""
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":
         """The record in a file; ValueError says what is wrong with it, or that `dph train` writes it."""
         found = read_record(path, KIND, "dph train")
-        return cls(config=found["config"], findings=found["findings"], **found["results"])
+        config, results = found["config"], found["results"]
+        if "arguments" not in results:
+            results = {**results, "arguments": _arguments(config, results)}
+        return cls(config=config, findings=found["findings"], **results)
 
     def write(self, path: Path) -> None:
         """Store it, whole or not at all, with the versions of the libraries."""
@@ -49,3 +61,10 @@ class TrainingRecord:
             KIND, seed=seed, config=self.config, results=results, findings=self.findings, packages=PACKAGES
         )
         write_json(path, made)
+
+
+def _arguments(config: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that decide the law, of a record from before they were stored."""
+    recipe = build(Recipe, config, "")
+    rates = [results["base_rates"][name] for name in results["explored"]]
+    return {**DEFAULTS, **setup(recipe.method, rates, recipe.train).arguments}

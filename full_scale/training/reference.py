@@ -1,5 +1,7 @@
 """The initial model beside the trained one: log-probabilities of samples under both."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -30,20 +32,11 @@ class OnlineReference:
 
         The first are those of the model as it is, which has just generated them; what is there already stays.
         """
-        trainer, model = self.trainer, self.trainer.model
-        training = model.training
-        # Without dropout, and without checkpointing, which a forward pass without gradient has no use for.
-        model.eval()
-        try:
-            with torch.no_grad():
-                found = dict(samples)
-                if "old_per_token_logps" not in found:
-                    found["old_per_token_logps"] = log_probs(trainer, model, samples)
-                if "ref_per_token_logps" not in found:
-                    found["ref_per_token_logps"] = self._reference(samples)
-                return found
-        finally:
-            model.train(training)
+        found = under_policy(self.trainer, samples)
+        if "ref_per_token_logps" not in found:
+            with evaluating(self.trainer.model):
+                found["ref_per_token_logps"] = self._reference(samples)
+        return found
 
     def _reference(self, samples: dict[str, Any]) -> Tensor:
         if not self.adapter:
@@ -51,6 +44,26 @@ class OnlineReference:
         peft = self.trainer.accelerator.unwrap_model(self.trainer.model)
         with use_adapter(peft, adapter_name="ref" if "ref" in peft.peft_config else None):
             return log_probs(self.trainer, self.trainer.model, samples)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Without gradient and dropout, and without checkpointing, which such a pass has no use for."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(training)
+
+
+def under_policy(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
+    """TRL's samples with `old_per_token_logps` (batch, tokens) of the model as it is, if they lack them."""
+    if "old_per_token_logps" in samples:
+        return dict(samples)
+    with evaluating(trainer.model):
+        return {**samples, "old_per_token_logps": log_probs(trainer, trainer.model, samples)}
 
 
 def log_probs(trainer: GRPOTrainer, model: Any, samples: dict[str, Any]) -> Tensor:

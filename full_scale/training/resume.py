@@ -20,20 +20,55 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
-from .config import course, threads
+from .course import course, threads
 
 _LOG = logging.getLogger(__name__)
 
+SIZES = "sizes"
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete checkpoint of a run's folder, or None if there is none."""
-    complete = folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")
-    return max(
-        (path.parent for path in complete), key=lambda path: int(path.name.split("-")[-1]), default=None
-    )
+    """The latest complete checkpoint of a run's folder that is whole, or None if there is none.
+
+    What is damaged is told, and the one before it is taken; ValueError if none is left.
+    """
+    complete = [path.parent for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")]
+    latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)
+    for path in latest_first:
+        wrong = _damage(path)
+        if wrong is None:
+            return path
+        _LOG.warning("%s is damaged, and is not gone on from: %s", path, wrong)
+    if latest_first:
+        allowed = f"one whole checkpoint at least; remove {folder} to train from the beginning"
+        raise argument_error("checkpoints", [path.name for path in latest_first], allowed)
+    return None
+
+
+def _damage(checkpoint: Path) -> str | None:
+    """What is wrong with a complete checkpoint's files, by their sizes when it was made."""
+    try:
+        sizes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
+    except ValueError:
+        return f"{COMPLETE} is no JSON"
+    for name, size in sizes.items():
+        file = checkpoint / name
+        found = file.stat().st_size if file.is_file() else None
+        if found != size:
+            return f"{name} has {found} bytes of {size}" if found is not None else f"{name} is gone"
+    return None
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != COMPLETE)
+    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(files)}
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a folder holds a model's, or an adapter's, weights."""
+    return any(folder.glob("*.safetensors"))
 
 
 class ReplayedSampler(Sampler):
@@ -55,7 +90,10 @@ class ReplayedSampler(Sampler):
 
 
 class ExactResume(GRPOTrainer):
-    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads."""
+    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads.
+
+    On another number of processes it goes on where a generated batch ended, with rollouts drawn anew.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -96,7 +134,7 @@ class ExactResume(GRPOTrainer):
         self._save_cycle(folder)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            write_json(folder / COMPLETE, {**self.course(), "threads": threads()})
+            write_json(folder / COMPLETE, {**self.course(), "threads": threads(), SIZES: _sizes(folder)})
             rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint, use_mtime=True)
 
     def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
@@ -122,6 +160,7 @@ class ExactResume(GRPOTrainer):
             raise argument_error("samples", kinds, "tensors only can be stored (text models)")
         place = {
             "step": self._step,
+            "cut": self._cut(),
             "batches": len(batches),
             "tokens": self._total_train_tokens,
             "metrics": dict(self._metrics["train"]),
@@ -132,8 +171,12 @@ class ExactResume(GRPOTrainer):
         write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
 
     def _load_cycle(self, folder: Path) -> None:
-        tensors, metadata = read_tensors(self._cycle_file(folder))
+        own = self._cycle_file(folder)
+        tensors, metadata = read_tensors(own if own.is_file() else folder / "cycle-0.safetensors")
         place = json.loads(metadata["place"])
+        if place.get("cut", self._cut()) != self._cut():
+            place |= {"step": self._from_another_cut(folder, place), "batches": 0}
+            tensors = {}
         batches: list[dict[str, Any]] = [{} for _ in range(place["batches"])]
         for key, value in tensors.items():
             index, name = key.split("/")
@@ -146,6 +189,22 @@ class ExactResume(GRPOTrainer):
         for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
             if seen:
                 reward.outcomes.update(seen)
+
+    def _cut(self) -> list[int]:
+        """Processes, and micro-steps for which one generated batch serves."""
+        return [self.accelerator.num_processes, self.args.steps_per_generation * self.num_iterations]
+
+    def _from_another_cut(self, folder: Path, place: Any) -> int:
+        """The micro-step at which a checkpoint of other processes lies, where a generated batch ended."""
+        batches, within = divmod(place["step"], place["cut"][1])
+        if within:
+            allowed = (
+                f"{place['cut'][0]}, as {folder} was trained, which lies within a generated batch: let "
+                "save_steps be a multiple of the optimizer steps of a batch"
+            )
+            raise argument_error("processes", self._cut()[0], allowed)
+        _LOG.warning("%s was trained by %d processes: rollouts are drawn anew", folder, place["cut"][0])
+        return batches * self._cut()[1]
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():
@@ -168,8 +227,10 @@ class ExactResume(GRPOTrainer):
             )
 
 
-def export(trainer: Trainer, folder: Path) -> None:
+def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
     """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
+
+    In `dtype`, or as it trained; an adapter stays as it trained.
 
     Every process calls it: sharded weights are gathered. OSError with the space left where writing fails.
     """
@@ -178,12 +239,27 @@ def export(trainer: Trainer, folder: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
     with storing(folder.parent):
-        if trainer.is_fsdp_enabled:
+        adapter = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
+        if trainer.is_fsdp_enabled or (dtype is not None and not adapter):
             # Trainer.save_model writes nothing, and says nothing, under SHARDED_STATE_DICT.
-            trainer._save(str(part), state_dict=trainer.accelerator.get_state_dict(trainer.model))
+            weights = trainer.accelerator.get_state_dict(trainer.model)
+            _store(trainer, part, weights, None if adapter else dtype)
         else:
             trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
     if trainer.accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
+
+
+def _store(trainer: Trainer, folder: Path, weights: Any, dtype: str | None) -> None:
+    """By the process that stores: the weights in `dtype`, and the configuration that says so."""
+    if not trainer.args.should_save:
+        return
+    if dtype is not None:
+        kind = getattr(torch, dtype)
+        weights = {n: w.to(kind) if w.is_floating_point() else w for n, w in weights.items()}
+    trainer._save(str(folder), state_dict=weights)
+    if dtype is not None:
+        path = folder / "config.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "dtype": dtype})

@@ -62,7 +62,6 @@ CALLS = [
     ),
     (dynamics.spread_at_law, {"base_rate": 0.7, "beta": 0.5, "form": "k2", "step": 0.2, "answers": 8}),
     (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "form": "k2", "beta": 0.5}),
-    (dynamics.noise_along, {"base": BASE, "valid": VALID, "times": [1.0], "step": 0.1, "answers": 8}),
     (dynamics.saturation, {"deviation": 0.5}),
     (laws.normalised_validities, {"base_rate": 0.25, "beta": 0.5, "group_size": 8}),
 ]

@@ -2,8 +2,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from figures import files, records, reproduce
-from figures.catalogue import NAMES, figure
+from figures import files, reproduce
+from figures.catalogue import NAMES
 from figures.cli import _writable, figures_command, reproduce_command
 from figures.reproduce import StageEnd
 
@@ -19,53 +19,40 @@ def test_the_list_names_every_figure():
     assert [line.split("│")[1].strip() for line in lines] == list(NAMES)
 
 
-def test_figures_are_drawn_from_stored_numbers(tmp_path):
-    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
-    words = ("mu_beta", "--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg,png")
-    result = run(figures_command, *words)
+def test_figures_are_drawn_from_stored_records_at_a_papers_width(tmp_path):
+    places = ("--folder", tmp_path / "out", "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
+    words = ("--venue", "icml", "--width", "column", "--title", "none", "--format", "svg,png")
+    result = run(figures_command, "luck_or_time", *places, *words)
     assert result.exit_code == 0, result.output
-    written = [tmp_path / "out" / f"mu_beta.{suffix}" for suffix in ("svg", "png", "caption.tex")]
-    assert result.output.split() == list(map(str, written))
-    assert set((tmp_path / "out").iterdir()) == set(written)
+    written = [tmp_path / "out" / f"luck_or_time.{kind}" for kind in ("svg", "png", "caption.tex")]
+    assert result.output.split()[:3] == list(map(str, written))
+    assert 'width="234pt"' in written[0].read_text()
+    assert r"\toprule" in (tmp_path / "luck_or_time.tex").read_text()
+    assert (tmp_path / "numbers.tex").read_text().splitlines()[1].startswith(r"\newcommand{\luckOrTimeHeld}{")
 
 
-def test_a_paper_gets_its_sizes_tables_and_numbers(tmp_path):
-    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
-    places = ("--numbers", tmp_path, "--folder", tmp_path / "out", "--tables", tmp_path / "tables")
-    words = ("--venue", "icml", "--format", "svg", "--macros", tmp_path / "numbers.tex")
-    result = run(figures_command, "mu_beta", *places, *words)
-    assert result.exit_code == 0, result.output
-    assert 'width="486pt"' in (tmp_path / "out" / "mu_beta.svg").read_text()
-    assert (tmp_path / "out" / "mu_beta.caption.tex").read_text().startswith(r"\caption{\textbf{Each pass")
-    assert (tmp_path / "tables" / "mu_beta.csv").read_text().startswith("random policies,least excess KL")
-    assert r"\toprule" in (tmp_path / "tables" / "mu_beta.tex").read_text()
-    first, second, *_ = (tmp_path / "numbers.tex").read_text().splitlines()
-    assert first == "% dph figures mu_beta"
-    assert second == r"\newcommand{\dphMuBetaRandomPolicies}{20}"
-
-
-def test_numbers_that_are_not_there_are_told_and_the_others_drawn(tmp_path):
-    records.save("mu_beta", figure("mu_beta").numbers(quick=True), tmp_path)
-    names = ("tilted_to_filtered", "mu_beta")
-    result = run(figures_command, *names, "--numbers", tmp_path, "--folder", tmp_path, "--format", "svg")
+def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
+    """A broken or missing record is an error; the committed one is not drawn in its place."""
+    (tmp_path / "laws.json").write_text("{")
+    words = ("--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg")
+    result = run(figures_command, "laws", "styles", "mu_beta", *words)
     assert result.exit_code == 1
-    assert "--recompute makes them" in result.output
-    assert (tmp_path / "mu_beta.svg").is_file()
+    assert "valid JSON" in result.output
+    assert "--recompute makes those of dph toy" in result.output
+    assert [path.name for path in (tmp_path / "out").glob("*.svg")] == ["mu_beta.svg"]
 
 
-def test_recompute_makes_the_numbers(tmp_path, monkeypatch):
+def test_recompute_makes_the_records(tmp_path, monkeypatch):
     def recompute(names, *, seed, folder, progress):
-        for name in names:
-            records.save(name, figure(name).numbers(seed=seed, quick=True), folder)
-        progress("numbers", 1, 1)
-        return {"strategies": "RuntimeError: no luck"}
+        progress("collapse", 1, 1)
+        return {"toy.styles": f"RuntimeError: no luck at {seed}"}
 
     monkeypatch.setattr(files, "recompute", recompute)
     words = ("mu_beta", "--recompute", "--seed", 5, "--numbers", tmp_path, "--folder", tmp_path)
     result = run(figures_command, *words, "--format", "svg")
     assert result.exit_code == 1
-    assert "strategies: RuntimeError: no luck" in result.output
-    assert records.load("mu_beta", "figure.mu_beta", tmp_path)["seed"] == 5
+    assert "toy.styles: RuntimeError: no luck at 5" in result.output
+    assert (tmp_path / "mu_beta.svg").is_file()
 
 
 def test_wrong_usage():

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -40,8 +41,7 @@ def stage(name, make=leave, **options):
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.Contents, "load", classmethod(lambda cls, plan, outcomes: outcomes))
-    monkeypatch.setattr(module, "page", lambda found: f"page of {len(found)}")
+    monkeypatch.setattr(module, "_page", lambda plan, found: f"page of {len(found)}")
     return Plan(folder=tmp_path)
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_reused_under_other_conditions_or_from_scratch(plan):
 def test_a_surprise_is_a_failure_that_leaves_its_result(plan):
     def surprised(plan, progress):
         (plan.results / "a.json").write_text("{}")
-        raise module.results.UnexpectedError("one too many")
+        raise module.UnexpectedError("one too many")
 
     outcome = reproduce(plan, [Stage("a", surprised, ("a.json",), alone=True)])[0]
     assert (outcome.state, outcome.words, outcome.trace) == ("failed", "one too many", "")
@@ -154,6 +154,17 @@ def test_outcomes_are_kept_with_their_seconds(plan):
     assert module.StageJournal(plan).finished(stage("a")) == StageEnd("a", "reused", 1.5, "well")
     journal.close()
     assert module.StageJournal(plan).finished(stage("a")) is None
+
+
+def test_a_title_that_the_numbers_do_not_bear_out_fails_its_stage(tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    one = module.figure("mu_beta")
+    for true, state in ((True, "done"), (False, "failed")):
+        monkeypatch.setattr(
+            module, "figure", lambda name, true=true: replace(one, claim=lambda numbers: true)
+        )
+        made = attempt(Stage("figure.mu_beta", partial(module.drawing, "mu_beta"), ()), Plan(folder=tmp_path))
+        assert made.state == state
 
 
 INTERRUPTED = """

@@ -11,16 +11,18 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     path.write_text("loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\nmodel_name_or_path: any\n")
     done = CliRunner().invoke(main, ["audit", "trainer", str(path), "--json", str(found)])
     assert done.exit_code == 0, done.output
-    assert "minus expected reward + 0.04 FORWARD KL(ref||pi), exactly" in done.output
-    assert "law of training: each token; ends, with a small beta, at: token forward limit" in done.output
-    assert "not read: model_name_or_path" in done.output
+    said = " ".join(done.output.split())
+    assert "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token" in said
+    assert "With a small beta only right answers remain, not in the base's proportions (token forward" in said
+    assert "Not settings of GRPOConfig: model_name_or_path." in said
+    assert max(map(len, done.stdout.splitlines())) <= 80
     written = json.loads(found.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
     assert (written["loss"]["selects"], written["not_read"]) == (
         "token forward limit",
         ["model_name_or_path"],
     )
-    assert "advantage: GRPOTrainer at G = 8" in done.output
+    assert "Advantage: GRPOTrainer at G = 8" in done.output
 
 
 def test_it_goes_with_no_other_audit(tmp_path):

@@ -1,6 +1,7 @@
 import json
 import shutil
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -11,10 +12,13 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
+from dph_theory.support.files import write_json
+from full_scale.evaluation.record import Evaluation, ModelHash
 from full_scale.models.load import ModelHashes, model_hash
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
+from full_scale.storage.locks import locked
 from full_scale.training.record import TrainingRecord
 
 
@@ -22,7 +26,7 @@ def silent(stage, done, total):
     pass
 
 
-RECORD = TrainingRecord({}, "run", "GRPO", [], {}, [], [], 0, None, [])
+RECORD = TrainingRecord({}, "run", "GRPO", {}, [], {}, [], [], 0, None, [])
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +66,37 @@ def test_an_evaluation_wants_a_trained_model(place, closed):
         evaluate_stage(ruled_recipe(place, name="other"), silent)
 
 
+def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypatch):
+    """Under the base's own lock: another run that comes to it then waits, and finds it done."""
+    recipe, held = ruled_recipe(place, output=str(place / "several")), []
+    presample_stage(recipe, silent)
+    folders = Folders.of(recipe)
+    folders.training.parent.mkdir(parents=True)
+    replace(RECORD, config=recipe.as_dict()).write(folders.training)
+
+    def evaluate(recipe, task, model, *, folders, **shared):
+        if folders == folders.base():
+            with pytest.raises(ValueError, match=r"nothing else is at work"), locked(folders.here):
+                pass
+            held.append(True)
+            write_json(folders.evaluation, {})
+        return Evaluation(folders.run, ModelHash("h"), {})
+
+    monkeypatch.setattr(full_scale.stages, "evaluate", evaluate)
+    monkeypatch.setattr(full_scale.stages, "load_trained", lambda *given: None)
+    monkeypatch.setattr(full_scale.stages, "write_card", lambda folders: None)
+    with ThreadPoolExecutor() as others:
+        with locked(folders.base().here):
+            waiting = others.submit(evaluate_stage, recipe, silent)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=1.5)
+            assert held == []
+        assert waiting.result(timeout=60).run == "run-seed5"
+    assert held == [True]
+    assert evaluate_stage(recipe, silent).run == "run-seed5"
+    assert held == [True]
+
+
 def test_a_training_wants_a_pre_sampling(tmp_path, closed):
     with pytest.raises(ValueError, match="dph presample"):
         train_stage(ruled_recipe(tmp_path), silent)
@@ -72,7 +107,7 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
 def test_a_training_in_several_processes_takes_leave_of_the_others(place, closed, monkeypatch):
     recipe, left = ruled_recipe(place), []
     presample_stage(recipe, silent)
-    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress: RECORD)
+    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress, say: RECORD)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: left.append(1))
     for initialized, count in ((False, 0), (True, 1)):
         monkeypatch.setattr(torch.distributed, "is_initialized", lambda yes=initialized: yes)

@@ -10,9 +10,6 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure as Drawing
 from matplotlib.text import Text
 
-import figures
-from figures.style import theme
-
 SLACK = 1.5
 """Pixels, at the drawing's own 100 dots an inch, by which words may touch what they should not."""
 
@@ -34,49 +31,6 @@ def assert_drawn(drawing: Drawing) -> None:
     for index, (one, first) in enumerate(words):
         for other, second in words[index + 1 :]:
             assert apart(first, second), f"overlapping: {one!r} and {other!r}"
-
-
-def assert_figure_draws(name: str, results=None) -> None:
-    """The figure of that name draws its stored results, or those given, well."""
-    figure = figures.figure(name)
-    with theme.look():
-        if results is None:
-            assert_drawn(figure.drawing(figure.stored()))
-        else:
-            assert_drawn(figure.draw(figure.quick or figure.config, results))
-
-
-def stored(name: str):
-    """The committed results of a figure."""
-    figure = figures.figure(name)
-    return figure.read(figure.stored())[1]
-
-
-def assert_recomputed(name: str, tolerance: float = 1e-7) -> None:
-    """The committed numbers, which are rounded, are those that the figure computes today."""
-    figure = figures.figure(name)
-    old = figure.stored()
-    new = figure.numbers(seed=old["seed"])
-    for part in ("config", "results"):
-        assert_close(old[part], new[part], tolerance, part)
-
-
-def assert_close(one, other, tolerance: float, where: str = "") -> None:
-    """Two nested JSON values are equal, numbers within a tolerance relative to max(1, |number|)."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            assert_close(one[key], other[key], tolerance, f"{where}.{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for index, (left, right) in enumerate(zip(one, other, strict=True)):
-            assert_close(left, right, tolerance, f"{where}[{index}]")
-    elif isinstance(one, float) or isinstance(other, float):
-        # A stored infinity is the string "inf".
-        one, other = float(one), float(other)
-        assert one == other or abs(one - other) <= tolerance * max(1.0, abs(one)), f"{where}: {one}, {other}"
-    else:
-        assert one == other, where
 
 
 def visible(drawing: Drawing) -> list[Axes]:
@@ -119,7 +73,8 @@ def under_legend(axes: Axes) -> int:
     if legend is None:
         return 0
     box = legend.get_window_extent()
-    points = [bar.get_window_extent().get_points() for group in axes.containers for bar in group.patches]
+    bars = [group for group in axes.containers if isinstance(group, BarContainer)]
+    points = [bar.get_window_extent().get_points() for group in bars for bar in group.patches]
     points = [corners_and_inside(bar) for bar in points]
     for line in axes.get_lines():
         path = line.get_transform().transform_path(line.get_path())

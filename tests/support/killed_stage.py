@@ -9,7 +9,7 @@ from pathlib import Path
 
 import full_scale.stages
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.config import threads
+from full_scale.training.course import threads
 from support.rule_task import TRAIN, ruled_recipe, ruled_task
 
 ROOT = Path(__file__).parents[2]

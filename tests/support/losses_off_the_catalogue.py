@@ -79,7 +79,7 @@ UNSEEN = (
     Unseen(ratio_times_its_log, "reference", {REVERSE: 1}),
     Unseen(squared_ratio, "reference", {"chi-squared(pi||ref)": 0.5}),
     Unseen(root_of_ratio, "reference", {"alpha-divergence 0.5": 1}),
-    Unseen(power_of_ratio, "reference", {"alpha-divergence 0.7": 1}),
+    Unseen(power_of_ratio, "reference", None),
     Unseen(squared_mean, "policy", {REVERSE: 1}),
     Unseen(bent, "policy", None),
 )

@@ -17,7 +17,7 @@ from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from transformers import TrainerCallback
 
 from full_scale.recipe.schema import RECIPES, MethodConfig
-from full_scale.training.stage import build_trainer, train
+from full_scale.training.train import build_trainer, train
 from support.rule_task import TRAIN, stage_inputs
 from support.tiny_training import StopAfter
 
@@ -81,6 +81,7 @@ def inputs(case, folder):
 def small_steps(folder, dtype="bfloat16", lora=None):
     """What a training of ten steps of AdamW at 1e-6 is given, the published setting."""
     settings = TRAIN | {"max_steps": 10, "learning_rate": 1e-6, "lr_scheduler_type": "constant"}
+    settings |= {"export_float32": True}
     method = MethodConfig(name="DPH-F", rehearsal_rows=3)
     recipe, *given = stage_inputs(folder, method, model={"dtype": dtype, "lora": lora}, **settings)
     return replace(recipe, output=str(folder / "runs")), *given

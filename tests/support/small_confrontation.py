@@ -1,6 +1,5 @@
 """A small confrontation with a loss of prompts, and the files it was read from."""
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,9 +7,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dph_theory.counts import Confrontation, confront, matched, read_counts
-from dph_theory.counts.kl_and_styles import StyleCounts
-from dph_theory.intervals import Estimate
-from figures.runs.tables import OwnRun, Runs
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 
@@ -29,12 +25,3 @@ def small_confrontation() -> Confrontation:
     with TemporaryDirectory() as folder:
         base, run = map(read_counts, written(Path(folder)))
     return confront(base, run, matched(base, run), draws=50, power=[(0.1, 4)])
-
-
-def runs() -> Runs:
-    """Two seeds of one label, with styles, and a run of another; all with training logs."""
-    found, rates = small_confrontation(), np.linspace(0, 1, 50)
-    kinds = StyleCounts(40, 4, Estimate(2, 1.8, 2.2), Estimate(1.5, 1.4, 1.6), Estimate(-0.5, -0.6, -0.4))
-    log = tuple({"step": s, "reward": 0.1 * s, "collapse/excess_kl": 0.02 * s} for s in range(1, 6))
-    seeds = [OwnRun("GRPO", replace(found, styles=kinds), rates**power, log[: 6 - power]) for power in (1, 2)]
-    return Runs(rates, (*seeds, OwnRun("mine", found, rates**3, log)))

@@ -7,8 +7,7 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
-from full_scale.training.config import DPHConfig
-from full_scale.training.trainer import DPHTrainer
+from full_scale.training.online import OnlineConfig, OnlineTrainer
 from support.tiny_llama import tiny_tokenizer
 
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
@@ -65,11 +64,13 @@ def buffer(count=13, seed=0, shift=0.0):
 
 
 def trainer(
-    model, output, *, kind=DPHTrainer, config=DPHConfig, reward=even_reward, prompts=PROMPTS, **settings
+    model, output, *, kind=OnlineTrainer, config=OnlineConfig, reward=even_reward, prompts=PROMPTS, **settings
 ):
     """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
     extra = {
-        name: settings.pop(name) for name in ("rehearsal", "peft_config", "callbacks") if name in settings
+        name: settings.pop(name)
+        for name in ("rehearsal", "peft_config", "callbacks", "base_rates")
+        if name in settings
     }
     dtype = settings.pop("dtype", torch.float32)
     args = config(output_dir=str(output), **{**SETTINGS, **settings})

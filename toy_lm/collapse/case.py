@@ -42,9 +42,7 @@ def problem(
         valid = from_regex(valid, alphabet)
     elif not isinstance(valid, ValidityAutomaton):
         valid = from_predicate(valid, alphabet, length)
-    return CollapseProblem(
-        name, MarkovLM.from_probabilities(*(table[None] for table in tables)), valid, length
-    )
+    return CollapseProblem(name, MarkovLM(*(table[None] for table in tables)), valid, length)
 
 
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

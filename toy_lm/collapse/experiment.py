@@ -68,15 +68,19 @@ class Fits:
 
     @cached_property
     def _parameters(self) -> tuple[Tensor, ...]:
-        return (*self.problem.tables(self.case), torch.from_numpy(self.strengths.ravel()))
+        return self._bases[self.case], torch.from_numpy(self.strengths.ravel())
 
     @cached_property
     def _every(self) -> np.ndarray:
         return np.arange(self.problem.cases)
 
     @cached_property
+    def _bases(self) -> Tensor:
+        return self.problem.rows(self.family)
+
+    @cached_property
     def _base(self) -> Tensor:
-        return self.family.tables(self.problem.bases).flatten(-2)
+        return self._bases.flatten(-2)
 
     @cached_property
     def optima(self) -> Optimum:
@@ -105,8 +109,8 @@ class Fits:
     def ascent_lines(self) -> list[FittedPolicy]:
         """Gradient ascent from the base, finished by Newton steps inside its basin."""
         objective = self.problem.reverse_kl(self.family)
-        path = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
-        end = minimise(objective, self.family.frame, path.theta[-1], *self._parameters, radius=RADIUS)
+        near = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
+        end = minimise(objective, self.family.frame, near, *self._parameters, radius=RADIUS)
         return self._reverse_kl_lines(end.theta, "ascent")
 
     @cached_property
@@ -135,9 +139,8 @@ class Fits:
             self.problem, self.family, projected(self.problem, self.family).flatten(-2), self._every
         )
         lines = fitted(projection, "forward_kl", "closed form")
-        tables = self.problem.tables(self._every)
         for alpha in alphas:
-            found = self._global(self.problem.alpha(self.family, alpha), self._every, *tables)
+            found = self._global(self.problem.alpha(self.family, alpha), self._every, self._bases)
             measured = measure(self.problem, self.family, found.theta, self._every)
             lines += [
                 replace(line, alpha=alpha, value=value, certificate=certificate)
@@ -152,9 +155,9 @@ class Fits:
 
     def reward_lines(self) -> list[FittedPolicy]:
         """Plain ascent of E[v] from the base, whose supremum no policy attains."""
-        tables = self.problem.tables(self._every)
-        path = descend(self.problem.reward(self.family), self._base, *tables, steps=self.config.ascent_steps)
-        return fitted(measure(self.problem, self.family, path.theta[-1], self._every), "reward", "ascent")
+        reward, steps = self.problem.reward(self.family), self.config.ascent_steps
+        end = descend(reward, self._base, self._bases, steps=steps)
+        return fitted(measure(self.problem, self.family, end, self._every), "reward", "ascent")
 
     def leaps(self) -> list[Leap]:
         """For one base: the pairs of strengths across which validity leaps, and the jump, if it is one."""

@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
+from scipy.special import kl_div
 from torch import Tensor
 
 from dph_theory.coverage import effective_number
 
-from ..engine.exact import excess_kl, kl
-from ..engine.markov import MarkovLM
-from ..engine.tilting import filtered_lm
 from .family import Bigrams
 from .problem import CollapseProblem
 from .results import ENOUGH, CollapseRate, FittedPolicy, PolicyMeasures, Target
 
 DUE = 0.5
-"""A word is covered from this share of its mass under p_* on, as in `toy_lm.engine.coverage.coverage`."""
+"""A word is covered from this share of its mass under p_* on."""
 COLLAPSED = 0.9
 """A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
 
@@ -28,14 +27,20 @@ def measure(
     case: Int[np.ndarray, " rows"],
 ) -> list[PolicyMeasures]:
     """The measures of each policy, given its row of theta and the number of its base."""
-    live, base = family.policy(theta.detach()), problem.base(case)
-    policy = MarkovLM(live.log_initial, live.log_transition)
-    log_words = policy.log_prob(problem.valid_words)
-    target = problem.targets[case]
-    validity = np.exp(log_words).sum(-1)
-    shares = np.exp(log_words) / validity[:, None]
+    rows, base = family.rows(theta.detach()), problem.rows(family)[case]
+    log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
+    target, rates = problem.targets[case], problem.base_rates[case]
+    mass = np.exp(log_words)
+    validity = mass.sum(-1)
+    shares = mass / validity[:, None]
     likeliest = shares.argmax(-1)
-    parts = excess_kl(policy, base, problem.automaton, problem.length)
+    kl = family.kl(theta.detach(), base).numpy()
+    cost = kl_div(validity, rates) + kl_div(1 - validity, 1 - rates)
+    valid = validity * np.maximum(kl_div(shares, target).sum(-1), 0.0)
+    # What is left, to rounding (theory A8).
+    invalid = np.maximum(kl - cost - valid, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lost = np.where(target > 0, target * (np.log(target) - log_words), 0.0)
     columns = {
         "validity": validity,
         "top": np.exp(log_words.max(-1)),
@@ -43,11 +48,11 @@ def measure(
         "effective": effective_number(shares),
         "coverage": np.where(shares >= DUE * target, target, 0.0).sum(-1),
         "overlap": np.minimum(shares, target).sum(-1),
-        "forward_kl": kl(filtered_lm(base, problem.automaton, problem.length), policy),
-        "kl": parts.total,
-        "excess_kl": parts.excess,
-        "excess_valid": parts.valid,
-        "excess_invalid": parts.invalid,
+        "forward_kl": lost.sum(-1),
+        "kl": kl,
+        "excess_kl": valid + invalid,
+        "excess_valid": valid,
+        "excess_invalid": invalid,
         "collapsed": (shares.max(-1) > COLLAPSED) & (target.max(-1) <= COLLAPSED),
     }
     words = [problem.automaton.decode(problem.valid_words[word]) for word in likeliest]
@@ -73,8 +78,8 @@ def targets(problem: CollapseProblem) -> list[Target]:
             effective=float(effective[number]),
             top_share=float(target.max()),
             top_word=problem.automaton.decode(problem.valid_words[target.argmax()]),
-            initial=tuple(problem.bases.log_initial[0][number, 0].exp().tolist()),
-            transition=tuple(map(tuple, problem.bases.log_transition[number].exp().tolist())),
+            initial=tuple(problem.bases.initial[number].tolist()),
+            transition=tuple(map(tuple, problem.bases.transition[number].tolist())),
         )
         for number, target in enumerate(problem.targets)
     ]

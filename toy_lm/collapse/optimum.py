@@ -10,8 +10,6 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..engine.projection import m_projection
-from ..engine.tilting import filtered_lm
 from .family import Bigrams
 from .problem import CollapseProblem, Objective
 from .results import ENOUGH, Certificate
@@ -80,7 +78,7 @@ def starting_points(
     random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
     soft = ((1 - SOFTENING) * projection + SOFTENING / family.vocabulary).log()
-    special = [family.tables(problem.bases).flatten(-2), soft.flatten(-2), best_dirac(problem, family, 6.0)]
+    special = [problem.rows(family).flatten(-2), soft.flatten(-2), best_dirac(problem, family, 6.0)]
     return torch.cat([random.expand(problem.cases, -1, -1), torch.stack(special, dim=1)], dim=1)
 
 
@@ -91,9 +89,16 @@ def random_points(family: Bigrams, count: int, rng: np.random.Generator) -> Floa
 
 
 def projected(problem: CollapseProblem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
-    """Log-rows of the M-projection, argmin KL(p_*||pi) over the family, of each base's filtered model."""
-    target = filtered_lm(problem.bases, problem.automaton, problem.length)
-    return family.tables(m_projection(target, homogeneous=family.homogeneous))
+    """Log-rows of the M-projection, argmin KL(p_*||pi) over the family, of each base's filtered model.
+
+    p_*'s expected counts of each row's symbols, normalised; a row that it never visits is uniform.
+    """
+    cells = family.cells(torch.from_numpy(problem.valid_words)).flatten()
+    mass = torch.from_numpy(problem.targets).repeat_interleave(problem.length, dim=1)
+    counts = torch.zeros(problem.cases, family.size, dtype=torch.float64).index_add(1, cells, mass)
+    rows = counts.unflatten(1, (family.contexts, family.vocabulary))
+    visits = rows.sum(-1, keepdim=True)
+    return torch.where(visits > 0, rows / visits, 1.0 / family.vocabulary).log()
 
 
 def best_dirac(

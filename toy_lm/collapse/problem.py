@@ -1,8 +1,8 @@
 """A problem: base models, an automaton, a length, and the objectives on a family's logits.
 
-Every objective is minimised, and takes (theta, log_initial, log_transition, ...) with one row each: the base
-that the row is about goes with it, so that many bases are worked on at once. The valid words are few here:
-sums over them are cheaper to differentiate, twice and in batches, than the engine's dynamic programming.
+Every objective is minimised, and takes (theta, base, ...) with one row each: the log-rows of the base that
+the row is about go with it, so that many bases are worked on at once. The valid words are few: sums over
+them are the cheapest to differentiate, twice and in batches.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..engine.automaton import ValidityAutomaton
+from ..engine.automaton import ValidityAutomaton, checked_length
 from ..engine.builders import balanced, counting
-from ..engine.enumeration import all_words
-from ..engine.exact import validity
+from ..engine.laws import validity
 from ..engine.markov import MarkovLM
-from ..engine.step_costs import kl_row
 from .family import Bigrams
 from .results import HIGHEST_RATE
+
+MOST_WORDS = 2**20
 
 Objective = Callable[..., Float[Tensor, " batch"]]
 """(theta (batch, size), *parameters (batch, ...)) -> values (batch,); row i depends on row i alone."""
@@ -43,10 +43,8 @@ class CollapseProblem:
 
     def __post_init__(self) -> None:
         self.automaton.require_informative(self.length)
-        if len(self.bases.batch) != 1 or self.bases.order != 1 or not self.bases.homogeneous:
-            raise argument_error(
-                "bases", self.bases.batch, "homogeneous models of order 1 with one batch axis"
-            )
+        if len(self.bases.batch) != 1 or not self.bases.homogeneous:
+            raise argument_error("bases", self.bases.batch, "homogeneous models with one batch axis")
 
     @property
     def cases(self) -> int:
@@ -69,14 +67,14 @@ class CollapseProblem:
         """The filtered model p_* of each base on the valid words."""
         return np.exp(self.bases.log_prob(self.valid_words)) / self.base_rates[:, None]
 
-    def base(self, case: Int[np.ndarray, " rows"]) -> MarkovLM:
-        """The bases with these numbers, as a batch of rows."""
-        return self.bases.member(torch.from_numpy(case))
+    def rows(self, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
+        """The log-rows of the bases in a family, which the objectives take."""
+        return family.tables(self.bases)
 
-    def tables(self, case: Int[np.ndarray, " rows"]) -> tuple[Tensor, Tensor]:
-        """The initial and transition tables of the bases with these numbers, which the objectives take."""
-        base = self.base(case)
-        return base.log_initial[0], base.log_transition
+    def validity(self, family: Bigrams, theta: Float[Tensor, " size"]) -> float:
+        """The pass rate of a policy."""
+        words = torch.from_numpy(self.valid_words)
+        return float(family.log_prob(family.rows(theta), words).exp().sum())
 
     def family(self, *, homogeneous: bool) -> Bigrams:
         """The bigram policies on these words."""
@@ -86,12 +84,9 @@ class CollapseProblem:
         """(theta, base, lambda) -> KL(pi||a) - lambda V(pi) = KL(pi||p_b) - log Z_b, with lambda = 1/b."""
         words = torch.from_numpy(self.valid_words)
 
-        def objective(theta: Tensor, first: Tensor, table: Tensor, strength: Tensor) -> Tensor:
-            # The chain rule for bigrams: each row costs its own divergence as often as it is used.
-            rows = family.rows(theta)
-            costs = kl_row(rows, rows.exp(), family.tables(MarkovLM((first,), table)))
-            cost = (family.visits(theta) * costs).sum(-1)
-            return cost - strength * family.log_prob(rows, words).exp().sum(-1)
+        def objective(theta: Tensor, base: Tensor, strength: Tensor) -> Tensor:
+            reached = family.log_prob(family.rows(theta), words).exp().sum(-1)
+            return family.kl(theta, base) - strength * reached
 
         return objective
 
@@ -102,10 +97,10 @@ class CollapseProblem:
         """
         words = torch.from_numpy(self.valid_words)
 
-        def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
-            base = family.log_prob(family.tables(MarkovLM((first,), table)), words)
+        def objective(theta: Tensor, base: Tensor) -> Tensor:
+            target = family.log_prob(base, words).log_softmax(-1)
             log_policy = family.log_prob(family.rows(theta), words)
-            moment = torch.logsumexp((1 - alpha) * log_policy + alpha * base.log_softmax(-1), dim=-1)
+            moment = torch.logsumexp((1 - alpha) * log_policy + alpha * target, dim=-1)
             return -torch.expm1(moment) / (alpha * (1 - alpha))
 
         return objective
@@ -114,7 +109,7 @@ class CollapseProblem:
         """(theta, base) -> -V(pi), the expected reward; the base is only where the ascent starts."""
         words = torch.from_numpy(self.valid_words)
 
-        def objective(theta: Tensor, first: Tensor, table: Tensor) -> Tensor:
+        def objective(theta: Tensor, base: Tensor) -> Tensor:
             return -family.log_prob(family.rows(theta), words).exp().sum(-1)
 
         return objective
@@ -122,8 +117,7 @@ class CollapseProblem:
 
 def reference() -> CollapseProblem:
     """Balanced brackets of length 8, 14 of 256 words valid, and one base with a pass rate of about .05."""
-    initial, transition = [[0.7, 0.3]], [[[0.55, 0.45], [0.85, 0.15]]]
-    bases = MarkovLM.from_probabilities(np.array(initial), np.array(transition))
+    bases = MarkovLM.from_probabilities([[0.7, 0.3]], [[[0.55, 0.45], [0.85, 0.15]]])
     return CollapseProblem("brackets", bases, balanced("()", "(", ")", depth=4), 8)
 
 
@@ -144,10 +138,18 @@ def with_random_bases(
 ) -> CollapseProblem:
     """Bases whose every row is uniform on the simplex, given that the pass rate is below HIGHEST_RATE."""
     rng, V = np.random.default_rng(seed), automaton.symbols
-    first, table = np.empty((0, 1, V)), np.empty((0, V, V))
+    first, table = np.empty((0, V)), np.empty((0, V, V))
     while len(first) < cases:
         drawn = MarkovLM.random(V, batch=(cases,), seed=rng)
-        poor = torch.from_numpy(validity(drawn, automaton, length) < HIGHEST_RATE)
-        first = np.concatenate([first, drawn.log_initial[0][poor].exp().numpy()])[:cases]
-        table = np.concatenate([table, drawn.log_transition[poor].exp().numpy()])[:cases]
-    return CollapseProblem(name, MarkovLM.from_probabilities((first,), table), automaton, length)
+        poor = validity(drawn, automaton, length) < HIGHEST_RATE
+        first = np.concatenate([first, drawn.initial[poor]])[:cases]
+        table = np.concatenate([table, drawn.transition[poor]])[:cases]
+    return CollapseProblem(name, MarkovLM(first, table), automaton, length)
+
+
+def all_words(symbols: int, length: int, *, at_most: int = MOST_WORDS) -> Int[np.ndarray, "words length"]:
+    """All V^L words in lexicographic order; ValueError if there are more than `at_most`."""
+    number = symbols ** checked_length(length)
+    if number > at_most:
+        raise argument_error("length", length, f"{symbols}**length = {number} words, but at most {at_most}")
+    return np.indices((symbols,) * length, dtype=np.int64).reshape(length, number).T

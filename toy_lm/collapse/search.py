@@ -12,7 +12,6 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..engine.exact import validity
 from .family import Bigrams
 from .problem import CollapseProblem, Objective
 
@@ -141,51 +140,29 @@ FOLLOWS = 0.9
 GROWTH = 1.5
 
 
-class DescentPath(NamedTuple):
-    """Where a batch of runs was after 0, 1, 2, 3, 4, 6, 8, 12, ... steps, and after the last.
-
-    `time` is the sum of the step sizes so far, hence the time of the gradient flow that is followed.
-    """
-
-    step: Int[Tensor, " records"]
-    time: Float[Tensor, "records batch"]
-    theta: Float[Tensor, "records batch size"]
-
-
 def descend(
     objective: Objective, start: Float[Tensor, "batch size"], *parameters: Tensor, steps: int
-) -> DescentPath:
-    """Gradient descent theta <- theta - eta grad f(theta), eta chosen row by row, recorded on the way.
+) -> Float[Tensor, "batch size"]:
+    """Where gradient descent theta <- theta - eta grad f(theta) ends, eta chosen row by row.
 
     A trial is accepted where f falls by at least nine tenths of eta |grad f|^2, what the gradient flow would
     give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. Then
     eta grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
     """
     theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
-    time = torch.zeros_like(eta)
     value, slope = _value_and_slope(objective, theta, parameters)
-    records = [(0, time, theta)]
-    for step in range(1, steps + 1):
+    for _ in range(steps):
         gain = eta * slope.square().sum(-1)
-        still = bool((gain > torch.finfo(theta.dtype).eps * (1 + value.abs())).any())
         trial = theta - eta[:, None] * slope
         there, slope_there = _value_and_slope(objective, trial, parameters)
         good = there <= value - FOLLOWS * gain
         theta = torch.where(good[:, None], trial, theta)
-        slope = torch.where(good[:, None], slope_there, slope)
-        value, time = torch.where(good, there, value), torch.where(good, time + eta, time)
+        hopeless = gain <= torch.finfo(theta.dtype).eps * (1 + value.abs())
+        slope, value = torch.where(good[:, None], slope_there, slope), torch.where(good, there, value)
         eta = torch.where(good, GROWTH * eta, eta / 2)
-        if _recorded(step) or step == steps or not still:
-            records.append((step, time, theta))
-        if not still:
+        if hopeless.all():
             break
-    at, times, thetas = zip(*records, strict=True)
-    return DescentPath(torch.tensor(at), torch.stack(times), torch.stack(thetas))
-
-
-def _recorded(step: int) -> bool:
-    """Whether it is a power of two, or three times one."""
-    return step // (step & -step) in (1, 3)
+    return theta
 
 
 def _value_and_slope(
@@ -233,10 +210,10 @@ def follow(
     """
     if not len(start) == problem.cases == strengths.shape[-1]:
         raise argument_error("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
-    tables = problem.tables(np.arange(problem.cases))
+    base = problem.rows(family)
     stages, theta = [], start
     for strength in torch.from_numpy(strengths):
-        found = minimise(problem.reverse_kl(family), family.frame, theta, *tables, strength, radius=RADIUS)
+        found = minimise(problem.reverse_kl(family), family.frame, theta, base, strength, radius=RADIUS)
         theta = found.theta
         stages.append(theta)
     return torch.stack(stages)
@@ -252,16 +229,15 @@ class _Branch:
     strength: float
 
     def at(self, strength: float) -> Minima:
-        objective, tables = self.problem.reverse_kl(self.family), self.problem.tables(np.zeros(1, dtype=int))
+        objective, base = self.problem.reverse_kl(self.family), self.problem.rows(self.family)
         goal = torch.tensor([strength], dtype=torch.float64)
-        return minimise(objective, self.family.frame, self.theta[None], *tables, goal, radius=RADIUS)
+        return minimise(objective, self.family.frame, self.theta[None], base, goal, radius=RADIUS)
 
     def moved(self, strength: float) -> "_Branch":
         return _Branch(self.problem, self.family, self.at(strength).theta[0], strength)
 
     def validity(self) -> float:
-        policy = self.family.policy(self.theta)
-        return float(validity(policy, self.problem.automaton, self.problem.length))
+        return self.problem.validity(self.family, self.theta)
 
     def end(self, outside: float, middle: float) -> "_Branch":
         """The last minimum towards `outside` before its validity crosses `middle`, by bisection."""

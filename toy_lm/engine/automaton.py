@@ -1,6 +1,6 @@
 """Validity as a finite automaton: which words a verifier accepts, as a complete deterministic automaton."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,22 +65,8 @@ class ValidityAutomaton:
             state = self.transitions[state, symbol]
         return self.accepting[state]
 
-    def count(self, length: int) -> int:
-        """The number of valid words of a length, as an exact integer."""
-        ways = self.accepting.astype(int).astype(object)
-        for _ in range(checked_length(length)):
-            ways = ways[self.transitions].sum(axis=1)
-        return int(ways[self.initial])
-
-    def encode(self, text: str) -> Int[np.ndarray, " length"]:
-        """The symbols of a text, as indices into the alphabet."""
-        unknown = set(text) - set(self.alphabet)
-        if unknown:
-            raise argument_error("text", text, f"characters of the alphabet {''.join(self.alphabet)!r} only")
-        return np.array([self.alphabet.index(character) for character in text], dtype=np.int64)
-
     def decode(self, word: Int[np.ndarray, " length"]) -> str:
-        """The text of a word: the inverse of `encode`."""
+        """The text of a word."""
         return "".join(self.alphabet[symbol] for symbol in checked_words("word", word, self.symbols))
 
     def require_informative(self, length: int) -> None:
@@ -94,24 +80,18 @@ class ValidityAutomaton:
             raise argument_error("length", length, allowed)
 
     def __and__(self, other: "ValidityAutomaton") -> "ValidityAutomaton":
-        return self._product(other, np.logical_and)
-
-    def __or__(self, other: "ValidityAutomaton") -> "ValidityAutomaton":
-        return self._product(other, np.logical_or)
-
-    def __invert__(self) -> "ValidityAutomaton":
-        return ValidityAutomaton(self.transitions, self.initial, ~self.accepting, self.alphabet)
-
-    def _product(self, other: "ValidityAutomaton", combine: Callable[..., Any]) -> "ValidityAutomaton":
         """Both run side by side; the pair (s, s') has the number s * other.states + s'."""
         if self.alphabet != other.alphabet:
             raise argument_error("alphabet", other.alphabet, f"the same on both sides, here {self.alphabet}")
         pairs = self.transitions[:, None] * other.states + other.transitions
-        accepting = combine(self.accepting[:, None], other.accepting)
+        accepting = self.accepting[:, None] & other.accepting
         initial = self.initial * other.states + other.initial
         return ValidityAutomaton(
             pairs.reshape(-1, self.symbols), initial, accepting.ravel(), self.alphabet
         ).minimised()
+
+    def __invert__(self) -> "ValidityAutomaton":
+        return ValidityAutomaton(self.transitions, self.initial, ~self.accepting, self.alphabet)
 
     def minimised(self) -> "ValidityAutomaton":
         """The automaton of fewest states with the same language, the initial state first (Moore's algorithm).

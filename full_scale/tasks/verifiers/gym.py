@@ -1,6 +1,6 @@
 """The verifier of reasoning-gym tasks: the generator's own score, in worker processes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dph_theory.support.errors import argument_error
 
@@ -32,6 +32,11 @@ class GymVerifier(PooledVerifier[GymQuestion]):
             raise argument_error("threshold", threshold, "above 0, at most 1")
         self._threshold = threshold
         super().__init__("full_scale.tasks.verifiers.gym_judge:judge", Limits(seconds, MEMORY), workers)
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The least score that is correct."""
+        return {"threshold": self._threshold}
 
     def question(self, example: Prompt, completion: str) -> GymQuestion | None:
         """The completion's answer, with the entry it is to."""

@@ -29,12 +29,16 @@ def _asked(example: Prompt, completion: str) -> OwnQuestion:
     return OwnQuestion(json.dumps(dict(example.reference), sort_keys=True), completion)
 
 
-def _require(pool: Pool, argument: str, function: str) -> None:
-    """ValueError unless a worker finds the function: later, each of its verdicts would be a crash."""
+def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
+    """The hash of the function's module, as a worker finds it; ValueError if it does not.
+
+    Later, each of its verdicts would be a crash.
+    """
     (found,) = pool.map([{"function": function}])
     if found["outcome"] != JudgeOutcome.CORRECT:
         said = found.get("detail", found["outcome"])
         raise argument_error(argument, function, f"module:function that can be imported from here ({said})")
+    return found["source"]
 
 
 class OwnVerifier(PooledVerifier[OwnQuestion]):
@@ -49,7 +53,12 @@ class OwnVerifier(PooledVerifier[OwnQuestion]):
     ) -> None:
         super().__init__(JUDGE, Limits(seconds, memory), workers)
         self._function = function
-        _require(self._pool, "task.options.verifier", function)
+        self._source = _source(self._pool, "task.options.verifier", function)
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The function, and the source of its module."""
+        return {"function": self._function, **self._source}
 
     def question(self, example: Prompt, completion: str) -> OwnQuestion:
         """The completion as it is, with the example's reference."""
@@ -67,7 +76,7 @@ class OwnReward:
         self, function: str, *, seconds: float = 10.0, memory: int = 2**32, workers: int | None = None
     ) -> None:
         self._pool, self._function = Pool(JUDGE, Limits(seconds, memory), workers), function
-        _require(self._pool, "task.options.rewards", function)
+        _source(self._pool, "task.options.rewards", function)
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
         """One number for each pair, in order."""

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..protocol import source_of
 from .worker import JudgeOutcome
 
 
 def judge(job: dict[str, Any]) -> dict[str, Any]:
-    """What the `function` says of an `answer` and its `reference`; without an answer, whether it is there."""
+    """What the `function` says of an `answer` and its `reference`; without an answer, its source."""
     function = _function(job["function"])
     if "answer" not in job:
-        return {"outcome": JudgeOutcome.CORRECT}
+        source = source_of(job["function"].partition(":")[0], getattr(function, "__module__", ""))
+        return {"outcome": JudgeOutcome.CORRECT, "source": source}
     found = function(job["answer"], job["reference"])
     if job["scored"]:
         if not math.isfinite(found):

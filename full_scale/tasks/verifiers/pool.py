@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
 
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import RefusedError, argument_error, choice
 
-from ..protocol import Prompt, Score, Verifier
+from ..protocol import Prompt, Score, Verifier, bound_to
 from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
@@ -103,7 +103,7 @@ class Worker:
         if greeting != READY:
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").strip()[-2000:]
-            raise RuntimeError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
+            raise RefusedError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
         self._ready = True
 
 
@@ -243,8 +243,16 @@ class PooledVerifier(ABC, Generic[Question]):
     def _score(self, question: Question | None, replies: dict[Question, dict[str, str]]) -> Score:
         if question is None:
             return Score(False, JudgeOutcome.NO_ANSWER)
-        outcome = JudgeOutcome(replies[question]["outcome"])
-        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(question))
+        reply = replies[question]
+        outcome = JudgeOutcome(reply["outcome"])
+        return Score(
+            outcome is JudgeOutcome.CORRECT, outcome, self.style(question), str(reply.get("detail", ""))
+        )
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What of its settings decides a verdict."""
+        return {}
 
     @abstractmethod
     def question(self, example: Prompt, completion: str) -> Question | None:
@@ -264,6 +272,11 @@ class Dispatch:
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
         self._verifiers = dict(verifiers)
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What decides the verdicts of each."""
+        return {key: value for each in self._verifiers.values() for key, value in bound_to(each).items()}
 
     def close(self) -> None:
         """Close every verifier."""

@@ -1,7 +1,7 @@
 """The SQL verifier: execution match on SQLite, in sandboxed worker processes."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dph_theory.support.errors import argument_error, choice
 
@@ -53,6 +53,11 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
         super().__init__(
             "full_scale.tasks.verifiers.sql_judge:judge", Limits(2 * seconds + 1, memory), workers
         )
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """How results are compared, and how many rows of them."""
+        return {"match": self._match, "rows": self._limits.rows}
 
     def question(self, example: Prompt, completion: str) -> SqlQuestion | None:
         """The completion's last query, with the gold one and its database."""

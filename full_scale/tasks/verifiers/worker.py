@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, BinaryIO
@@ -53,7 +54,9 @@ def answer(judge: Judge, line: bytes) -> bytes:
     try:
         reply = judge(json.loads(line))
     except Exception as error:
-        reply = {"outcome": JudgeOutcome.CRASH, "detail": f"{type(error).__name__}: {error}"}
+        *_, place = traceback.extract_tb(error.__traceback__)
+        where = f"{place.filename.rpartition(os.sep)[2]}, line {place.lineno}"
+        reply = {"outcome": JudgeOutcome.CRASH, "detail": f"{type(error).__name__}: {error} ({where})"}
     if "detail" in reply:
         reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
     return json.dumps(reply).encode() + b"\n"

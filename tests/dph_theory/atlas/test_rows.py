@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dph_theory.atlas.formulas import of_rewards
-from dph_theory.atlas.methods import CATALOGUE, CODE, METHODS, STANDARD, SUMMARY, Method
 from dph_theory.atlas.rows import LOST, row_of, way_back
 from dph_theory.audit.advantage import AdvantageError
+from dph_theory.methods.repairs import CATALOGUE, CODE, METHODS, STANDARD, SUMMARY, Method
+from dph_theory.methods.updates import of_rewards
 
 BY_NAME = {method.name: method for method in METHODS}
 

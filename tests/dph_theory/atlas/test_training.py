@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
 
-from dph_theory.atlas.methods import METHODS
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
 from dph_theory.atlas.training import (
-    GROUP,
     GROUPS,
     REACHED,
-    Samples,
     drawn,
     every_group,
     expected,
@@ -22,6 +19,8 @@ from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
+from dph_theory.methods.batches import GROUP, Samples
+from dph_theory.methods.repairs import METHODS
 
 BY_NAME = {method.name: method for method in METHODS}
 
@@ -118,8 +117,11 @@ def test_clips_act_on_later_updates_alone_and_only_where_the_ratio_has_moved():
             gradient(plain, UNEQUAL, theta, samples, 0.0)
         )
     moved = theta + np.array([0.5, 0.0, 0.0, 0.0])
-    late = pulls(clipped, UNEQUAL, moved, samples, 0.0, samples.log_pi)
-    free = pulls(clipped, UNEQUAL, moved, samples, 0.0)
+    late, free = (
+        np.bincount(entries.ravel(), pull.ravel())
+        for old in (samples.log_pi, None)
+        for entries, pull in pulls(clipped, UNEQUAL, moved, samples, 0.0, old)
+    )
     # the first answer is right and has risen by more than a fifth: nothing pushes it further up
     assert free[0] > 0
     assert late[0] == pytest.approx(0, abs=1e-12)

@@ -5,34 +5,26 @@ import pytest
 import torch
 
 from dph_theory.audit import audit_advantage
-from dph_theory.audit import published_advantages as forms
-from dph_theory.audit.advantage import (
-    AdvantageError,
-    called,
-    objective_of,
-    objective_words,
-    tabulate,
-    tabulate_pairs,
-)
-from dph_theory.audit.published_advantages import (
+from dph_theory.audit.advantage import AdvantageError, called, objective_of, objective_words, tabulate
+from dph_theory.laws import group_objective, group_weight
+from dph_theory.methods import advantages as forms
+from dph_theory.methods.advantages import (
     FORMS,
     batch_normalised,
     best_minus_second,
-    leave_one_out,
     over_the_others,
     pass_at_k_training,
     pkpo,
 )
-from dph_theory.laws import group_objective, group_weight
 
 
 def test_the_headlines():
     assert (
-        "its weight on grad V is 0.7071 at every V"
+        "prompt weighs 0.7071 at every pass rate V"
         in audit_advantage(forms.sample_deviation, group_size=2).verdict
     )
     assert (
-        "its weight on grad V is 1.155 at every V"
+        "prompt weighs 1.155 at every pass rate V"
         in audit_advantage(forms.sample_deviation, group_size=3).verdict
     )
     found = audit_advantage(forms.sample_deviation, group_size=8)
@@ -192,19 +184,6 @@ def test_arrays_are_taken_and_what_is_not_finite_is_listed():
 RATES = np.array([0.05, 0.3, 0.8])
 
 
-def test_two_groups_of_one_pass_rate_are_a_group_of_twice_the_size():
-    pairs = tabulate_pairs(batch_normalised, 4)
-    found = [float(pairs.weight(v, v)) for v in RATES]
-    assert found == pytest.approx(group_weight(8, RATES, "std"), rel=1e-12)
-
-
-def test_what_couples_no_groups_weighs_the_same_beside_any_other():
-    pairs, alone = tabulate_pairs(leave_one_out, 4), tabulate(leave_one_out, 4)
-    for other in (0.0, 0.4, 1.0):
-        assert pairs.weight(RATES, other) == pytest.approx(alone.weight(RATES))
-    assert audit_advantage(leave_one_out, group_size=4).beside == ()
-
-
 def test_a_large_batch_weighs_every_prompt_by_one_over_the_deviation_of_all_verdicts():
     rest = np.repeat([[1.0, 0.0, 0.0, 0.0]], 4000, axis=0)
     gains = []
@@ -215,13 +194,13 @@ def test_a_large_batch_weighs_every_prompt_by_one_over_the_deviation_of_all_verd
     assert gains == pytest.approx([(3 / 16) ** -0.5] * 4, rel=1e-3)
 
 
-def test_the_verdict_says_what_the_weights_are_beside_another_group():
+def test_what_couples_groups_is_told_before_its_weight():
     report = audit_advantage(batch_normalised, group_size=4)
-    assert [other for other, _ in report.beside] == [0.1, 0.5, 0.9]
-    assert "it COUPLES the groups of a batch: at V = .01, .5 and .99 its weight is" in report.verdict
-    # A rare success weighs more among failures than among successes.
-    weights = dict(report.beside)
-    assert weights[0.1][0] > weights[0.5][0] > weights[0.9][0]
+    assert report.verdict.startswith(
+        "batch_normalised at G = 4: It COUPLES the groups of a batch: what a prompt weighs depends on those "
+        "beside it."
+    )
+    assert "a prompt weighs, in a group alone, " in report.verdict
 
 
 def test_the_others_mean_and_deviation_weigh_both_ends_of_the_middle_most():
@@ -246,6 +225,16 @@ def test_a_deviation_that_rounding_leaves_is_a_spike():
     assert before.spike is not None
     assert before.spike.size > 1000
     assert before.spike.right in (1, 7)
-    assert "it SPIKES to" in before.verdict
+    assert "It SPIKES to" in before.verdict
     assert after.spike is None
     assert "SPIKES" not in after.verdict
+
+
+def test_the_error_told_is_that_of_the_code_as_it_is_called_first():
+    def wrong(rewards):
+        return rewards - rewards.mean(dim=-1, keepdims=True, dtype="no such type")
+
+    with pytest.raises(AdvantageError, match=r"it raised TypeError: mean\(\): .*\(of an array it raised "):
+        audit_advantage(wrong)
+    # What is written for arrays is called with one.
+    assert audit_advantage(lambda r: r.astype(float) - r.mean(-1, keepdims=True)).all_right == 0

@@ -3,7 +3,8 @@ from functools import cache
 import pytest
 
 from dph_theory.audit import catalogue
-from dph_theory.audit.catalogue import CATALOGUE, audit_form, form_of
+from dph_theory.audit.catalogue import audit_form, form_of
+from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.references import REFERENCES
 
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"

@@ -53,15 +53,14 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     out = tmp_path / "k3.json"
     done = dph("loss", f"{losses}:k3", "--json", out)
     assert done.returncode == 0, done.stderr
-    first = done.stdout.splitlines()[0]
-    assert first.startswith(
-        "k3 on policy samples: value estimates reverse KL(pi||ref); its gradient descends"
-    )
-    assert "FORWARD KL(ref||pi), exactly" in first
-    for row in ("gradient on sequences", "relative variance", "dead zones", "failures"):
+    said = " ".join(done.stdout.split())
+    assert said.startswith("k3 on policy samples: It descends the forward KL(ref||pi) of each token")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for row in ("gradient", "relative variance", "overflow"):
         assert row in done.stdout
+    assert "dead zones" not in done.stdout
     report = json.loads(out.read_text())
-    assert report["verdict"] == first
+    assert said.startswith(report["verdict"])
     assert report["gradient"]["name"] == "forward KL(ref||pi)"
 
 
@@ -70,13 +69,13 @@ def test_samples_seed_and_what_lies_beside_the_file(losses):
     done = dph("loss", f"{losses}:scaled", "--samples", "old_policy", "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("scaled on old policy samples: ")
-    assert "minimiser" in dph("loss", f"{losses}:k3", "--samples", "filtered").stdout.splitlines()[0]
+    assert "minimiser" in dph("loss", f"{losses}:k3", "--samples", "filtered").stdout
 
 
 def test_a_loss_that_cannot_be_evaluated_is_one(losses):
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:unreduced"])
     assert done.exit_code == 1
-    assert "could not be audited: it returned list, not a scalar tensor" in done.stdout
+    assert "could not be audited: it returned list, not a scalar tensor" in " ".join(done.stdout.split())
     assert "finite wherever" not in done.stdout
     assert "Traceback" not in done.stderr
 
@@ -114,13 +113,12 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
 
 @pytest.mark.slow
 def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
-    done = dph("catalogue", "--json", tmp_path / "all.json", "--page", tmp_path / "page.md")
+    done = dph("catalogue", "--json", tmp_path / "all.json")
     assert done.returncode == 0, done.stderr
     reports = json.loads((tmp_path / "all.json").read_text())
     assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
     assert done.stdout.startswith("k1 on policy samples: ")
     assert {"source", "formula", "loss", "verdict"} <= set(reports[0])
-    assert (tmp_path / "page.md").read_text().startswith("# What does your KL do?")
 
 
 def test_an_interrupted_audit_leaves_no_file(tmp_path):
@@ -171,8 +169,8 @@ def mine(tmp_path):
 def test_an_advantage_of_a_file(mine, tmp_path):
     done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
-    assert done.output.startswith(
-        "centred at G = 4: maximises 0.75 V; its weight on grad V is 0.75 at every V"
+    assert " ".join(done.output.split()).startswith(
+        "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
     )
     assert "weight, G = 8" in done.output
     assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
@@ -181,7 +179,7 @@ def test_an_advantage_of_a_file(mine, tmp_path):
 def test_a_metric_of_a_file(mine, tmp_path):
     done = mine("metric", "bootstrap", "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
-    assert "it is pass@k of answers drawn with replacement" in done.output
+    assert "it is pass@k of answers drawn with replacement" in " ".join(done.output.split())
     assert json.loads((tmp_path / "x.json").read_text())["example"] == pytest.approx(0.684, abs=1e-3)
 
 
@@ -209,10 +207,12 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
     out = tmp_path / "found.json"
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:clipped", "--json", str(out)])
     assert done.exit_code == 0, done.output
-    on, off = done.stdout.splitlines()[:2]
+    on, off = (" ".join(part.split()) for part in done.stdout.split("\n\n")[:2])
     assert on.startswith("clipped on policy samples: ")
-    assert off.startswith("clipped on old policy samples: ")
-    assert "0.8 <= pi/old <= 1.2" in off
+    assert off.startswith(
+        "clipped on old policy samples: On single tokens, not on longer answers, while every ratio pi/old is "
+        "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: a wrong answer's token "
+    )
     found = json.loads(out.read_text())
     assert (found["samples"], found["off_policy"]["samples"]) == ("policy", "old_policy")
 

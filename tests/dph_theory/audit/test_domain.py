@@ -79,15 +79,16 @@ def test_an_exact_match_is_exact_up_to_its_limits(loss, samples, wanted):
     assert [limit.what for limit in found.limits] == [what for what, _, _ in wanted]
     for limit, (_, low, high) in zip(found.limits, wanted, strict=True):
         assert (limit.low, limit.high) == (pytest.approx(low, abs=2e-3), pytest.approx(high, abs=2e-3))
-        assert limit.words in found.verdict
-        assert limit.example in found.verdict
+        assert f"Beyond, it is not: {limit.example}." in found.verdict or found.sequence_match.exact
+        assert limit.words in dict(found.rows())["exact"]
 
 
 def test_a_floor_of_the_reference_ends_it_at_a_log_ratio_that_the_example_explains():
     (limit,) = audit(floored).limits
     # The policy gives the token e^-3, and the reference no less than e^-7.
     assert (limit.low, limit.high) == (-INF, pytest.approx(4.0, abs=0.05))
-    assert "log_ref = -7.49" in limit.example
+    assert "log_ref = -7.49" in limit.place
+    assert limit.example == "a token at log(pi/ref) = 4.5 is 11% off"
 
 
 def test_a_mask_of_whole_sequences_ends_it_earlier_on_sequences():
@@ -117,7 +118,7 @@ def test_the_opposite_of_a_quantity_is_told_from_it():
 
     found = audit(against)
     assert found.gradient.constant == -1
-    assert "nearest the opposite of" in found.verdict
+    assert "nearest is the opposite of" in found.verdict
 
 
 def test_nothing_near_is_said_so():
@@ -126,7 +127,7 @@ def test_nothing_near_is_said_so():
 
     found = audit(wave)
     assert (found.gradient.name, found.gradient.angle) == ("none", None)
-    assert "descends none of the known quantities, nothing near" in found.verdict
+    assert "descends none of the known quantities; nothing is near" in found.verdict
 
 
 def test_a_divergence_divided_by_the_squared_length_is_one():
@@ -146,7 +147,7 @@ def through_holes(log_pi, log_ref, mask):
 def test_a_loss_that_fills_holes_in_its_mask_is_seen():
     found = audit(through_holes)
     assert found.reduction.padding == "fills holes"
-    assert "it FILLS HOLES in its mask" in found.verdict
+    assert "It FILLS HOLES in its mask" in found.verdict
     masked = audit(lambda log_pi, log_ref, mask: ((log_pi - log_ref).square() * mask).sum(-1).mean() / 2)
     assert masked.reduction.padding == "ignored"
 
@@ -219,7 +220,8 @@ def test_the_terms_of_a_loss_are_told_apart_on_and_off_policy():
     assert (policy.gradient.exact, policy.near.name) == (False, "minus expected reward")
     assert (kl.gradient.exact, kl.gradient.name) == (False, "forward KL(ref||pi)")
     assert not later.gradient.exact
-    assert dict(later.rows())["exact while"] == "-"
+    assert "exact" not in dict(later.rows())
+    assert "Near ratios of one its policy term is the reward's policy gradient" in later.verdict
 
 
 def test_a_loss_of_one_term_has_none():

@@ -194,3 +194,9 @@ def test_known_answers(loss, law, gradient):
     found = expected_gradients({"it": loss}, given["pi"], given["ref"], given[law])
     assert found.shape == (50, 1, 4)
     np.testing.assert_allclose(found[:, 0], gradient(**given), atol=1e-9)
+
+
+def test_a_loss_of_the_whole_vocabulary_is_refused_by_what_is_taken():
+    # Nor would a divergence of next-token laws with its directions exchanged show in sampled tokens.
+    with pytest.raises(ValueError, match="no divergence summed over the vocabulary, as in distillation"):
+        arguments_of(lambda log_pi, student_logits, teacher_logits: 0)

@@ -3,8 +3,9 @@ import math
 import pytest
 
 from dph_theory.audit import audit_policy_loss
-from dph_theory.audit.policy_loss import POLICY_LOSSES, audit_trainer_policy_loss
+from dph_theory.audit.policy_loss import audit_trainer_policy_loss
 from dph_theory.losses import policy_losses as f
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 
 REWARD = "minus expected reward"
 
@@ -134,6 +135,6 @@ def test_every_setting_stands_once():
 
 def test_a_report_is_shown_in_a_few_lines():
     report = audit_policy_loss(f.policy_loss(f.clipped()), name="clipped")
-    assert "later it is off the reward's gradient by" in report.verdict
+    assert "Later, off the old policy, its direction is" in report.verdict
     assert "r >= 1.2" in repr(report)
     assert "<table>" in report._repr_html_()

@@ -8,13 +8,13 @@ from support.small_confrontation import written
 from dph_theory.counts import Confrontation, Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
-from figures.confront.page import write_folder
+from figures.confront import FolderWriter
 
 QUICK = ("--draws", "20")
 
 
 def run(*words):
-    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: write_folder)
+    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: FolderWriter)
 
 
 def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
@@ -37,8 +37,23 @@ def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
     )
     result = run(*words)
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("run.jsonl against base.jsonl on 50 prompts, 16 answers to each.")
-    assert sorted(p.name for p in out.iterdir()) == ["confront-1.svg", "confront.json", "index.html"]
+    assert result.output.startswith("run.jsonl against base.jsonl: 50 prompts, 16 answers to each.\n")
+    assert all(len(line) <= 80 for line in result.output.splitlines() if out.as_posix() not in line)
+    assert "What the change" not in result.output
+    assert "To tell a difference of 0.1 in Pass@4" in result.output
+    everything = run(base, after, *QUICK, "--all").output
+    assert "What the change of Pass@k is made of" in everything
+    assert "Laws of training" in everything
+    assert sorted(p.name for p in out.iterdir()) == sorted(
+        [
+            *(
+                f"{name}.{form}"
+                for name in ("change_parts", "keep_and_explore", "laws", "pass_at_k")
+                for form in ("caption.tex", "svg")
+            ),
+            *("confront.json", "index.html"),
+        ]
+    )
     stored = json.loads((out / "confront.json").read_text())
     assert stored["kind"] == "confront"
     assert len(stored["findings"]) == 5
@@ -76,7 +91,8 @@ def test_a_log_of_verl_is_confronted(tmp_path):
     result = run(before, after, "--from", "verl", *QUICK)
     assert result.exit_code == 0, result.output
     assert "Pass@1 goes from" in result.output
-    assert "on 6 prompts, 8 answers to each" in result.output
+    assert ": 6 prompts, 8 answers to each" in result.output
+    assert run(before, after, *QUICK).output == result.output
 
 
 def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path):
@@ -88,17 +104,62 @@ def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path)
         base, steps, "--steps", "--draws", "400", "--beyond", "64", "--folder", out, "--format", "svg"
     )
     assert result.exit_code == 0, result.output
-    assert "steps.jsonl, step 20 against base.jsonl on 50 prompts" in result.output
+    assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 2 of 2 steps, first at 10" in result.output.replace("\n", " ")
-    assert "Pass@64 by a fitted law of rates" in result.output
-    assert (out / "confront-together.svg").is_file()
+    assert "Pass@64 by a" in result.output
+    assert (out / "along_steps.svg").is_file()
     assert "All together" in (out / "index.html").read_text()
     found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
     seeds = run(base, after, after, "--seeds", *QUICK)
-    assert "mean of the 2 seeds (each k alone)" in seeds.output
+    assert "mean of 2 seeds" in seeds.output
+    assert "run.jsonl, 2 against base.jsonl" in seeds.output
     assert run(base, after, "--seeds", *QUICK).exit_code == 2
     assert run(base, after, "--steps", *QUICK).exit_code == 2
+
+
+def test_seeds_of_one_file_name_in_folders_are_told_apart(tmp_path):
+    for seed in "ab":
+        (tmp_path / seed).mkdir()
+        base, after = written(tmp_path / seed)
+    first = tmp_path / "a" / "run.jsonl"
+    rows = [json.loads(line) for line in first.read_text().splitlines()]
+    write_rows(first, [row | {"c": max(0, row["c"] - 1)} for row in rows])
+    out = tmp_path / "out"
+    result = run(base, first, after, "--seeds", *QUICK, "--folder", out, "--format", "svg")
+    assert result.exit_code == 0, result.output
+    assert "a/run.jsonl against base.jsonl" in result.output
+    stored = json.loads((out / "confront.json").read_text())["results"]
+    assert [one["run"] for one in stored["together"]["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
+    assert len({one["run"]["name"] for one in stored["runs"]}) == 2
+
+
+def test_rewards_that_are_no_verdicts_are_shown_and_refused(tmp_path):
+    rows = [{"prompt": f"{i}", "completion": "", "reward": j / 7} for i in range(6) for j in range(8)]
+    path = write_rows(tmp_path / "log.jsonl", rows)
+    result = run(path, path)
+    assert result.exit_code == 2
+    assert "1: 8 values' is not allowed: of two values at most, the greater 1" in result.output.replace(
+        "\n", " "
+    )
+    assert "--correct-from" in result.output
+    told = run(path, path, "--correct-from", "0.5", *QUICK).output
+    assert "right from 0.5 on" in told.replace("\n", " ")
+    write_rows(path, [*rows, rows[0] | {"reward": None}])
+    assert "lines 49 have none" in run(path, path, "--correct-from", "0.5").output.replace("\n", " ")
+    told = run(path, path, "--correct-from", "0.5", "--unscored", "wrong", *QUICK).output
+    assert "1 answers without a reward are counted as wrong" in told.replace("\n", " ")
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path):
+    base, after = written(tmp_path)
+    for path in (base, after):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        write_rows(path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows])
+    bad = after.rename(tmp_path / "r\x1b[31m.jsonl")
+    out = run(base, bad, *QUICK, "--all").output
+    assert not set(out) & set("\x1b\x07\u202e")
+    assert r"\x1b]0;title" in out
 
 
 @pytest.mark.parametrize(

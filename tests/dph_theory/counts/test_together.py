@@ -70,7 +70,7 @@ def test_seeds_have_a_mean_over_prompts_and_seeds(files):
     found = together(files["base"], runs, seeds=True)
     ends = [run.change[-1].value for run in found.runs]
     assert found.mean[-1].value == pytest.approx(np.mean(ends))
-    assert found.tables()[0].rows[-1][0].startswith("mean of the 2 seeds")
+    assert found.tables()[0].rows[-1][0] == "mean of 2 seeds"
     for wrong in (runs[:1], [(name, 10, run) for name, _, run in runs]):
         with pytest.raises(ValueError, match=r"seeds=. is not allowed: two runs or more, without steps"):
             together(files["base"], wrong, seeds=True)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import factorial, softmax
+from support.linear_noise import log_ratio_deviation, noise_along
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import (
@@ -12,8 +13,6 @@ from dph_theory.dynamics import (
     drift_deviation,
     excess_by_luck,
     flow,
-    log_ratio_deviation,
-    noise_along,
     pass_rate_along,
     saturation,
     spread_at_law,

@@ -3,10 +3,10 @@ import inspect
 import pytest
 import torch
 
-from dph_theory.audit.catalogue import CATALOGUE
 from dph_theory.estimators import K1, K2, K3
 from dph_theory.losses import kl_term, released_forward
 from dph_theory.losses.released import ESTIMATORS, PLACES, clamped
+from dph_theory.methods.estimators import CATALOGUE
 
 PI, REF = torch.tensor([[-1.0, -9.0]], requires_grad=True), torch.tensor([[-2.0, -1.0]])
 MASK = torch.ones(1, 2)

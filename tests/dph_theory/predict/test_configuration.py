@@ -5,37 +5,37 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
+from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.predict.settings import read
-from dph_theory.trainers import FILTERED, FORWARD_LIMIT, LOCAL
 
-ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
+ACTOR, ALGORITHM, N = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout.n"
 
 
 @pytest.mark.parametrize(
     ("settings", "trainer", "law", "selects"),
     [
-        ({"beta": 0.04}, "TRL", "reverse KL of each token", LOCAL),
-        ({"beta": 0.04, "use_bias_correction_kl": False}, "TRL", "forward KL of each token", FORWARD_LIMIT),
+        ({"beta": 0.04}, "TRL", "reverse KL per token", LOCAL),
+        ({"beta": 0.04, "use_bias_correction_kl": False}, "TRL", "forward KL per token", FORWARD_LIMIT),
         ({"beta": 0.04, "importance_sampling_level": "sequence"}, "TRL", "not known", "not known"),
-        ({ACTOR + "use_kl_loss": True}, "verl", "forward KL of each token whose probability", LOCAL),
-        ({ACTOR + "use_kl_loss": True, ACTOR + "kl_loss_type": "k3+"}, "verl", "reverse KL of each", LOCAL),
+        ({ACTOR + "use_kl_loss": True}, "verl", "forward KL per token; below 7.3% of", LOCAL),
+        ({ACTOR + "use_kl_loss": True, ACTOR + "kl_loss_type": "k3+"}, "verl", "reverse KL per token", LOCAL),
         ({ALGORITHM + "use_kl_in_reward": True}, "verl", "reverse KL of the whole answer", FILTERED),
-        ({"use-kl-loss": True, "kl-loss-coef": 0.01, "kl-loss-type": "k2"}, "slime", "reverse KL of", LOCAL),
+        ({"use-kl-loss": True, "kl-loss-coef": 0.01, "kl-loss-type": "k2"}, "slime", "reverse KL per", LOCAL),
         ({"algo.kl.init_coef": 0.01}, "OpenRLHF", "reverse KL of the whole answer", FILTERED),
-        ({"algo.kl.use_loss": True, "algo.kl.estimator": "k2"}, "OpenRLHF", "reverse KL of each", LOCAL),
-        ({"loss_fn.ratio_clip_min": 0.2}, "NeMo-RL", "reverse KL of each token whose probability", LOCAL),
+        ({"algo.kl.use_loss": True, "algo.kl.estimator": "k2"}, "OpenRLHF", "reverse KL per token", LOCAL),
+        ({"loss_fn.ratio_clip_min": 0.2}, "NeMo-RL", "reverse KL per token; below 7.3% of", LOCAL),
         ({"loss_fn.reference_policy_kl_type": "k2"}, "NeMo-RL", "not known", "not known"),
-        ({"trainer.algorithm.use_kl_loss": True}, "SkyRL", "forward KL of each token whose", LOCAL),
+        ({"trainer.algorithm.use_kl_loss": True}, "SkyRL", "forward KL per token; below", LOCAL),
         ({"actor.kl_ctl": 0.1, "ref": {"path": "base"}}, "AReaL", "reverse KL of the whole", FILTERED),
         (
             {"kl_penalty_coef": 0.1, "async_config": {"max_steps_off_policy": 3}},
             "Tinker",
-            "reverse KL of each token",
+            "reverse KL per token",
             LOCAL,
         ),
         ({"kl_penalty_coef": 0.1, "kl_discount_factor": 1.0}, "Tinker", "reverse KL of the whole", FILTERED),
-        ({"orchestrator": {"algo": {"type": "opd"}}}, "prime-rl", "reverse KL of each token", LOCAL),
+        ({"orchestrator": {"algo": {"type": "opd"}}}, "prime-rl", "reverse KL per token", LOCAL),
     ],
 )
 def test_the_law_is_that_of_the_penalty_that_is_on(settings, trainer, law, selects):
@@ -106,7 +106,7 @@ SKYRL = "trainer.algorithm."
     ("settings", "without"),
     [
         (
-            {ALGORITHM + "use_kl_in_reward": True, ALGORITHM + "adv_estimator": "grpo"},
+            {ALGORITHM + "use_kl_in_reward": True, ALGORITHM + "adv_estimator": "grpo", N: 8},
             {ALGORITHM + "norm_adv_by_std_in_grpo": False},
         ),
         (
@@ -146,12 +146,14 @@ def test_a_kl_to_no_reference_is_an_entropy_bonus():
     [
         ({"loss_fn.ratio_clip_min": 0.2}, "the mean of the group's other answers subtracted, divided"),
         ({"grpo.use_leave_one_out_baseline": False}, "the group's mean subtracted, divided by its"),
-        ({"grpo.normalize_rewards": False}, "the group's mean subtracted: the same weight"),
+        ({"grpo.normalize_rewards": False}, "the mean of the group's other answers subtracted: "),
         ({"actor.kl_ctl": 0}, "no baseline"),
         ({"orchestrator.algo.type": "max_rl"}, "the group's mean subtracted, divided by it: log V"),
         ({ALGORITHM + "adv_estimator": "opo"}, "the mean weighed by lengths"),
         ({ALGORITHM + "adv_estimator": "reinforce_plus_plus"}, "divided by the whole batch's"),
-        ({ALGORITHM + "adv_estimator": "my_own"}, "that of my_own: no weight is known"),
+        ({ALGORITHM + "adv_estimator": "grpo", N: 1}, "one answer a prompt, so no group"),
+        ({ALGORITHM + "adv_estimator": "grpo_passk", N: 8}, "the best answer's verdict less the second"),
+        ({ALGORITHM + "adv_estimator": "rloo", N: 8}, "the mean of the group's other answers subtracted: "),
         ({"algo.advantage.estimator": "group_norm"}, "the group's mean subtracted, divided by its"),
     ],
 )
@@ -160,8 +162,10 @@ def test_the_advantage_is_the_estimator_s(settings, advantage):
 
 
 def test_a_version_before_the_default_changed_has_the_old_one():
-    assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL of each token"
-    assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL of each token"
+    assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL per token"
+    assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL per token"
+    with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):
+        configuration_of({"beta": 0.1}, version="main")
     with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for verl"):
         configuration_of({ALGORITHM + "gamma": 1.0}, version="1.9")
 
@@ -180,13 +184,127 @@ class NewConfig(OldConfig):
 
 
 def test_a_configuration_object_is_read():
-    assert configuration_of(OldConfig()).law == "forward KL of each token"
-    assert configuration_of(NewConfig()).law == "reverse KL of each token"
+    assert configuration_of(OldConfig()).law == "forward KL per token"
+    assert configuration_of(NewConfig()).law == "reverse KL per token"
 
 
-def test_a_setting_that_is_all_but_one_that_is_read_is_warned_of():
-    (warning,) = configuration_of({"beta": 0.0, "los_type": "grpo", "ppo_micro_batch_size": 1}).warnings
-    assert warning == "los_type is not read: is loss_type meant?"
+MADE_UP = "no_such_key"
+
+
+@pytest.mark.parametrize(
+    ("settings", "unread"),
+    [
+        ({"beta": 0.04, "top_entropy_quantile": 0.2}, "top_entropy_quantile=0.2"),
+        ({"beta": 0.04, "delta": 1.5}, "delta=1.5"),
+        ({"beta": 0.04, "reward_weights": [1.0, 0.5]}, "reward_weights=[1.0, 0.5]"),
+        ({"beta": 0.04, "top_p": 0.5}, "top_p=0.5"),
+        ({"beta": 0.04, "kl_coef": 0.1}, "kl_coef=0.1"),
+        ({"beta": 0.04, "loss_type": "vespo"}, "loss_type=vespo"),
+        ({ALGORITHM + "filter_groups.enable": True}, ALGORITHM + "filter_groups.enable=True"),
+        ({ALGORITHM + "kl_ctrl.type": "adaptive"}, ALGORITHM + "kl_ctrl.type=adaptive"),
+        ({"algo.dynamic_filtering_enable": True}, "algo.dynamic_filtering_enable=True"),
+        ({"entropy-coef": 0.1, "kl-coef": 0.0}, "--entropy-coef=0.1"),
+        ({N: 8, "actor_rollout_ref.rollout.tp": 2}, "actor_rollout_ref.rollout.tp=2"),
+        *(
+            ({name: value, MADE_UP: 1}, f"{MADE_UP}=1")
+            for name, value in (
+                ("beta", 0.04),
+                (ACTOR + "use_kl_loss", True),
+                ("kl-coef", 0.0),
+                ("algo.kl.use_loss", True),
+                ("loss_fn.ratio_clip_min", 0.2),
+                ("orchestrator.batch_size", 8),
+                ("trainer.algorithm.use_kl_loss", True),
+                ("actor.kl_ctl", 0.1),
+                ("kl_penalty_coef", 0.1),
+            )
+        ),
+    ],
+)
+def test_what_nothing_reads_is_named_as_what_may_change_the_law(settings, unread):
+    assert unread in configuration_of(settings).not_read
+
+
+@pytest.mark.parametrize(
+    ("settings", "harmless"),
+    [
+        ({"beta": 0.04, "learning_rate": 1e-6, "output_dir": "out", "top_p": 1.0}, 3),
+        ({ACTOR + "use_kl_loss": True, ACTOR + "optim.lr": 1e-6, "trainer.nnodes": 1}, 2),
+        ({"kl-coef": 0.0, "lr": 1e-6, "sglang-mem-fraction-static": 0.8}, 2),
+    ],
+)
+def test_paths_rates_and_plain_values_are_harmless(settings, harmless):
+    found = configuration_of(settings)
+    assert (len(found.harmless), found.not_read) == (harmless, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "slip", "near"),
+    [
+        ({"loss_type": "grpo", "bata": 0.1}, "bata", "beta"),
+        ({"beta": 0.0, "los_type": "grpo"}, "los_type", "loss_type"),
+        ({"num_iterations": 2, "num_itertions": 4}, "num_itertions", "num_iterations"),
+        ({ACTOR + "use_kl_los": True}, ACTOR + "use_kl_los", ACTOR + "use_kl_loss"),
+        ({ACTOR + "use_kl_loss": True, "kl_loss_coef": 0.1}, "kl_loss_coef", ACTOR + "kl_loss_coef"),
+        ({"kl-loss-coef": 0.1, "use-kl-los": True}, "--use-kl-los", "--use-kl-loss"),
+        ({"algo.kl.init_coeff": 0.1}, "algo.kl.init_coeff", "algo.kl.init_coef"),
+        ({"beta": 0.04, "epsilon_hihg": 0.3}, "epsilon_hihg", "epsilon_high"),
+    ],
+)
+def test_a_name_that_is_all_but_one_that_is_read_is_an_error(settings, slip, near):
+    with pytest.raises(ValueError, match=f"setting='{slip}' is not allowed: nothing reads it; is {near} "):
+        configuration_of(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        ({ACTOR + "loss_agg_mode": "token_mean"}, "one of token-mean, .*; is token-mean meant"),
+        ({"loss_type": "drgrpo"}, "one of dapo, .*; is dr_grpo meant"),
+        ({"loss_type": "foo"}, "one of dapo, bnpo"),
+        ({"algo.advantage.estimator": "rlo"}, "one of gae, .*; is rloo meant"),
+        ({"advantage-estimator": "grop"}, "one of grpo, .*; is grpo meant"),
+        ({ALGORITHM + "adv_estimator": "gpro"}, "one of gae, grpo, .*; is grpo meant"),
+        ({"grpo.adv_estimator.name": "foo"}, "one of grpo, "),
+        ({"orchestrator.algo.type": "foo"}, "one of grpo, max_rl"),
+        ({"trainer.algorithm.loss_reduction": "foo"}, "one of token_mean"),
+        ({"actor.reward_norm.mean_level": "foo"}, "one of batch, group"),
+        ({"beta": 0.1, "num_generations": 1}, "num_generations=1 is not allowed: a whole number, at least 2"),
+        ({"beta": 0.1, "num_generations": 4.5}, "a whole number"),
+        ({"beta": float("nan")}, "a number, at least 0"),
+    ],
+)
+def test_an_unknown_value_is_an_error_that_lists_what_is_allowed(settings, allowed):
+    with pytest.raises(ValueError, match=allowed):
+        configuration_of(settings)
+
+
+def test_the_kl_of_openrlhf_with_the_gradient_mended_is_the_reverse_one():
+    plain = {"algo.kl.use_loss": True, "algo.kl.estimator": "k3"}
+    assert configuration_of(plain).law.startswith("forward KL")
+    assert configuration_of({**plain, "algo.kl.unbiased_gradient": True}).law == "reverse KL per token"
+
+
+def test_a_flag_that_verl_does_not_hand_on_is_without_effect():
+    found = configuration_of(
+        {ALGORITHM + "adv_estimator": "grpo_vectorized", ALGORITHM + "norm_adv_by_std_in_grpo": False, N: 8}
+    )
+    assert (found.scale, found.group_size) == ("std", 8)
+    assert any("not handed on to grpo_vectorized" in said for said in found.inert)
+
+
+def test_clips_count_where_a_batch_is_used_more_than_once():
+    assert configuration_of({"beta": 0.1, "epsilon_high": 0.28}).not_read == ()
+    (told,) = configuration_of({"beta": 0.1, "epsilon_high": 0.28, "num_iterations": 2}).not_read
+    assert told.startswith("epsilon_high=0.28 (a clip")
+
+
+def test_a_batch_of_answers_is_split_into_the_steps_that_trl_makes():
+    asked = {"beta": 0.0, "generation_batch_size": 512, "per_device_train_batch_size": 8}
+    assert configuration_of(asked).updates == 64
+    assert configuration_of({**asked, "gradient_accumulation_steps": 4}).updates == 16
+    with pytest.raises(ValueError, match="generation_batch_size=100 is not allowed: a multiple of "):
+        configuration_of({**asked, "generation_batch_size": 100})
 
 
 def test_advantage_reduction_updates_and_sampler_are_composed():
@@ -206,7 +324,7 @@ def test_advantage_reduction_updates_and_sampler_are_composed():
     assert "each answer" in found.reduction
     assert found.updates == 4
     assert found.sampler == "vLLM, corrected by sequence_mask"
-    assert found.uncovered == ("entropy_coef=0.01",)
+    assert found.not_read == ("entropy_coef=0.01",)
     rollout = {"rollout-batch-size": 32, "n-samples-per-prompt": 8, "global-batch-size": 64}
     assert configuration_of({**rollout, "use-tis": True}).updates == 4
 
@@ -252,7 +370,7 @@ def test_what_a_file_refers_to_is_followed(tmp_path):
     found = configuration_of(read(path))
     assert "the same weight" in found.advantage
     path.write_text("defaults: elsewhere.yaml\nloss_fn: {token_level_loss: true}\n")
-    assert configuration_of(read(path)).uncovered == ("defaults=elsewhere.yaml",)
+    assert configuration_of(read(path)).not_read == ("defaults=elsewhere.yaml",)
 
 
 def test_variables_of_a_launch_script_are_followed(tmp_path):
@@ -265,6 +383,39 @@ def test_variables_of_a_launch_script_are_followed(tmp_path):
     path.write_text("python main.py actor_rollout_ref.actor.use_kl_loss=$USE\n")
     with pytest.raises(ValueError, match="a value that stands in the settings"):
         configuration_of(read(path))
+
+
+def test_a_setting_without_its_sign_and_variables_of_one_name_are_seen(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text("python train.py loss_type=grpo beta 0.1\n")
+    with pytest.raises(ValueError, match=r"beta='0.1, without =' is not allowed"):
+        configuration_of(read(path))
+    path.write_text("beta=0.02\nkl_loss_coef=0.3\npython train.py --beta $beta --loss_type grpo\n")
+    assert configuration_of(read(path)).penalty.startswith("0.02 x")
+    assert configuration_of(read(path)).not_read == ()
+    path.write_text("kl_penalty_coef=0.1 kl_discount_factor=1\nmade_up=2\n")
+    found = configuration_of(read(path))
+    assert (found.trainer, found.coefficient, found.not_read) == ("Tinker", 0.1, ("made_up=2.0",))
+
+
+def test_a_launch_script_s_own_words_are_no_settings(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text(
+        "short=$((1024 * 2))\nsp_size=8\nexport low=0.2\nn=16; mini=32\n"
+        "ray job submit --no-wait --runtime-env=env.yaml -- python3 -m main_dapo \\\n"
+        "  algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=${n} \\\n"
+        "  data.max_prompt_length=$((short + 1)) data.train_batch_size=512 \\\n"
+        "  actor_rollout_ref.actor.ppo_mini_batch_size=$mini actor_rollout_ref.actor.clip_ratio_low=$low\n"
+    )
+    found = configuration_of(read(path))
+    assert (found.group_size, found.updates) == (16, 16)
+    assert [each.partition(" (")[0] for each in found.not_read] == [ACTOR + "clip_ratio_low=0.2"]
+
+
+def test_a_flag_of_two_numbers_is_told_whole(tmp_path):
+    path = tmp_path / "run.sh"
+    path.write_text("python -m train --algo.dynamic_filtering_range 0 1 --algo.kl.init_coef 0.1\n")
+    assert configuration_of(read(path)).not_read == ("algo.dynamic_filtering_range=0 1",)
 
 
 def test_flags_are_read_with_and_without_values(tmp_path):
@@ -280,10 +431,20 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
         main, ["predict", str(path), "use_bias_correction_kl=false", "--json", str(out)]
     )
     assert done.exit_code == 0, done.output
-    assert "forward KL of each token" in done.output
+    assert "forward KL per token" in done.output
     assert set(json.loads(out.read_text())) == {
         *("trainer", "version", "penalty", "law", "selects", "advantage", "reduction", "updates", "sampler"),
-        *("inert", "uncovered", "warnings"),
+        *(
+            "scale",
+            "baseline",
+            "group_size",
+            "inert",
+            "harmless",
+            "not_read",
+            "warnings",
+            "coefficient",
+            "unpredicted",
+        ),
     }
 
 
@@ -292,7 +453,7 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
     [
         ("beta: -1\n", (), "beta=-1 is not allowed"),
         ("beta: much\n", (), "beta='much' is not allowed"),
-        ("gradient_accumulation_steps: 0\nbeta: 0\n", (), "a number above 0"),
+        ("gradient_accumulation_steps: 0\nbeta: 0\n", (), "a whole number, at least 1"),
         ("beta: 0.1\nuse_bias_correction_kl: perhaps\n", (), "true or false"),
         (
             "colour: red\n",
@@ -302,7 +463,10 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
         ("- 1\n", (), "a file of settings"),
         ("", (), "a file of settings"),
         ("actor_rollout_ref: {actor: {use_kl_loss: true, kl_loss_type: k9}}\n", (), "k9"),
-        ("beta: 0.1\n", ("--trainer", "none"), "'trl', 'verl', 'slime', 'openrlhf', 'nemo-rl'"),
+        ("beta: 0.1\n", ("--trainer", "none"), "trl, verl, slime, openrlhf, nemo-rl"),
+        ("beta: 0.1\n", ("bata=0.2",), "is beta meant"),
+        ("beta: 0.1\n", ("beta", "0.2"), "NAME=VALUE"),
+        ("beta: 0.1\n", ("num_generations=1",), "at least 2"),
     ],
 )
 def test_what_is_no_configuration_is_wrong_usage(tmp_path, text, arguments, message):

@@ -6,14 +6,14 @@ import pytest
 from support.small_confrontation import small_confrontation
 
 from dph_theory.audit import audit_advantage
-from dph_theory.predict import kl_form, predict
+from dph_theory.predict import predict
 from dph_theory.predict.configuration import configuration_of
 from dph_theory.support.notebook import Shown
 
 
 @cache
 def results():
-    of_two = predict(kl_form("trl", None, None), 0.5, 8, [0.3, 0.7])
+    of_two = predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
     verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
     return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04, "loss_type": "grpo"})

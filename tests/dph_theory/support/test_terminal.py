@@ -83,13 +83,31 @@ def test_hidden_bars_say_nothing():
 
 
 def test_lines_end_a_stage_and_come_every_so_often_before(monkeypatch):
-    clock = iter([0.0, 30.0, 70.0, 80.0])
+    clock = iter([0.0, 0.0, 30.0, 70.0, 80.0])
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     written = io.StringIO()
     progress = terminal.lines(Console(file=written, width=80), every=60.0)
     for done, note in ((1, "loss 3"), (2, "loss 2"), (3, "loss 1"), (4, "")):
         progress("train", done, 4, note)
     assert written.getvalue().splitlines() == ["train: 3/4, 70 s, loss 1", "train: 4/4, 80 s"]
+
+
+def test_a_stage_counts_from_where_it_began_and_not_from_its_first_report(monkeypatch):
+    clock = iter([0.0, 100.0, 130.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    written = io.StringIO()
+    progress = terminal.lines(Console(file=written, width=80))
+    progress("presample", 1, 1)
+    progress("train", 1, 1)
+    assert written.getvalue().splitlines() == ["presample: 1/1, 100 s", "train: 1/1, 30 s"]
+
+
+def test_a_bar_counts_from_where_its_stage_began(monkeypatch):
+    bars = Bars(on=console(file=io.StringIO()), hidden=True)
+    began = bars._shown.get_time()
+    monkeypatch.setattr(bars._shown, "get_time", lambda: began + 100)
+    bars("train", 1, 2)
+    assert bars._shown.tasks[0].elapsed >= 99
 
 
 def test_a_folder_is_refused_where_nothing_can_be_written(tmp_path):

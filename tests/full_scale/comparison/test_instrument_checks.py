@@ -132,6 +132,7 @@ def test_what_the_meters_base_rates_may_be_off_by():
     here = measured([[1, 1, 0, 0]] * 2, base)
     used = {"0": 3 / 8, "1": 7 / 8}
     known = {"run": "run", "method": "GRPO", "log": (), "rehearsed": (), "explored": (), "findings": ()}
+    known |= {"arguments": {}}
     training = TrainingRecord(config={"presample": {"k": 8}}, base_rates=used, steps=0, seconds=None, **known)
     run = MeasuredRun("run", training, Evaluation("run", ModelHash("0"), {}), {"explored": here})
     rates = (8 * np.array([*used.values()]) + 0.5) / 9

@@ -15,13 +15,13 @@ from support.simulated_runs import (
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.laws import normalised_validity_at
-from full_scale.comparison.predictions import rehearsal_target, training_law
+from full_scale.recipe.law import law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig
 
 
-def law_of(name, **method):
-    return training_law(setup(MethodConfig(name=name, **method)).arguments, {"num_generations": 4})
+def law(name, **method):
+    return law_of(setup(MethodConfig(name=name, **method), train={"num_generations": 4}).arguments)
 
 
 @pytest.mark.parametrize(
@@ -34,21 +34,22 @@ def law_of(name, **method):
     ],
 )
 def test_place_divergence_and_normalisation(name, place, divergence, scale):
-    law = law_of(name, beta=0.3)
-    assert (law.place, law.divergence, law.scale, law.beta) == (place, divergence, scale, 0.3)
-    assert law.group_size == 4
+    found = law(name, beta=0.3)
+    assert (found.place, found.divergence, found.scale, found.beta) == (place, divergence, scale, 0.3)
+    assert found.group_size == 4
 
 
 @pytest.mark.parametrize("name", ["GRPO", "DAPO", "DPH-F", "KL-DPG"])
 def test_without_a_penalty_there_is_no_law(name):
-    assert law_of(name) is None
+    assert not law(name)
+    assert str(law(name)) == "none, there is no KL penalty"
 
 
 def test_only_reverse_kl_without_division_is_a_tilt():
-    assert law_of("KL-control-sequence", beta=0.3).weight == pytest.approx(1)
-    assert law_of("KL-control", beta=0.3).weight == pytest.approx(3 / 4)
-    assert law_of("KL-control", beta=0.3).is_tilt
-    assert not law_of("RKL", beta=0.3).is_tilt
+    assert law("KL-control-sequence", beta=0.3).weight == pytest.approx(1)
+    assert law("KL-control", beta=0.3).weight == pytest.approx(3 / 4)
+    assert law("KL-control", beta=0.3).is_tilt
+    assert not law("RKL", beta=0.3).is_tilt
 
 
 class TestKLControl:

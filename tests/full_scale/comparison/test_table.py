@@ -190,10 +190,34 @@ def test_what_is_inconsistent_is_told_once_for_all_runs(run):
 
 def test_tables_hold_every_line_as_text(run):
     found = compare([run])
-    measured, checks, predicted = found.tables()
+    _, measured, checks, predicted = found.tables()
     assert [row[:2] for row in measured.rows] == [("run-seed0", "in_domain"), ("run-seed0", "explored")]
     assert (len(checks.rows), len(predicted.rows)) == (len(found.checks), len(found.predictions))
     for table in (measured, checks, predicted):
         assert all(len(row) == len(table.head) for row in table.rows)
     margins = [float(row[checks.head.index("margin")]) for row in checks.rows]
     assert margins == pytest.approx([line.margin for line in found.checks], abs=5e-4)
+
+
+def test_pass_at_k_is_told_with_bands_over_the_seeds_of_a_run(tmp_path):
+    """Two seeds of one run beside their base: means, the band of both, and the base's own."""
+    rng = np.random.default_rng(5)
+    laws = kl_control(rng, 60, 0.5)
+    runs = []
+    for seed in (0, 1):
+        written = Simulated(laws, samples=8, where=("in_domain",)).write(rng, tmp_path / str(seed))
+        runs.append(tmp_path / f"run-seed{seed}")
+        shutil.copytree(written, runs[-1])
+    shutil.copytree(tmp_path / "0" / "base", tmp_path / "base")
+    found = {row.run: row for row in compare(runs).pass_at_k}
+    assert {name: row.seeds for name, row in found.items()} == {"base": 1, "run": 2}
+    valid = (laws.policy * laws.valid).sum(axis=1)
+    for k in (1, 2, 4, 8):
+        row = found["run"]
+        assert row.value[str(k)] == pytest.approx(np.mean(1 - (1 - valid) ** k), abs=0.06)
+        assert 0 < row.margin[str(k)] < 0.15
+    assert list(found["run"].value) == ["1", "2", "4", "8"]
+    table = compare(runs).tables()[0]
+    assert table.head == ("set", "run", "seeds", "prompts", "Pass@1", "Pass@2", "Pass@4", "Pass@8")
+    assert [row[:4] for row in table.rows] == [("in_domain", "base", 1, 60), ("in_domain", "run", 2, 60)]
+    assert all(" +- " in cell for row in table.rows for cell in row[4:])

@@ -51,8 +51,10 @@ def test_a_broken_file_is_named_by_its_field(tmp_path):
 
 
 def test_findings_say_the_numbers():
-    said = "run on in_domain (1 prompts): greedy 1.000, Pass@2 0.500 (se 0.250); retention 0.500 (se 0.100)"
-    assert FOUND.findings == [said]
+    assert FOUND.findings == [
+        "run on in_domain (1 prompts): greedy 1.000, Pass@2 0.500 (se 0.250); "
+        "retention 0.500 (1 of 2, 95% interval 0.061 to 0.939)"
+    ]
 
 
 def prompt(name, greedy, correct, styles=None):

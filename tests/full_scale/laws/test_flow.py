@@ -6,8 +6,7 @@ from support.law_outcomes import outcome
 
 from dph_theory.laws import filtered_law, law_divergence
 from full_scale.evaluation.exact import exact
-from full_scale.laws import flow as flows
-from full_scale.laws.flow import LostFlow, crossing, flow, ways_back
+from full_scale.laws.flow import LostFlow, crossing, flow, flow_of, ways_back
 from full_scale.laws.predictions import laws_of
 from full_scale.laws.runs import Run
 from full_scale.tasks.glass_box.box import box
@@ -60,16 +59,16 @@ def test_the_crossing_is_between_the_points_around_it():
     assert crossing(np.array([3.0, 4.0]), np.array([0.2, 0.3]), 0.1) == 3
 
 
-def test_runs_with_lost_answers_have_the_flows_time_beside_theirs(monkeypatch, tmp_path):
-    found = LostFlow("sequence_kl", 0.001, False, 5.0, (0.0, 8.0), (0.001, 0.1))
-    monkeypatch.setattr(flows, "_flow", lambda run, bases: found)
-    monkeypatch.setattr(flows, "_half_of_base", lambda task, bases: 0.05)
+def test_runs_with_lost_answers_have_the_flows_time_beside_theirs():
+    found = LostFlow("sequence_kl", 0.001, False, 0.05, 5.0, (0.0, 8.0), (0.001, 0.1))
     lost = Run("way_back", box("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1)
-    other = replace(lost, seed=1)
-    # No flow describes k3 on stored answers, nor is it asked for.
+    other, third = replace(lost, seed=1), replace(lost, lost=0.01)
+    # No flow describes k3 on stored answers, nor is it asked for; that of the third was not worked out.
     target = Run("targets", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="k3", reward=False)
-    made = ways_back([outcome(), *(outcome(run=run) for run in (lost, other, target))], tmp_path)
+    outcomes = [outcome(), *(outcome(run=run) for run in (lost, other, third, target))]
+    made = ways_back(outcomes, {flow_of(lost).id: found})
     # At the base already at its start, the share is above half the base's. Both seeds have one flow.
     assert made["ways_back"] == [{"digest": run.digest, "flow": 0, "half_time": 0.0} for run in (lost, other)]
     flow = {"form": "sequence_kl", "lost": 0.001, "collapsed": False, "half_time": 5.0}
     assert made["flows"] == [flow | {"times": [0.0, 8.0], "shares": [0.001, 0.1]}]
+    assert flow_of(target) is None

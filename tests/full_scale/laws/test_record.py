@@ -8,7 +8,6 @@ from dph_theory.support.record import as_json, from_json
 from full_scale.laws.predictions import predictions
 from full_scale.laws.record import (
     BARS,
-    HEADERS,
     LOST,
     LUCK,
     NO_TWIN,
@@ -22,8 +21,8 @@ from full_scale.laws.record import (
     luck,
     nearest_of,
     summary,
-    table_rows,
     tallies,
+    tally_table,
     twin_of,
     why_missed,
 )
@@ -167,10 +166,11 @@ def test_luck_is_counted_in_predicted_deviations():
     assert luck(missed, twin) == {"validity": pytest.approx(gap / 0.01)}
 
 
-def test_rows_fit_the_headers():
-    (row,) = table_rows([outcome()])
-    assert len(row) == len(HEADERS)
-    assert row[5] == TOKEN_FORWARD
+def test_an_experiment_is_a_row_whatever_its_runs():
+    table = tally_table(tallies([outcome(), outcome(ended_at=1)]))
+    (row,) = table.rows
+    assert (row[0], row[3]) == ("which_law", "1 of 2")
+    assert row[4] == "1 no twin"
 
 
 def test_of_laws_that_coincide_the_run_s_own_is_the_nearest():

@@ -15,6 +15,7 @@ def test_the_centring_is_what_the_trainer_does():
     assert Run("a", "b", "k3", 0.2).centring == "none"
     assert Run("a", "b", "k3", 0.2, scale="group").centring == "std"
     assert Run("a", "b", "sequence_kl", 0.2).centring == "leave_one_out"
+    assert Run("a", "b", "k3", 0.2, baseline="one").centring == "leave_one_out"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,8 @@ def test_the_centring_is_what_the_trainer_does():
         ({"form": "k4"}, "form='k4' is not allowed: one of none, k3"),
         ({"form": "k3"}, "beta=0.0 is not allowed: above 0 for k3"),
         ({"form": "none", "rehearsed": "js"}, "rehearsed='js'"),
+        ({"form": "k3", "beta": 0.2, "baseline": "one", "scale": "group"}, "baseline='one' is not allowed"),
+        ({"form": "alpha_dpg", "alpha": 0.5, "baseline": "none"}, "baseline='none' is not allowed"),
         (
             {"form": "k2", "beta": 0.2, "annealed_from": 1.0},
             "annealed_from=1.0 is not allowed: at least beta, for k3, k3_corrected, sequence_kl alone",

@@ -52,9 +52,9 @@ def test_the_trainer_is_given_the_annealed_coefficient(folder, monkeypatch):
 @pytest.mark.parametrize("form", ["k3", "k3_corrected"])
 def test_the_beta_of_trls_own_term_falls_too(form, folder, monkeypatch):
     seen = []
-    loss = training.GRPOTrainer._compute_loss
+    loss = training.OnlineTrainer._compute_loss
     monkeypatch.setattr(
-        training.GRPOTrainer,
+        training.OnlineTrainer,
         "_compute_loss",
         lambda self, *given: seen.append(self.beta) or loss(self, *given),
     )
@@ -99,3 +99,25 @@ def test_the_reference_is_the_base_whatever_the_start(folder):
     tables = next_token_tables(LlamaForCausalLM.from_pretrained(base), task)
     assert abs(course[0].tables[0] - tables[0]).max() > 0.1
     assert torch.get_num_threads() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["none", "k2", "k3", "k3_corrected", "future_kl", "sequence_kl"])
+def test_a_baseline_is_subtracted_whatever_the_form(form, folder, monkeypatch):
+    """Right answers are left the penalty alone, which is 0 at the first batch, drawn from the base."""
+    seen = []
+    for kind in (training.OnlineTrainer,):
+        own = kind._generate_and_score_completions
+
+        def noting(self, inputs, own=own):
+            samples = own(self, inputs)
+            seen.append((samples["advantages"], torch.tensor(self.recorded.last[1])))
+            return samples
+
+        monkeypatch.setattr(kind, "_generate_and_score_completions", noting)
+    beta = 0.0 if form == "none" else 0.2
+    run = Run("x", "selection-2", form, beta, baseline="one", group_size=8, steps=1)
+    train(run, box("selection-2"), folder)
+    advantages, verdicts = seen[-1]
+    advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
+    assert advantages.tolist() == pytest.approx((verdicts - 1).tolist(), abs=1e-5)

@@ -343,3 +343,22 @@ def test_only_one_answer_is_greedy(llama):
 
 def test_no_prompts_no_samples(llama):
     assert drawn(llama, prompts=[]) == []
+
+
+def test_a_prompt_is_read_once_for_all_its_answers(tmp_path, monkeypatch):
+    found = loaded(tiny_llama(tmp_path / "model"))
+    prompts = [[3, 4, 5, 6, 7], [8, 9, 10]]
+    settings = SamplingConfig(max_new_tokens=6, batch_size=6)
+    forward, read = found.model.forward, []
+
+    def counting(*args, **named):
+        read.append(tuple(named["input_ids"].shape))
+        return forward(*args, **named)
+
+    monkeypatch.setattr(found.model, "forward", counting)
+    drawn = sample(found.model, found.tokenizer, prompts, 3, settings, 1)
+    # Both prompts but their last tokens, then one token a row and step.
+    assert read[0] == (2, 4)
+    assert set(read[1:]) == {(6, 1)}
+    monkeypatch.setattr("full_scale.models.generation._prefilled", lambda *given: {})
+    assert sample(found.model, found.tokenizer, prompts, 3, settings, 1) == drawn

@@ -11,7 +11,7 @@ from full_scale.models.load import gguf_file, load, load_model, load_tokenizer, 
 from full_scale.recipe.schema import MethodConfig, ModelConfig
 from full_scale.tasks.protocol import Score
 from full_scale.training.dry_run import model_shape
-from full_scale.training.stage import train
+from full_scale.training.train import train
 
 gguf = pytest.importorskip("gguf")
 PARTS = {

@@ -36,19 +36,15 @@ def test_a_batch_is_as_wide_as_its_longest_row():
     assert RehearsalBuffer.from_rows(mirrored, {}).batch([0, 1], pad_id=0)["attention_mask"].all()
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
-def test_other_trainers_read_the_rows_and_where_they_come_from(tmp_path, name):
+def test_other_trainers_read_the_rows_and_where_they_come_from(tmp_path):
     made = RehearsalBuffer.from_rows(ROWS, {"model_hash": "m", "temperature": 0.9})
-    made.export(tmp_path / name)
-    kind = name.partition(".")[2].replace("jsonl", "json")
+    made.save(tmp_path)
     rows = load_dataset(
-        kind, data_files=str(tmp_path / name), cache_dir=str(tmp_path / "cache"), split="train"
+        "parquet", data_files=str(tmp_path / BUFFER), cache_dir=str(tmp_path / "cache"), split="train"
     )
     assert [RehearsalRow(**row) for row in rows] == ROWS
-    told = json.loads((tmp_path / f"{name}.json").read_text())
+    told = json.loads((tmp_path / MANIFEST).read_text())
     assert told == {"model_hash": "m", "temperature": 0.9, "count": 3, "digest": made.digest}
-    with pytest.raises(ValueError, match=r"export=.*\.jsonl or \.parquet"):
-        made.export(tmp_path / "rows.csv")
 
 
 def test_rows_come_back_and_storing_changes_nothing(tmp_path):

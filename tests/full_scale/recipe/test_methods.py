@@ -10,7 +10,7 @@ from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import Exploration, kl_penalty, ppo_clip_loss
 from full_scale.recipe.methods import METHODS, exploration_arguments, setup
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.config import DPHConfig
+from full_scale.training.online import OnlineConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = [0.0, 0.25, 0.5, 0.75]
@@ -19,7 +19,9 @@ RATES = [0.0, 0.25, 0.5, 0.75]
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_a_configuration_of_the_trainer(name, tmp_path):
     found = setup(MethodConfig(name=name), RATES)
-    args = DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, num_generations=2, **found.arguments)
+    args = OnlineConfig(
+        output_dir=str(tmp_path), use_cpu=True, bf16=False, num_generations=2, **found.arguments
+    )
     assert found.rehearses == name.startswith("DPH")
     assert (args.eta > 0) == found.rehearses
     assert (args.beta > 0) == (name in ("GRPO-KL", "RKL", "KL-control"))

@@ -1,10 +1,14 @@
+import importlib.util
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from full_scale.recipe.schema import TaskConfig
 from full_scale.tasks.gym import load
 from full_scale.tasks.loaders import load_task
 
-pytest.importorskip("reasoning_gym")
+installed = pytest.mark.skipif(importlib.util.find_spec("reasoning_gym") is None, reason="the extra gym")
 OPTIONS = {
     "dataset": "chain_sum",
     "size": 4,
@@ -14,6 +18,7 @@ OPTIONS = {
 }
 
 
+@installed
 @pytest.mark.slow
 def test_a_generator_is_a_task_with_binary_verdicts():
     task = load_task(TaskConfig(name="reasoning-gym", options=OPTIONS))
@@ -31,6 +36,7 @@ def test_a_generator_is_a_task_with_binary_verdicts():
         task.verifier.close()
 
 
+@installed
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -42,3 +48,15 @@ def test_a_generator_is_a_task_with_binary_verdicts():
 def test_what_a_generator_does_not_take_is_named(change, named):
     with pytest.raises(ValueError, match=named):
         load(TaskConfig(name="reasoning-gym", options=OPTIONS | change))
+
+
+def test_braces_in_a_template_are_doubled_and_others_are_named(monkeypatch):
+    made = SimpleNamespace(create_dataset=lambda name, **settings: [{"question": "1 {+} 1?"}])
+    monkeypatch.setitem(sys.modules, "reasoning_gym", made)
+    options = OPTIONS | {"template": '{question} Answer as {{"answer": 2}}'}
+    task = load(TaskConfig(name="reasoning-gym", options=options))
+    assert task.train[0].prompt == '1 {+} 1? Answer as {"answer": 2}'
+    task.close()
+    for template in ("{question} {}", '{question} {"answer": 2}'):
+        with pytest.raises(ValueError, match=r"template=.*\['question'\], other braces doubled"):
+            load(TaskConfig(name="reasoning-gym", options=OPTIONS | {"template": template}))

@@ -7,11 +7,10 @@ from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, same, trainer
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.dynamics import excess_by_luck
+from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from full_scale.models import versions
 from full_scale.training.collapse_meter import CollapseMeter, _by_luck
-from full_scale.training.logit_step import LogitStep
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
@@ -176,12 +175,11 @@ def _moved(reference):
         next(iter(reference.parameters())).mul_(1.5)
 
 
-def test_with_a_measured_step_luck_stands_beside_what_was_lost(model, tmp_path):
+def test_with_a_measured_step_luck_stands_beside_what_was_lost(model, tmp_path, caplog):
     run = trainer(model, tmp_path, **PLAIN)
-    step = LogitStep(every=1)
-    step.attach(run)
-    CollapseMeter(RATES, step=step).attach(run)
+    CollapseMeter(RATES, step=True).attach(run)
     run.train()
+    assert caplog.text.count("collapse/by_luck is an upper bound: the noise is not small") == 1
     logs = measured(run)
     # The first batch is measured before any step has been.
     assert "by_luck" not in logs[0]
@@ -195,3 +193,31 @@ def test_luck_is_that_of_prompts_whose_rate_rose():
     setting = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 8}
     wanted = float(excess_by_luck(0.3, 0.75, **setting)) / 2
     assert _by_luck(groups, 0.02, 8) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_luck_is_never_more_than_the_loss_of_one_of_two_answers():
+    rewards = torch.tensor([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
+    rates = torch.full((2, 4), 0.3)
+    groups = torch.stack([rewards, torch.zeros(2, 4), torch.zeros(2, 4), rates], dim=2).double()
+    with pytest.warns(SmallNoiseWarning):
+        assert _by_luck(groups, 50.0, 8) == pytest.approx(0.75 * np.log(2), rel=1e-6)
+
+
+@pytest.mark.parametrize(("settings", "passes"), [({}, 2), ({"step": True}, 3)])
+def test_a_measured_batch_costs_as_many_forward_passes_as_are_documented(model, tmp_path, settings, passes):
+    counted = []
+    for metered in (False, True):
+        run = trainer(model, tmp_path / str(metered), max_steps=2, **PLAIN)
+        if metered:
+            CollapseMeter(RATES, **settings).attach(run)
+        helper, calls = run._get_per_token_logps_and_entropies, []
+
+        def counting(of, ids, *args, helper=helper, calls=calls, **named):
+            calls.append(len(ids))
+            return helper(of, ids, *args, **named)
+
+        run._get_per_token_logps_and_entropies = counting
+        run.train()
+        counted.append(sum(calls))
+    # Two batches of eight answers.
+    assert counted[1] - counted[0] == 2 * 8 * passes

@@ -1,7 +1,7 @@
 import pytest
 from support.tiny_training import TRL_WARNS
 
-from full_scale.training.config import DPHConfig
+from full_scale.training.online import OnlineConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -26,4 +26,4 @@ pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 )
 def test_settings_that_cannot_be_are_named(tmp_path, settings, named):
     with pytest.raises(ValueError, match=named):
-        DPHConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
+        OnlineConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)

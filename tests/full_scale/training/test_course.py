@@ -3,17 +3,18 @@ from dataclasses import fields
 import pytest
 from support.tiny_training import SETTINGS, TRL_WARNS
 
-from full_scale.training.config import FREE, DPHConfig, course
+from full_scale.training.course import FREE, course
+from full_scale.training.online import OnlineConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
 
 def arguments(folder, **changes):
-    return DPHConfig(output_dir=str(folder), **{**SETTINGS, **changes})
+    return OnlineConfig(output_dir=str(folder), **{**SETTINGS, **changes})
 
 
 def test_what_is_left_out_are_fields_there_are():
-    assert {field.name for field in fields(DPHConfig)} >= FREE
+    assert {field.name for field in fields(OnlineConfig)} >= FREE
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from full_scale.training.dry_run import GIB, dry_run
 from full_scale.training.launch import Launch
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("docs/running-at-scale.md", "docs/tours/train.md", "README.md")
+PAGES = ("docs/at-scale.md", "docs/train.md", "README.md")
 
 
 def commands():

@@ -1,8 +1,10 @@
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,8 +16,9 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
+from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import RECIPES
-from full_scale.training.stage import train
+from full_scale.training.train import train
 
 ROOT = Path(__file__).parents[3]
 PROCESS = str(ROOT / "tests" / "support" / "sharded_process.py")
@@ -116,6 +119,21 @@ def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, l
     of_sixteen_bits(tmp_path)
     train(*small_steps(tmp_path, dtype, lora))
     assert share_that_moved(tmp_path) > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_a_model_is_stored_in_its_own_dtype_and_its_moments_as_they_trained(tmp_path):
+    of_sixteen_bits(tmp_path)
+    recipe, *given = small_steps(tmp_path)
+    settings = {"export_float32": False, "keep_moments": True, "max_steps": 1}
+    train(replace(recipe, train={**recipe.train, **settings}), *given)
+    run = Folders.of(recipe)
+    stored = load_file(run.model / "model.safetensors")
+    masters = load_file(run.checkpoints / "checkpoint-1" / "model.safetensors")
+    assert {value.dtype for value in masters.values()} == {torch.float32}
+    assert all(torch.equal(stored[name], value.bfloat16()) for name, value in masters.items())
+    assert json.loads((run.model / "config.json").read_text())["dtype"] == "bfloat16"
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 from support.rule_task import ruled_recipe, ruled_task
 
-from full_scale.tasks.protocol import Prompt, Score, Task
+from full_scale.tasks.protocol import Prompt, Score, Task, VerifierError
 from full_scale.training.judging import GreedyEvaluation, Recorded, VerifierReward, record_rewards
 
 
@@ -46,6 +46,28 @@ def test_outcomes_are_counted_and_one_seen_before_counts_zero():
     logged.clear()
     reward(completions=["x"], example_id=["a"], **columns)
     assert logged == [("outcomes/correct", 1.0), ("outcomes/no_answer", 0.0), ("outcomes/wrong", 0.0)]
+
+
+class Broken(Lengths):
+    """Fails on the prompts of these ids."""
+
+    def __init__(self, on):
+        self.on = on
+
+    def __call__(self, examples, completions):
+        scores = super().__call__(examples, completions)
+        failed = Score(False, "crash", detail="KeyError: 'words'")
+        return [failed if e.id in self.on else s for e, s in zip(examples, scores, strict=True)]
+
+
+def test_a_verifier_that_fails_on_a_whole_batch_ends_the_training(caplog):
+    given = {"prompts": [], "completions": ["x", "x y"], "example_id": ["a", "b"]}
+    with pytest.raises(VerifierError, match="every one of 2 answers: KeyError: 'words'"):
+        VerifierReward(replace(TASK, verifier=Broken("ab")))(**given)
+    reward = VerifierReward(replace(TASK, verifier=Broken("a")))
+    for _ in range(2):
+        assert reward(**given) == [0.0, 1.0]
+    assert caplog.text.count("KeyError: 'words' (1 times)") == 1
 
 
 def test_an_unknown_example_is_named():

@@ -5,8 +5,9 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.audit.policy_loss import POLICY_LOSSES
-from dph_theory.trainers import KL_TERMS
+from dph_theory.methods.kl_terms import KL_TERMS
+from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.predict.configuration import configuration_of
 from full_scale.training.live_audit import (
     _build,
     _Scripted,
@@ -132,7 +133,7 @@ def test_what_does_not_run_here_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scale", "weight"), [("none", "maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
+    ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
 )
 def test_the_advantage_is_the_trainer_s_own(tmp_path, scale, weight):
     found = found_of(tmp_path, scale_rewards=scale, num_generations=4, beta=0.0)
@@ -148,9 +149,27 @@ def test_a_batch_s_deviation_couples_its_groups(tmp_path):
 def test_several_updates_are_audited_off_policy(tmp_path):
     found = found_of(tmp_path, num_iterations=2, beta=0.0)
     assert [limit.words for limit in found.later.limits] == ["0.8 <= pi/old <= 1.2"]
-    assert "a batch is used for 2 updates" in found.verdict
+    assert "A batch is used for 2 updates" in found.verdict
     masked = found_of(tmp_path / "opsm", num_iterations=2, beta=0.0, off_policy_mask_threshold=0.1)
     assert [limit.words for limit in masked.later.limits] == ["0.905 <= pi/old <= 1.2"]
+
+
+def test_a_generated_batch_of_many_steps_is_audited_off_policy_and_what_does_not_run_is_named(tmp_path):
+    asked = settings(
+        generation_batch_size=512, per_device_train_batch_size=8, top_p=0.5, reward_weights=[1.0, 0.5]
+    )
+    report = audit_settings(asked, tmp_path, GRPOTrainer, GRPOConfig)
+    assert report.later is not None
+    assert any("used for 64 updates" in note for note in report.notes)
+    assert (
+        "Not run here, may change what the run selects: top_p=0.5, reward_weights=[1.0, 0.5]." in report.notes
+    )
+
+
+def test_the_installed_defaults_are_all_read_or_harmless(tmp_path):
+    config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False)
+    found = configuration_of(config)
+    assert (found.not_read, found.group_size, found.updates) == ((), 8, 1)
 
 
 def test_vllm_s_default_drops_whole_answers(tmp_path):
@@ -162,7 +181,7 @@ def test_vllm_s_default_drops_whole_answers(tmp_path):
 
 def test_a_reference_that_follows_is_told(tmp_path):
     found = found_of(tmp_path, sync_ref_model=True, ref_model_sync_steps=64)
-    assert "the reference follows the policy every 64 steps" in found.verdict
+    assert "The reference follows the policy every 64 steps" in found.verdict
 
 
 def drawn(*names):

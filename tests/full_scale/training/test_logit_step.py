@@ -1,5 +1,4 @@
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -7,8 +6,7 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS, flat_reward, same, trainer, weights
 from trl import GRPOConfig, GRPOTrainer
 
-from full_scale.training import logit_step as step_module
-from full_scale.training.logit_step import METRIC, LogitStep, logit_step
+from full_scale.training.collapse_meter import STEP, CollapseMeter, _step_of, logit_step
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 PLAIN = {"kind": GRPOTrainer, "config": GRPOConfig}
@@ -41,14 +39,14 @@ def test_advantages_of_zero_tell_nothing():
 
 
 def steps_of(run):
-    return [log[METRIC] for log in run.state.log_history if METRIC in log]
+    return [log[STEP] for log in run.state.log_history if STEP in log]
 
 
 def test_it_measures_and_changes_nothing(model, tmp_path):
     plain = trainer(model, tmp_path / "plain", **PLAIN)
     plain.train()
     measured = trainer(model, tmp_path / "measured", **PLAIN)
-    LogitStep(every=2).attach(measured)
+    CollapseMeter({}, every=2, step=True).attach(measured)
     measured.train()
     assert same(weights(plain), weights(measured))
     found = steps_of(measured)
@@ -58,24 +56,18 @@ def test_it_measures_and_changes_nothing(model, tmp_path):
 
 def test_without_anything_to_learn_there_is_no_step(model, tmp_path):
     run = trainer(model, tmp_path, reward=flat_reward, **PLAIN)
-    LogitStep(every=1).attach(run)
+    CollapseMeter({}, step=True).attach(run)
     run.train()
     assert steps_of(run) == []
 
 
-def test_what_all_answers_of_a_group_gain_is_no_step(monkeypatch):
+def test_what_all_answers_of_a_group_gain_is_no_step():
     # As with a baseline of one: advantages that are not centred.
-    found = []
     before, after = torch.tensor([-1.0, -2.0]).double(), torch.tensor([-0.9, -2.3]).double()
-    monkeypatch.setattr(step_module, "_sums", lambda trainer, samples: after)
-    for shift in (0.0, -1.0):
-        step = LogitStep(every=1)
-        step._trainer = SimpleNamespace(num_generations=2, _metrics={"train": {METRIC: []}})
-        ids = torch.tensor([[1], [2]])
-        advantages = torch.tensor([0.5, -0.5]) + shift
-        samples = {"advantages": advantages, "completion_ids": ids, "completion_mask": torch.ones_like(ids)}
-        step._samples = {**samples, "before": before}
-        step.on_step_end(None, None, None)
-        found.append(step.last)
+    ids = torch.tensor([[[1], [2]]])
+    columns = [
+        torch.stack([torch.tensor([0.5, -0.5]) + shift, before, after], dim=1) for shift in (0.0, -1.0)
+    ]
+    found = [_step_of(each[None], ids) for each in columns]
     assert found[0] == pytest.approx(found[1])
     assert found[0] > 0

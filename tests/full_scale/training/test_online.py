@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from dph_theory import alpha_divergence
 from dph_theory.estimators import alpha_dpg_reward
-from full_scale.training.trainer import OnlineTrainer
+from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 WORDS = ["p0", "x", "y"]
@@ -196,8 +196,6 @@ def test_training_runs_through_and_moves_the_policy(folders, tmp_path, settings)
 
 
 def test_what_is_missing_is_named(folders, tmp_path, enumerated):
-    with pytest.raises(ValueError, match="online='none'"):
-        trainer(folders[0], tmp_path, kind=OnlineTrainer)
     with pytest.raises(ValueError, match="mask_truncated_completions"):
         trainer(
             folders[0], tmp_path, kind=OnlineTrainer, online="definition", mask_truncated_completions=True
@@ -233,7 +231,7 @@ def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
         seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
     )
     run.train()
-    rewards = run._verdicts.last[1]
+    rewards = run.recorded.last[1]
     assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
 
 

@@ -9,6 +9,7 @@ MADE = TrainingRecord(
     config={"seed": 4, "method": {"name": "GRPO"}},
     run="run-seed4",
     method="GRPO",
+    arguments={"beta": 0.0},
     log=[{"step": 1, "loss": 0.1}],
     base_rates={"e0": 0.5, "e1": 1.0},
     rehearsed=["e1"],

@@ -15,10 +15,10 @@ from support.training_process import CYCLE, resumed_is_unbroken
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import RepeatSampler
 
-from full_scale.training.config import threads
+from full_scale.training.course import threads
 from full_scale.training.judging import VerifierReward
-from full_scale.training.resume import COMPLETE, ReplayedSampler, last_checkpoint
-from full_scale.training.trainer import DPHTrainer
+from full_scale.training.online import OnlineTrainer
+from full_scale.training.resume import COMPLETE, SIZES, ReplayedSampler, last_checkpoint
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 ROOT = Path(__file__).parents[3]
@@ -140,14 +140,14 @@ def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
 @pytest.mark.slow
 def test_a_checkpoint_that_fails_costs_none_that_is_whole(model, tmp_path, monkeypatch):
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 1, "max_steps": 3}
-    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), DPHTrainer._save_cycle
+    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), OnlineTrainer._save_cycle
 
     def full(self, folder):
         if folder.name == "checkpoint-2":
             raise OSError(28, "No space left on device")
         save(self, folder)
 
-    monkeypatch.setattr(DPHTrainer, "_save_cycle", full)
+    monkeypatch.setattr(OnlineTrainer, "_save_cycle", full)
     with pytest.raises(OSError, match="No space left"):
         run.train()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-1"
@@ -188,3 +188,39 @@ def test_a_killed_run_goes_on_to_the_same_weights(model, tmp_path):
     unbroken = trainer(tmp_path / "model", tmp_path / "unbroken", rehearsal=buffer(), max_steps=6, **CYCLE)
     unbroken.train()
     assert same(weights(unbroken), torch.load(tmp_path / "weights.pt", weights_only=True))
+
+
+def checkpoints(folder, *steps):
+    """Complete checkpoints of one file each."""
+    for step in steps:
+        path = folder / f"checkpoint-{step}"
+        path.mkdir()
+        (path / "model.safetensors").write_bytes(b"x" * 10)
+        (path / COMPLETE).write_text(json.dumps({SIZES: {"model.safetensors": 10}}))
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_is_taken(tmp_path, caplog):
+    checkpoints(tmp_path, 2, 9, 10)
+    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"half")
+    (tmp_path / "checkpoint-9" / "model.safetensors").unlink()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    assert "checkpoint-10 is damaged" in caplog.text
+    assert "model.safetensors has 4 bytes of 10" in caplog.text
+    assert "model.safetensors is gone" in caplog.text
+    (tmp_path / "checkpoint-2" / COMPLETE).write_text("half")
+    with pytest.raises(ValueError, match=r"checkpoints=\['checkpoint-10', .*remove .* to train from the beg"):
+        last_checkpoint(tmp_path)
+
+
+def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended(model, tmp_path):
+    """One generated batch serves four steps: cut into other micro-steps, it can be left only after."""
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 9}
+    settings |= {"max_steps": 6, "rehearsal": buffer()}
+    trainer(model, tmp_path, callbacks=[StopAfter(5)], **settings).train()
+    other = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "steps_per_generation": 2}
+    resumed = trainer(model, tmp_path, **{**settings, **other})
+    with pytest.raises(ValueError, match="lies within a generated batch"):
+        resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 5))
+    resumed = trainer(model, tmp_path, **{**settings, **other})
+    resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 4))
+    assert resumed.state.global_step == 6

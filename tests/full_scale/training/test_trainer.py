@@ -22,7 +22,7 @@ from support.tiny_training import (
     trainer,
     weights,
 )
-from support.training_process import first_gradient
+from support.training_process import REHEARSED, first_gradient
 from support.whole_rehearsal import full_gradient, full_loss
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
@@ -30,7 +30,9 @@ from trl import GRPOConfig, GRPOTrainer
 from dph_theory import DIVERGENCES, alpha_divergence
 from full_scale.models import versions
 from full_scale.presampling.buffer import rehearsal_rows
-from full_scale.training.config import DPHConfig
+from full_scale.training import trainer as page
+from full_scale.training.online import OnlineConfig
+from full_scale.training.trainer import DPHConfig
 
 pytestmark = [pytest.mark.filterwarnings(TRL_WARNS), pytest.mark.slow]
 ROOT = Path(__file__).parents[3]
@@ -57,7 +59,7 @@ def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
     runs = []
     for name, kind, config, extra in (
         ("grpo", GRPOTrainer, GRPOConfig, {}),
-        ("dph", None, DPHConfig, {"eta": 0.0, "rehearsal": buffer()}),
+        ("dph", None, OnlineConfig, {"eta": 0.0, "rehearsal": buffer()}),
     ):
         seen = []
 
@@ -174,6 +176,10 @@ def two_processes(model, tmp_path_factory):
     """What tests/support/training_process.py finds with two processes over gloo."""
     folder = tmp_path_factory.mktemp("two")
     tiny_llama(folder / "model")
+    settings = {**REHEARSED, "save_strategy": "steps", "save_steps": 2, "rehearsal": buffer()}
+    whole = trainer(folder / "model", folder / "moved" / "one", max_steps=4, **settings)
+    whole.train()
+    torch.save(weights(whole), folder / "moved" / "whole.pt")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -209,6 +215,14 @@ def test_two_processes_put_the_groups_that_they_share_together(two_processes):
     assert [each["groups"] for each in two_processes[0]] == [True, True]
 
 
+def test_two_processes_go_on_with_what_one_began(two_processes):
+    assert [each["moved"] for each in two_processes[0]] == [True, True]
+
+
+def test_clipped_ratios_of_all_processes_are_counted(two_processes):
+    assert [each["clipped"] for each in two_processes[0]] == [True, True]
+
+
 def test_eta_scales_the_gradient_and_adds_to_the_explorations(model, tmp_path):
     def gradient(name, **settings):
         seen = Gradients()
@@ -224,7 +238,7 @@ def test_eta_scales_the_gradient_and_adds_to_the_explorations(model, tmp_path):
 
 def test_at_the_first_step_u_is_one_whatever_was_stored(model, tmp_path, caplog):
     run = trainer(model, tmp_path, eta=0.1, rehearsal=buffer(shift=2.0), rehearsal_rows=9, max_steps=2)
-    with caplog.at_level(logging.WARNING, logger="full_scale.training.trainer"):
+    with caplog.at_level(logging.WARNING, logger="full_scale.training.metrics"):
         run.train()
     first, second = run.state.log_history[:2]
     assert first["rehearsal/log_u_max_abs"] < 1e-5 < second["rehearsal/log_u_max_abs"]
@@ -241,7 +255,7 @@ def test_where_u_is_not_one_at_the_first_step_it_is_said(tmp_path, caplog):
     settings["gradient_accumulation_steps"] = 4
     for tolerance, warned in ((100.0, False), (0.02, True)):
         run = trainer(folder, tmp_path / str(tolerance), log_u_tolerance=tolerance, **settings)
-        with caplog.at_level(logging.WARNING, logger="full_scale.training.trainer"):
+        with caplog.at_level(logging.WARNING, logger="full_scale.training.metrics"):
             run.train()
         assert run.state.log_history[0]["rehearsal/log_u_max_abs"] > 0.02
         # One warning, not one a micro-step.
@@ -298,6 +312,17 @@ def test_generation_is_cut_to_so_many_rows_at_once(model, tmp_path, rows, monkey
     assert run.state.log_history[0]["completions/mean_length"] > 0
 
 
+@pytest.mark.parametrize(("rows", "expected"), [(None, 8), (3, 3)])
+def test_half_as_many_rows_are_rehearsed_as_a_step_has_rollouts(model, tmp_path, monkeypatch, rows, expected):
+    drawn = []
+    monkeypatch.setattr(
+        page, "rehearsal_rows", lambda *given: drawn.append(given[-1]) or rehearsal_rows(*given)
+    )
+    settings = {"gradient_accumulation_steps": 4, "rehearsal_rows": rows, "max_steps": 1}
+    trainer(model, tmp_path, eta=0.1, rehearsal=buffer(), **settings).train()
+    assert set(drawn) == {expected}
+
+
 def test_evaluation_does_not_rehearse(model, tmp_path):
     run = trainer(
         model, tmp_path, eta=0.1, rehearsal=buffer(), rehearsal_rows=9, per_device_eval_batch_size=4
@@ -313,9 +338,13 @@ def test_other_versions_of_trl_are_refused(model, tmp_path, monkeypatch):
 
 
 def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_course(model, tmp_path):
-    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "keep_moments"}
-    course = trainer(model, tmp_path).course()
-    assert {name for name in DPHConfig.__annotations__ if name not in course} == moves_none
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "step_in_logits"}
+    moves_none |= {"keep_moments", "export_float32"}
+    course, own = (
+        trainer(model, tmp_path).course(),
+        {**DPHConfig.__annotations__, **OnlineConfig.__annotations__},
+    )
+    assert {name for name in own if name not in course} == moves_none
 
 
 def test_eta_needs_a_buffer(model, tmp_path):

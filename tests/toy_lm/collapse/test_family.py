@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toy_lm.collapse.family import Bigrams
-from toy_lm.engine.enumeration import all_words
+from toy_lm.collapse.problem import all_words
 from toy_lm.engine.markov import MarkovLM
 
 families = st.builds(Bigrams, st.integers(2, 3), st.integers(2, 4), st.booleans())
@@ -26,7 +26,7 @@ def words_of(family):
 @given(family=families, seed=st.integers(0, 999))
 def test_the_frame_is_orthonormal_in_the_fisher_metric_and_leaves_only_null_directions(family, seed):
     theta = logits(family, seed, rows=1)[0].requires_grad_()
-    log_p = family.policy(theta).log_prob(words_of(family))
+    log_p = family.log_prob(family.rows(theta), torch.from_numpy(words_of(family)))
     scores = torch.stack([torch.autograd.grad(x, theta, retain_graph=True)[0] for x in log_p])
     fisher = torch.einsum("w,wp,wq->pq", log_p.exp(), scores, scores).detach()
     frame = family.frame(theta.detach()[None])[0]
@@ -41,7 +41,7 @@ def test_the_frame_is_orthonormal_in_the_fisher_metric_and_leaves_only_null_dire
 def test_visits_are_expected_counts(family, seed):
     theta, V = logits(family, seed), family.vocabulary
     words = torch.from_numpy(words_of(family))
-    p = family.policy(theta).log_prob(words.numpy()).exp()
+    p = family.log_prob(family.rows(theta), words).exp()
     steps = 0 if family.homogeneous else V * torch.arange(family.length - 1)
     used = torch.nn.functional.one_hot(1 + steps + words[:, :-1], family.contexts).sum(1).double()
     used[:, 0] = 1
@@ -52,27 +52,31 @@ def test_visits_are_expected_counts(family, seed):
 @given(family=families, seed=st.integers(0, 999))
 def test_words_are_sums_of_their_cells(family, seed):
     theta, words = logits(family, seed), words_of(family)
-    wanted = family.policy(theta).log_prob(words)
-    torch.testing.assert_close(family.log_prob(family.rows(theta), torch.from_numpy(words)), wanted)
+    rows = family.rows(theta).exp().numpy()
+    tables = rows[:, 1:] if family.homogeneous else rows[:, 1:].reshape(2, -1, *[family.vocabulary] * 2)
+    wanted = MarkovLM(rows[:, 0], tables).log_prob(words)
+    found = family.log_prob(family.rows(theta), torch.from_numpy(words))
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
 
 
 @settings(max_examples=25, deadline=None)
 @given(homogeneous=st.booleans(), seed=st.integers(0, 999))
 def test_a_homogeneous_model_lies_in_both_families(homogeneous, seed):
     family, base = Bigrams(3, 4, homogeneous), MarkovLM.random(3, batch=(2,), seed=seed)
-    policy = family.policy(family.tables(base).flatten(-2))
-    np.testing.assert_allclose(policy.log_prob(words_of(family)), base.log_prob(words_of(family)), rtol=1e-12)
+    found = family.log_prob(family.tables(base), torch.from_numpy(words_of(family)))
+    np.testing.assert_allclose(found, base.log_prob(words_of(family)), rtol=1e-12)
 
 
-def test_an_inhomogeneous_model_lies_in_one():
-    model = MarkovLM.random(2, length=4, seed=0)
-    family = Bigrams(2, 4, homogeneous=False)
-    policy = family.policy(family.tables(model).flatten(-2))
-    np.testing.assert_allclose(
-        policy.log_prob(words_of(family)), model.log_prob(words_of(family)), rtol=1e-12
-    )
+@settings(max_examples=25, deadline=None)
+@given(family=families, seed=st.integers(0, 999))
+def test_the_kl_to_a_member_is_that_of_the_words(family, seed):
+    theta, other = logits(family, seed), family.rows(logits(family, seed + 1))
+    words = torch.from_numpy(words_of(family))
+    log_p, log_q = family.log_prob(family.rows(theta), words), family.log_prob(other, words)
+    torch.testing.assert_close(family.kl(theta, other), (log_p.exp() * (log_p - log_q)).sum(-1))
+    assert (family.kl(theta, family.rows(theta)) == 0).all()
     with pytest.raises(ValueError, match="a homogeneous model"):
-        Bigrams(2, 4, homogeneous=True).tables(model)
+        family.tables(MarkovLM.random(family.vocabulary, length=family.length, seed=0))
 
 
 def test_diracs_in_reach_are_those_of_deterministic_maps():
@@ -94,9 +98,10 @@ def test_diracs_say_their_word_and_nearly_so_with_a_finite_scale(homogeneous):
     family = Bigrams(2, 6, homogeneous)
     words = words_of(family)
     words = words[family.contains_dirac(torch.from_numpy(words)).numpy()]
-    exactly = family.policy(family.dirac(torch.from_numpy(words))).log_prob(words).exp()
+    words = torch.from_numpy(words)
+    exactly = family.log_prob(family.rows(family.dirac(words)), words).exp()
     torch.testing.assert_close(exactly, torch.eye(len(words)).double())
-    nearly = family.policy(family.dirac(torch.from_numpy(words), 6.0)).log_prob(words).exp().diagonal()
+    nearly = family.log_prob(family.rows(family.dirac(words, 6.0)), words).exp().diagonal()
     torch.testing.assert_close(nearly, torch.full_like(nearly, (1 + np.exp(-6.0)) ** -6))
 
 

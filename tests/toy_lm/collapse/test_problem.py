@@ -4,12 +4,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dph_theory
+from dph_theory import REVERSE_KL, alpha_divergence
 from dph_theory.coverage import entropy
-from toy_lm.collapse.problem import HIGHEST_RATE, CollapseProblem, random_brackets, random_counts, reference
+from toy_lm.collapse.problem import (
+    HIGHEST_RATE,
+    CollapseProblem,
+    all_words,
+    random_brackets,
+    random_counts,
+    reference,
+)
 from toy_lm.engine.builders import counting
-from toy_lm.engine.exact import alpha_divergence, kl, validity
+from toy_lm.engine.laws import tilted_lm
 from toy_lm.engine.markov import MarkovLM
-from toy_lm.engine.tilting import filtered_lm, tilted_lm
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +28,12 @@ def problem():
 def policies(problem, homogeneous, seed, rows=3):
     family = problem.family(homogeneous=homogeneous)
     theta = np.random.default_rng(seed).normal(size=(rows, family.size)) * 2
-    return family, torch.from_numpy(theta), problem.tables(np.zeros(rows, dtype=int))
+    theta = torch.from_numpy(theta)
+    words = family.log_prob(family.rows(theta), torch.from_numpy(all_words(2, 8))).exp().numpy()
+    return family, theta, problem.rows(family)[np.zeros(rows, dtype=int)], words
+
+
+WORDS = all_words(2, 8)
 
 
 def test_the_reference_has_the_published_facts(problem):
@@ -35,25 +48,28 @@ def test_the_reference_has_the_published_facts(problem):
 @settings(max_examples=10, deadline=None)
 @given(homogeneous=st.booleans(), seed=st.integers(0, 999), beta=st.floats(0.05, 5))
 def test_the_reverse_kl_objective_is_the_divergence_to_the_tilted_model(problem, homogeneous, seed, beta):
-    family, theta, tables = policies(problem, homogeneous, seed)
-    target = tilted_lm(problem.bases, problem.automaton, 8, beta)
-    value = problem.reverse_kl(family)(theta, *tables, torch.full((3,), 1 / beta, dtype=torch.float64))
-    wanted = kl(family.policy(theta), target) - target.log_mass
-    torch.testing.assert_close(value, wanted, rtol=1e-10, atol=1e-10)
+    family, theta, base, words = policies(problem, homogeneous, seed)
+    value = problem.reverse_kl(family)(theta, base, torch.full((3,), 1 / beta, dtype=torch.float64))
+    plain, valid = np.exp(problem.bases.log_prob(WORDS))[0], problem.automaton.accepts(WORDS)
+    log_mass = tilted_lm(problem.bases.member(0), problem.automaton, 8, beta).log_mass
+    wanted = REVERSE_KL(words, dph_theory.tilted(plain, valid, beta)) - log_mass
+    np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=10, deadline=None)
 @given(homogeneous=st.booleans(), seed=st.integers(0, 999), alpha=st.floats(0.05, 0.95))
 def test_the_alpha_objective_is_the_divergence_to_the_filtered_model(problem, homogeneous, seed, alpha):
-    family, theta, tables = policies(problem, homogeneous, seed)
-    wanted = alpha_divergence(family.policy(theta), filtered_lm(problem.bases, problem.automaton, 8), alpha)
-    torch.testing.assert_close(problem.alpha(family, alpha)(theta, *tables), wanted, rtol=1e-9, atol=1e-10)
+    family, theta, base, words = policies(problem, homogeneous, seed)
+    plain, valid = np.exp(problem.bases.log_prob(WORDS))[0], problem.automaton.accepts(WORDS)
+    wanted = alpha_divergence(alpha)(words, dph_theory.filtered(plain, valid))
+    np.testing.assert_allclose(problem.alpha(family, alpha)(theta, base), wanted, rtol=1e-9, atol=1e-10)
 
 
 def test_the_reward_objective_is_the_negative_pass_rate(problem):
-    family, theta, tables = policies(problem, True, 3)
-    wanted = -validity(family.policy(theta), problem.automaton, 8)
-    torch.testing.assert_close(problem.reward(family)(theta, *tables), wanted)
+    family, theta, base, words = policies(problem, True, 3)
+    passed = words[:, problem.automaton.accepts(WORDS)].sum(axis=1)
+    np.testing.assert_allclose(problem.reward(family)(theta, base), -passed, rtol=1e-12)
+    assert problem.validity(family, theta[1]) == pytest.approx(passed[1])
 
 
 @pytest.mark.parametrize(("make", "words"), [(random_brackets, 14), (random_counts, 90)])
@@ -78,5 +94,7 @@ def test_bad_problems_are_refused(problem):
         CollapseProblem("all", problem.bases, everything, 8)
     with pytest.raises(ValueError, match="one batch axis"):
         CollapseProblem("one", problem.bases.member(0), problem.automaton, 8)
-    with pytest.raises(ValueError, match="homogeneous models of order 1"):
-        CollapseProblem("two", MarkovLM.random(2, order=2, batch=(1,), seed=0), problem.automaton, 8)
+    with pytest.raises(ValueError, match="homogeneous models"):
+        CollapseProblem("two", MarkovLM.random(2, length=8, batch=(1,), seed=0), problem.automaton, 8)
+    with pytest.raises(ValueError, match="at most 7"):
+        all_words(2, 3, at_most=7)

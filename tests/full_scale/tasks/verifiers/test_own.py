@@ -122,3 +122,22 @@ def test_close_ends_all_workers():
     reward = replace(task.rewards["length"], scorer=Held())
     replace(task, verifier=Held(), rewards={"length": reward}).close()
     assert closed == [1, 1]
+
+
+def test_a_failure_says_the_exception_and_where():
+    with OwnVerifier("own_task:is_short", workers=1) as verifier:
+        (score,) = verifier([Prompt("a", "?", {"least": 4})], ["abc"])
+    assert score.detail.startswith("KeyError: 'most' (own_task.py, line ")
+
+
+def test_what_decides_the_verdicts_is_the_function_and_its_source(tmp_path):
+    def bound(function):
+        with OwnVerifier(function, workers=1) as verifier:
+            return verifier.bound
+
+    before = bound(SHORT)
+    assert bound(SHORT) == before
+    assert bound(LENGTH) != before
+    (tmp_path / "own_task.py").write_text(MODULE.replace("<=", "<"))
+    after = bound(SHORT)
+    assert [key for key in before if before[key] != after[key]] == ["module own_task"]

@@ -1,0 +1,292 @@
+"""The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dph_theory.atlas import problems
+from dph_theory.intervals import probability_interval
+from dph_theory.support.table import Table
+from figures.frames import Laws, Records, means
+from figures.gallery import budget_and_family, collapse, direction, laws, lottery, way_back
+
+ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
+"""A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
+NEAR_TWIN, ONE_LEFT = 0.05, 0.99
+"""A training ends near its twin within this total variation; one answer is left with at least this share."""
+FORMS = {**laws.FORMS, "k2": "k2 in the loss", "future_kl": "corrected k3 with the future KL"}
+
+
+def found(records: Records) -> dict[str, Any]:
+    """Everything that the pages quote."""
+    return {
+        **_strategies(records),
+        **_collapse(records),
+        "styles": _styles(records),
+        "laws": _laws(records.laws),
+        "luck": _luck(records),
+        "llama": _llama(records),
+        "lost": [(row[0], row[1], *row[4:]) for row in way_back.table(way_back.numbers(records)).rows],
+        "budget": _budget(records),
+        "demo": _demo(records),
+        "alike": ALIKE,
+        **_atlas(records),
+    }
+
+
+def _laws(stored: Laws) -> dict[str, Any]:
+    """A row a form at SHOWN_BETA on the two-token task, and how many of all runs held."""
+    judged = stored.judged.assign(held=stored.judged.full_verdict == "held")
+    shown = stored.of("which_law").query("task == @laws.TASK and beta == @SHOWN_BETA").dropna(subset=["law"])
+    rows = []
+    for form in (form for form in FORMS if (shown.form == form).any()):
+        of, held = shown[shown.form == form], judged.held[judged.form == form]
+        told = of[["validity", "law_validity", "first_share", "law_first_share"]].mean().to_dict()
+        nearest = " or ".join(sorted(of.nearest.unique()))
+        rows.append(
+            {
+                "form": FORMS[form],
+                "law": of.law.iloc[0],
+                "nearest": nearest,
+                "held": held.sum(),
+                "all": len(held),
+                **told,
+            }
+        )
+    weak = judged[judged.beta <= SHOWN_BETA]
+    chosen = {
+        "strong": judged[judged.beta >= STRONG],
+        "short": weak[weak.experiment == "which_law"],
+        "long": weak[weak.experiment == "long_enough"],
+        "long_k3": weak[(weak.experiment == "long_enough") & (weak.form == "k3")],
+        "all": judged,
+    }
+    counts = {name: (int(of.held.sum()), len(of)) for name, of in chosen.items()}
+    return {"beta": SHOWN_BETA, "strong_beta": STRONG, "rows": rows, **counts}
+
+
+def _luck(records: Records) -> dict[str, Any]:
+    """The drift without a KL by baseline, the planned runs that held, and what misses come from."""
+    settings = lottery.numbers(records)
+    first = settings[(settings.baseline == "mean") & settings.words.str.contains("SGD")].iloc[0]
+    alike = {row.baseline: row for row in settings[settings.words == first.words].itertuples()}
+    judged = records.laws.judged
+    planned, others = judged[judged.experiment == "planned"], judged[judged.experiment != "planned"]
+    causes = Counter(others.why_missed[others.full_verdict != "held"].dropna())
+    untold = causes.pop("no twin", 0)
+    kinds = {"planned": planned.annealed_from.isna(), "annealed": planned.annealed_from.notna()}
+    held = planned.full_verdict == "held"
+    missed = planned[~held]
+    lost = Counter(
+        f"{run.form} at {run.beta:g}" + ("" if np.isnan(run.annealed_from or np.nan) else ", annealed")
+        for run in missed.itertuples()
+    )
+    return {
+        "drift": alike,
+        "seeds": first.seeds,
+        **{account: lottery.within(settings, account) for account in ("predicted", "frozen", "tabular")},
+        "above": int((settings.measured > settings.predicted).sum()),
+        "most": (settings.measured / settings.predicted).max(),
+        **{name: (int(held[which].sum()), int(which.sum())) for name, which in kinds.items()},
+        "least": planned.beta.min(),
+        "lost": [f"{count} of {name}" for name, count in lost.items()],
+        "causes": causes,
+        "missed": sum(causes.values()),
+        "untold": untold,
+    }
+
+
+def _llama(records: Records) -> dict[str, Any]:
+    """Pass@1 and Pass@16 of the methods at the weakest strength, on a small Llama."""
+    rows = direction.numbers(records)
+    weak = rows.strength.min()
+    shown = rows[rows.strength.isna() | (rows.strength == weak)].set_index("method")
+    measures = list(direction.MEASURES.values())
+    return {"strength": weak, "seeds": shown.seeds.min(), "found": shown[measures].T.to_dict("list")}
+
+
+def _budget(records: Records) -> dict[str, Any]:
+    """The longest trainings at the least beta, annealed and not: of all weights, of the smallest adapter."""
+    frame = budget_and_family.numbers(records)
+    shown = budget_and_family.ends(frame)
+    shown = shown[shown.steps == shown.steps.max()]
+    rank = shown["rank"].min()
+    by = {
+        name: shown[shown["rank"] == at].set_index("objective").to_dict("index")
+        for name, at in (("whole", np.inf), ("adapter", rank))
+    }
+    facts = {
+        "beta": shown.beta.iloc[0],
+        "steps": shown.steps.iloc[0],
+        "seeds": shown.seeds.min(),
+        "rank": int(rank),
+    }
+    return {"target": frame.target.iloc[0], **facts, **by}
+
+
+def _demo(records: Records) -> dict[str, Any]:
+    """How many of the expected differences were found and predictions held, and the kinds of the missed."""
+    told = records.results("demo")
+    expected = [gap for gap in told["differences"] if gap["expected"]]
+    missed = [line for line in told["predictions"] if line["verdict"] == "inconsistent"]
+    return {
+        "expected": len(expected),
+        "found": sum(gap["found"] == gap["expected"] for gap in expected),
+        "predictions": len(told["predictions"]),
+        "held": sum(line["verdict"] == "consistent" for line in told["predictions"]),
+        "missed": list(dict.fromkeys(f"{line['name']} ({line['theory']})" for line in missed)),
+    }
+
+
+def _styles(records: Records) -> dict[str, Any]:
+    """The tiny transformer's methods by label: Pass@1, Pass@16 with interval, held out."""
+    frame = records.styles[records.styles.main]
+    rows = {}
+    for label, of in frame.groupby("label", sort=False):
+        trained, held = (of[of.split == split] for split in ("train", "held_out"))
+        many = [float(x) for x in means(trained[16], probability_interval)]
+        rows[label] = {
+            "one": trained[1].mean(),
+            "many": many[0],
+            "low": many[1],
+            "high": many[2],
+            "held_out": held[16].mean(),
+        }
+    return {"rows": rows, "seeds": frame.seed.nunique()}
+
+
+def _strategies(records: Records) -> dict[str, Any]:
+    """The methods, and forward against reverse KL by strength on D_pef, from the weakest to the strongest."""
+    record = records.of("strategies")
+    config, exact = record["config"], record["results"]
+    blocks = {block["divergence"]: block for block in exact["sweep"] if block.get("place") == "D_pef"}
+    at = config["conditioning"]
+    words = {
+        "forward_kl": "forward KL",
+        "reverse_kl": "reverse KL",
+        "jensen_shannon": "JS",
+        f"alpha_{config['alpha']:g}": "alpha",
+    }
+    curves = {
+        name: blocks[key]["pass_at_k"][blocks[key]["conditioning"].index(at)] for key, name in words.items()
+    }
+    rows = pd.DataFrame({"strength": config["strengths"], **curves})
+    rows["gap"] = rows["forward KL"] - rows["reverse KL"]
+    apart = rows.strength[rows.gap.abs() >= ALIKE]
+    kept = rows.strength[rows["forward KL"] >= exact["base"]["pass_at_k"]]
+    return {
+        "k": config["coverage_draws"],
+        "base": exact["base"],
+        "methods": {method["name"]: method for method in exact["methods"]},
+        "divergences": list(words.values()),
+        "rows": rows.to_dict("records"),
+        "widest": rows.loc[rows.gap.abs().idxmax()].to_dict(),
+        "alike_above": apart.max(),
+        "weakest_kept": kept.min(),
+    }
+
+
+def _collapse(records: Records) -> dict[str, Any]:
+    """The homogeneous fits of the reference problem at the largest 1/beta, and means over random problems."""
+    results = records.results("collapse")
+    best, _, covering = collapse.of_family(collapse.numbers(records), collapse.FAMILY)
+    rates = {}
+    for problem in results["random"]:
+        of = pd.DataFrame(problem["rates"])
+        for family, rows in of.groupby("family", sort=False):
+            minima = rows[(rows.objective == "reverse_kl") & (rows.method == "global")].sort_values("mu")
+            others = [rows[rows.objective == name].iloc[0] for name in ("forward_kl", "reward")]
+            rates[f"{problem['name']}, {family}"] = [
+                row[["effective_kept", "validity"]].to_dict() for row in (minima.iloc[-1], *others)
+            ]
+    return {
+        "base_rate": results["reference"]["target"]["base_rate"],
+        "reverse": best.iloc[-1].to_dict(),
+        "forward": covering.iloc[-1].to_dict(),
+        "rates": rates,
+    }
+
+
+def _atlas(records: Records) -> dict[str, Any]:
+    """The rows of the atlas by what a reader wants to keep, and its trainings."""
+    record = records.of("atlas")
+    rows = pd.DataFrame(record["results"]["rows"])
+    one = rows[rows.selects == problems.ONE]
+    clips = one.note.str.startswith("four updates")
+    back = rows.way_back.str.partition(",")[0].isin(["quick", "between"])
+    goals = {
+        "proportions": rows[rows.selects == problems.FILTERED],
+        "between": rows[rows.selects.isin([problems.LOCAL, problems.FORWARD, problems.MEANS])],
+        "even": rows[rows.selects.isin([problems.UNIFORM, problems.LEVEL, problems.PER_TOKEN])],
+        "clock": one[~clips].sort_values("drift", kind="stable"),
+        "back": rows[back],
+        "wrong": rows[rows.wrong.fillna(0) > 0.01],
+    }
+    return {
+        "goals": goals,
+        "table": _table,
+        "clips": list(one.method[clips]),
+        "selects": Counter(rows.selects),
+        "local": problems.LOCAL,
+        "forward_limit": problems.FORWARD,
+        "read": Table.of(
+            ("method", "source", "read", "what it does"),
+            rows[["method", "source", "read", "note"]].to_numpy().tolist(),
+        ).markdown(),
+        "trained": _trainings(record),
+    }
+
+
+def _table(rows: pd.DataFrame, numbers: Sequence[str] = ("drift", "rare", "long", "wrong")) -> str:
+    """Some rows of the atlas, in their order, with some of their numbers."""
+    cells = [
+        (row["method"], row["selects"], row["way_back"], *(_short(row[name]) for name in numbers))
+        for _, row in rows.iterrows()
+    ]
+    return Table.of(("method", "selects", "way back", *numbers), cells).markdown()
+
+
+def _short(value: float | None) -> str | None:
+    return None if value is None or np.isnan(value) else "0" if abs(value) < 1e-3 else f"{value:.2g}"
+
+
+def _trainings(record: Any) -> dict[str, Any]:
+    """Each method's trainings, means over seeds, and how many of all ended near what was predicted."""
+    results, config = record["results"], record["config"]
+    rows, lost = [], {}
+    for each in results["trained"]:
+        ends, predicted = pd.DataFrame(each["runs"]), each["predicted"]
+        shares = np.stack(ends.shares)
+        alone = int((shares.max(axis=1) >= ONE_LEFT).sum())
+        if alone and max(predicted["shares"]) < ONE_LEFT:
+            lost[each["method"]] = alone
+        base_gap = np.abs(np.subtract(results["base"]["shares"], predicted["shares"])).sum() / 2
+        told = {
+            "method": each["method"],
+            "predicted": predicted["validity"],
+            "validity": ends.validity.mean(),
+        }
+        rows.append(
+            told
+            | {
+                "short": shares[:, -1].mean(),
+                "short_predicted": predicted["shares"][-1],
+                "gap": np.mean(each["gaps"]),
+                "base_gap": base_gap,
+            }
+        )
+    gaps = pd.DataFrame(rows).set_index("method").gap
+    return {
+        "rows": rows,
+        "near": int((gaps <= NEAR_TWIN).sum()),
+        "bar": NEAR_TWIN,
+        "far": [f"{method} ({gap:.2f})" for method, gap in gaps[gaps > NEAR_TWIN].sort_values().items()],
+        "lost": [f"{method} ({count})" for method, count in lost.items()],
+        "one": ONE_LEFT,
+        "knob": config["knob"],
+        "steps": config["steps"],
+        "seeds": config["seeds"],
+    }

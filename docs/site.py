@@ -1,0 +1,77 @@
+"""What the site is made of beside the pages: hooks of mkdocs.
+
+The README is its first page; theorem pages, the API's and pictures are made here and stand in no folder;
+entries such as `A5` link to their page, and displayed formulas become MathML, which needs no network.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+from dph_theory.theorems import FAMILIES, THEOREMS
+from dph_theory.verification import pages
+from figures.catalogue import NAMES, figure
+from figures.files import rendered
+from figures.frames import Records
+
+DOCS = Path(__file__).parent
+API = {
+    "theory": (
+        "dph_theory",
+        "dph_theory.laws",
+        "dph_theory.dynamics",
+        "dph_theory.counts",
+        "dph_theory.predict",
+    ),
+    "losses": ("dph_theory.losses", "dph_theory.audit", "dph_theory.methods", "dph_theory.atlas"),
+    "models": ("toy_lm", "full_scale", "figures"),
+}
+"""The packages whose docstrings are shown, by page."""
+_ENTRY = re.compile(r"(?<!\[)`([A-L]\d{1,2})(\.\w+)?`")
+_OUT = re.compile(r"\]\((?!https://|#)(?:docs/)?([^)]+)\)")
+_DISPLAYED = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.M | re.S)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add what is made."""
+    made: dict[str, str | bytes] = {"index.md": _readme()}
+    made |= {f"theorems/{name}": text for name, text in pages.pages().items()}
+    for page, packages in API.items():
+        made[f"reference/{page}.md"] = "\n\n".join((f"# API: {page}", *(f"::: {name}" for name in packages)))
+    records = Records()
+    for name in NAMES:
+        drawn = figure(name)
+        made[f"img/{name}.svg"] = rendered(drawn.drawing(drawn.numbers(records)), "svg")
+    for path, content in made.items():
+        if files.get_file_from_path(path) is not None:
+            files.remove(files.get_file_from_path(path))
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def _readme() -> str:
+    """The README with links that hold within the site; what lies outside of it is named alone."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    return _OUT.sub(
+        lambda link: f"]({link[1]})" if link[1].endswith((".md", ".svg")) else "](findings.md)", text
+    )
+
+
+def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
+    """The page with entries as links and with its formulas written as MathML."""
+    from latex2mathml.converter import convert
+
+    up = "" if "/" not in page.file.src_uri else "../"
+    if not page.file.src_uri.startswith("theorems/"):
+        markdown = _ENTRY.sub(lambda entry: _linked(entry, up), markdown)
+    return _DISPLAYED.sub(
+        lambda found: f'<div style="overflow-x: auto">{convert(found[1], display="block")}</div>', markdown
+    )
+
+
+def _linked(entry: re.Match[str], up: str) -> str:
+    family, name = entry[1], f"{entry[1]}{entry[2] or ''}"
+    known = family in FAMILIES and (entry[2] is None or name in THEOREMS)
+    return f"[{entry[0]}]({up}theorems/{pages.file_name(family)})" if known else entry[0]

@@ -1,0 +1,230 @@
+"""A confrontation in five sentences of a line each, in notes, and in tables."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ..intervals import Estimate
+from ..support.table import Table, printable
+from .pass_at_k import PassCurves, told_ks
+
+if TYPE_CHECKING:
+    from .confrontation import Confrontation
+
+_SHOWN = 12
+"""The most prompts of a kind, and k, that a table shows."""
+_CARRIED = 5.0
+"""Fewer prompts than these that carry the spread of a difference are told."""
+_LONGEST_ID, _LONGEST_NAME = 60, 24
+
+
+def five_lines(found: "Confrontation") -> tuple[str, str, str, str, str]:
+    r"""What was compared, Pass@k, which prompts, which law of training, and what a fall is made of.
+
+    Parameters: `found`, from `confront`. Returns five sentences, of a terminal's line each.
+
+    >>> print(*five_lines(found), sep="\n")  # doctest: +SKIP
+    """
+    return (_data(found), _pass_at_k(found.curves), _prompts(found), _law(found), _fall(found))
+
+
+def percent(value: float) -> str:
+    """A share as a percentage."""
+    return f"{100 * value:.1f}%"
+
+
+def chance(p_value: float) -> str:
+    """A p-value as it is told."""
+    return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
+
+
+def shortened(text: str, longest: int = _LONGEST_ID) -> str:
+    """A name on one line, cut where it is long, with nothing that a terminal obeys."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def _data(found: "Confrontation") -> str:
+    low, high = found.answers
+    each = f"{low}" if low == high else f"{low} to {high}"
+    run, base = (shortened(side.name, _LONGEST_NAME) for side in (found.run, found.base))
+    return f"{run} against {base}: {found.prompts} prompts, {each} answers to each."
+
+
+def _pass_at_k(found: PassCurves) -> str:
+    ends = sorted({0, len(found.k) - 1})
+    told = (
+        f"Pass@{found.k[i]}{'' if i else ' goes'} from {percent(found.base[i])} to {percent(found.run[i])} "
+        f"({_sign(found, found.k[i])})"
+        for i in ends
+    )
+    return ", ".join(told) + "."
+
+
+def _sign(found: PassCurves, k: int) -> str:
+    return "better" if k in found.better else "worse" if k in found.worse else "unsure"
+
+
+def _prompts(found: "Confrontation") -> str:
+    some, others = found.kept, found.prompts - found.kept.solved_by_base
+    lost = f"{some.lost} of {some.solved_by_base} solved prompts lost"
+    new = f"{some.gained} of {others} others gained"
+    if some.kept_unchanged is not None:
+        lost += f" (by chance {some.solved_by_base * (1 - some.kept_unchanged):.1f})"
+    if some.new_unchanged is not None:
+        new += f" ({others * some.new_unchanged:.1f})"
+    return f"{lost}, {new}."
+
+
+def _law(found: "Confrontation") -> str:
+    moved = found.gain
+    if found.single:
+        return "One answer a prompt tells only means: no law of training is identified."
+    if not moved.identified:
+        return "No law of training is identified: one of the two is always right, or never."
+    if found.best is None:
+        return f"No change is not rejected ({chance(moved.p_no_change)}): no law of training is told."
+    best, law = found.best, found.best.law
+    for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
+        law = law.replace(long, short)
+    beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
+    return f"Nearest law: {law}{beta}{'; it does not fit' if best.rejected else ''}."
+
+
+def _fall(found: "Confrontation") -> str:
+    # From k beyond half the answers on, whoever is solved at all counts nearly as one.
+    most = max(found.answers[0], found.curves.k[-1])
+    half = [part for part in found.parts if 2 * part.k <= most] or list(found.parts)
+    least = min(half, key=lambda part: part.change.value)
+    if least.change.high >= 0:
+        return "No fall of Pass@k is established at the k of the table."
+    named = (("by lost prompts", least.solved_set.value), ("by rarer answers", least.narrowing.value))
+    made = ", ".join(f"{100 * value:+.1f} {words}" for words, value in named)
+    return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {made}."
+
+
+def notes(found: "Confrontation") -> Iterator[str]:
+    """What the sentences leave out: what is in no number, and where a number hangs on few prompts."""
+    yield from found.notes
+    left_out = found.base.unmatched + found.run.unmatched
+    if left_out:
+        yield f"{left_out} prompts that only one file has are left out"
+    for side in (found.run, found.base):
+        if side.cut_off:
+            yield f"{side.name} ends in an unfinished line"
+    # Where no prompt differs there is nothing that some carry.
+    carried = [(effective, k) for k, effective in zip(found.curves.k, found.curves.effective, strict=True)]
+    fewest, at = min((one for one in carried if one[0]), default=(_CARRIED, 0))
+    if fewest < _CARRIED:
+        yield f"at k = {at} as few as {fewest:.1f} prompts carry the spread of the difference"
+
+
+def curve_table(found: PassCurves) -> Table:
+    """Pass@k of both, their difference with the band, and its sign."""
+    shown = found.k if len(found.k) <= _SHOWN else told_ks(found.k[-1])
+    columns = zip(found.k, found.base, found.run, found.difference, found.low, found.high, strict=True)
+    rows = (
+        (k, percent(base), percent(run), Estimate(*gap), _sign(found, k))
+        for k, base, run, *gap in columns
+        if k in shown
+    )
+    title = "Pass@k; the differences' intervals hold at all k at once (95%)"
+    if found.first_worse is not None and found.first_worse[1] is not None:
+        title += f"; worse from a k between {found.first_worse[0]} and {found.first_worse[1]} on"
+    return Table.of(("k", "base", "run", "run less base", "the run is"), rows, title)
+
+
+def _shift_table(found: "Confrontation") -> Table:
+    some, moved = found.kept, found.gain
+    named = (
+        ("share kept of prompts that the base solves", some.kept, some.kept_unchanged),
+        ("share newly solved of the others", some.new, some.new_unchanged),
+        ("lost prompts that as many answers more would solve", some.lost_again, None),
+        (
+            "log odds ratio over all prompts (Mantel-Haenszel)",
+            moved.pooled if moved.identified else None,
+            0.0,
+        ),
+        (f"p, lost against newly solved ({some.lost}, {some.gained})", some.p_value, None),
+        ("p, no change of any prompt's rate", moved.p_no_change, None),
+        ("p, one shift of the log odds for all prompts", moved.p_one_shift, None),
+    )
+    return Table.of(
+        ("prompts", "run", "if unchanged"), (row for row in named if row[1] is not None), "Prompts"
+    )
+
+
+def tables(found: "Confrontation") -> list[Table]:
+    """Pass@k and what its change is made of, prompts, the laws, KL, further measures: those with rows."""
+    alone = "(this k alone)"
+    law_head = ("law", "beta", "held-out answers, nats a prompt below the best", "variance seen / predicted")
+    named = (("fell", found.fell), ("rose", found.rose))
+    made = [
+        curve_table(found.curves),
+        Table.of(
+            ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
+            ((p.k, p.change, p.solved_set, p.narrowing) for p in found.parts),
+            "What the change of Pass@k is made of",
+        ),
+        _shift_table(found),
+        Table.of(
+            law_head, ((x.law, x.beta, x.held_out, x.dispersion) for x in found.laws), "Laws of training"
+        ),
+        *(
+            Table.of(
+                ("prompt", "before", "after"),
+                ((shortened(p.id), p.before, p.after) for p in those.prompts[:_SHOWN]),
+                f"{those.count} prompts that {words}, beyond chance",
+            )
+            for words, those in named
+        ),
+        _kl_table(found),
+        *requested(found, everything=True),
+    ]
+    return [table for table in made if table.rows]
+
+
+def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
+    """What is told because it was asked for: Pass@k beyond, categories, luck, power; or every measure."""
+    drift = () if found.luck is None else ((x, getattr(found.luck, x)) for x in vars(found.luck))
+    made = [
+        Table.of(
+            ("measure", "base", "run", "change (each alone)"),
+            ((m.name, m.base, m.run, m.change) for m in found.measures if everything or m.asked),
+            "Further measures",
+        ),
+        Table.of(
+            ("category", "prompts", "change of Pass@1", "k", "change of Pass@k"),
+            ((c.category, c.prompts, c.first, c.k, c.last) for c in found.categories),
+            "By category, all intervals at once",
+        ),
+        Table.of(("drift alone", "value"), ((name.replace("_", " "), x) for name, x in drift), "Luck"),
+    ]
+    head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts tell")
+    for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k)):
+        rows = ((n.n, n.prompts, n.detectable) for n in lines)
+        made.append(
+            Table.of(head, rows, f"To tell a difference of {difference:g} in Pass@{k} with 80% power")
+        )
+    return [table for table in made if table.rows]
+
+
+def _kl_table(found: "Confrontation") -> Table:
+    spent, kinds = found.spending, found.styles
+    named: dict[str, Estimate | None] = {}
+    title = "KL and styles"
+    if spent is not None:
+        title += f"; the KL over {spent.prompts} prompts"
+        title += f", less {spent.left_out} that the base solves always or never" * bool(spent.left_out)
+        named |= {
+            "KL(run || base), nats": spent.total,
+            "least at these pass rates": spent.least,
+            "excess": spent.excess,
+            "excess among correct answers": spent.correct,
+            "excess among incorrect answers": spent.incorrect,
+        }
+    if kinds is not None:
+        named |= {f"styles in {kinds.k} answers, base": kinds.base, "styles, run": kinds.run}
+        named["styles, change"] = kinds.change
+    rows = ((name, value) for name, value in named.items() if value is not None)
+    return Table.of(("part", "mean over prompts"), rows, title)

@@ -1,0 +1,183 @@
+"""Trainers' KL terms by version (or commit), file and flag: the rows stand in kl_terms.txt.
+
+A commit is one at which the formula was read. x = log(pi/ref) of a sampled token, sg holds its argument
+fixed, clip(y, c) is y within +-c. The functions stand in `losses.released`, loaded when asked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import lambertw
+
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..fdivergence import FDivergence
+
+FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
+BASE_RATE = "base's own rate"
+ENDS: dict[str, str] = {
+    FILTERED: "the base's right answers, in the base's proportions",
+    LOCAL: "the base restricted, token by token, to what can still become a right answer",
+    FORWARD_LIMIT: "only right answers, not in the base's proportions",
+    BASE_RATE: "right answers in the base's proportions, as often as the base gives one",
+}
+"""Where training ends with a small beta, in words (theory E1, E3, B3)."""
+NEVER_RELEASED = -20.0
+"""A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
+
+_ESTIMATES = {"k1": "x", "k2": "x^2/2", "k3": "e^-x - 1 + x", "abs": "|x|"}
+_FORMULAS = {
+    "loss": "{v}",
+    "straight through": "sg({v}) + x^2/2 - sg(x^2/2)",
+    "ratio": "(pi/old) {f}",
+    "held ratio": "sg(pi/old) {f}",
+    "score": "e^(l - sg l) {f}, l = log pi",
+    "clamped ratio": "(pi/old) {f}",
+    "clamped score": "e^(l - sg l) {f}",
+    "answer ratio": "e^mean(log pi/old) {f}",
+    "ratio, held estimate": "sum_t (pi/old) sg({v})",
+    "reward": "log pi(y) sg(sum_t {f})",
+    "reward to go": "sum_t log pi_t sg(sum_{{s>=t}} {f})",
+    "own reward": "log pi_t sg({f})",
+    "sampler": "sum_t log(pi/old)^2",
+}
+"""The loss of a token, by place: v the estimate with its clamp, f the same as a factor."""
+_KL_OF: dict[tuple[str, str], FDivergence] = {
+    ("loss", "k2"): REVERSE_KL,
+    ("loss", "k3"): FORWARD_KL,
+    ("held ratio", "k3"): FORWARD_KL,
+    ("ratio, held estimate", "k1"): REVERSE_KL,
+    ("reward", "k1"): REVERSE_KL,
+    ("reward to go", "k1"): REVERSE_KL,
+    ("own reward", "k1"): REVERSE_KL,
+    **{("straight through", estimator): REVERSE_KL for estimator in ("k1", "k2", "k3", "abs")},
+    **{
+        (place, estimator): REVERSE_KL
+        for place in ("ratio", "score", "clamped ratio", "clamped score")
+        for estimator in ("k1", "k3")
+    },
+}
+"""What is descended, by place and estimator (theory B6)."""
+
+
+@dataclass(frozen=True)
+class KLTerm:
+    """One trainer's KL term under one setting of its flags.
+
+    `place`, `estimator`, `inner`, `outer` are the arguments of `losses.released.kl_term`; `samples` says
+    whose samples the term is audited on.
+    """
+
+    trainer: str
+    version: str
+    file: str
+    flags: str
+    place: str
+    estimator: str = "k3"
+    inner: float | None = None
+    outer: float | None = None
+    samples: str = "policy"
+
+    @property
+    def title(self) -> str:
+        """The trainer, its version and the flags."""
+        return f"{self.trainer} {self.version}, {self.flags}"
+
+    @property
+    def formula(self) -> str:
+        """The term of a token in symbols, such as: clip(e^-x - 1 + x, 10), |x| <= 20."""
+        after = self.place.startswith("clamped")
+        value = _ESTIMATES[self.estimator]
+        if self.outer is not None and not after:
+            value = f"clip({value}, {self.outer:g})"
+        factor = f"({value})" if value == _ESTIMATES["k3"] else value
+        found = _FORMULAS[self.place].format(v=value, f=factor)
+        if after and self.outer is not None:
+            found = f"clip({found}, {self.outer:g})"
+        return found if self.inner is None else f"{found}, |x| <= {self.inner:g}"
+
+    @property
+    def loss(self) -> Callable[..., Any]:
+        """The function of log-probabilities; needs torch."""
+        made: Callable[..., Any] = import_module("dph_theory.losses.released").kl_term(
+            self.place, self.estimator, inner=self.inner, outer=self.outer
+        )
+        return made
+
+    @property
+    def divergence(self) -> FDivergence | None:
+        """What its gradient descends where no token is clamped; None if neither KL, or no law follows."""
+        weighted = {"ratio", "held ratio", "clamped ratio", "ratio, held estimate"}
+        if self.samples == "old_policy" and self.place not in weighted:
+            return None
+        # Clamped before the product, the value stops and the score does not.
+        if self.place in ("ratio", "score") and self.estimator == "k3" and self.outer is not None:
+            return None
+        return _KL_OF.get((self.place, self.estimator))
+
+    @property
+    def token(self) -> bool:
+        """Whether it penalises each token at the prefixes sampled, and not the whole answer."""
+        return not self.place.startswith("reward")
+
+    @property
+    def released_below(self) -> float:
+        """The x below which a sampled token has no gradient, because a clamp acts; -inf if none does."""
+        if self.place not in ("loss", "held ratio", "clamped ratio", "clamped score"):
+            return -np.inf
+        edge = -np.inf if self.inner is None else -self.inner
+        if self.outer is None or self.estimator == "k1":
+            return edge
+        c = self.outer + 1
+        # The lower root of e^-x - 1 + x = outer; of x^2/2 = outer.
+        low = c + lambertw(-np.exp(-c), -1).real if self.estimator == "k3" else -np.sqrt(2 * self.outer)
+        return max(edge, float(low))
+
+    @property
+    def law(self) -> str:
+        """What a run with this term obeys where it ends, such as: reverse KL per token."""
+        if self.divergence is None:
+            return "not known"
+        kind = "forward" if self.divergence is FORWARD_KL else "reverse"
+        found = f"{kind} KL {'per token' if self.token else 'of the whole answer'}"
+        if self.released_below <= NEVER_RELEASED:
+            return found
+        below = f"{100 * np.exp(self.released_below):.2g}% of its base probability"
+        return f"{found}; below {below} a token gets no KL gradient (the clamp)"
+
+    @property
+    def selects(self) -> str:
+        """The policy that training ends at with a small beta: a key of ENDS, or "not known"."""
+        if self.divergence is None:
+            return "not known"
+        if not self.token:
+            return FILTERED
+        # A wrong token that the clamp has let go loses all its mass: what is left is filtered token by token.
+        kept = self.released_below <= NEVER_RELEASED
+        return FORWARD_LIMIT if self.divergence is FORWARD_KL and kept else LOCAL
+
+
+def _parsed(text: str) -> tuple[tuple[KLTerm, ...], tuple[KLTerm, ...]]:
+    """Every term of a text of rows, and those that bear a star."""
+    terms, starred, of = [], [], ("", "", "")
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if not line.startswith((" ", "*")):
+            trainer, version, file = line.split("; ")
+            of = (trainer, version, file)
+            continue
+        flags, place, form, *samples = (part.strip() for part in line[1:].split(" | "))
+        estimator, *clamps = form.split()
+        inner, outer = (None if c == "-" else float(c) for c in clamps or "--")
+        term = KLTerm(*of, flags, place, estimator, inner, outer, "old_policy" if samples else "policy")
+        terms.append(term)
+        starred += [term] * line.startswith("*")
+    return tuple(terms), tuple(starred)
+
+
+KL_TERMS, SHOWN = _parsed(Path(__file__).with_name("kl_terms.txt").read_text(encoding="utf-8"))
+"""By trainer, version or commit, file and flags; and those that the docs' table of trainers shows."""

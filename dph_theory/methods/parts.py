@@ -1,0 +1,51 @@
+"""What a run is made of beside its KL term, in words that readers share: advantages and reductions."""
+
+from typing import NamedTuple
+
+from .kl_terms import KLTerm
+
+
+class Weight(NamedTuple):
+    """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from verdicts
+    (one of `dynamics.BASELINES`), None where no law is known.
+    """
+
+    words: str
+    scale: str | None = None
+    baseline: str | None = None
+
+
+DIVIDED = Weight(
+    "the group's mean subtracted, divided by its deviation: alpha_G(V) on grad V (theory E4)", "std", "mean"
+)
+CENTRED = Weight("the group's mean subtracted: the same weight at every pass rate", "none", "mean")
+LEFT_OUT = Weight(
+    "the mean of the group's other answers subtracted: the same weight at every pass rate",
+    "leave_one_out",
+    "mean",
+)
+RAW = Weight(
+    "no baseline: the same weight at every pass rate, with more noise (theory G4)", "leave_one_out", "none"
+)
+ALONE = Weight(
+    "one answer a prompt, so no group and no baseline: the verdict itself", "leave_one_out", "none"
+)
+BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
+OTHERS = Weight(
+    "the mean of the group's other answers subtracted, divided by their deviation: no objective is known"
+)
+MIXED = Weight("divided by the whole batch's deviation, which couples the groups")
+LEARNED = Weight("a learned value function: no weight is known")
+BEST = Weight(
+    "the best answer's verdict less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
+)
+TOKENS, ANSWERS, SUMS = (
+    "mean over the tokens of the batch",
+    "mean over each answer's tokens, then over answers: longer right answers gain under a token penalty (G8)",
+    "sum over each answer's tokens",
+)
+
+
+def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
+    """A KL term by its arguments, of no trainer's row."""
+    return KLTerm("", "", "", "", place, estimator, inner, outer)

@@ -1,0 +1,252 @@
+"""The updates of the published repairs as formulas of a batch: `Samples` and a knob to coefficients.
+
+A formula gives what multiplies grad log pi of each sampled answer, (..., groups, G), or of each token.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..audit.advantage import AdvantageError, ByCount, tabulate
+from ..fdivergence import FDivergence
+from . import advantages as published
+from .batches import GROUP, Samples
+
+Advantage = Callable[[Samples, float], np.ndarray]
+"""(samples, knob) -> (..., groups, G), or with a last axis of tokens."""
+Stored = Callable[[Any, np.ndarray, float], np.ndarray]
+"""(an atlas problem, log pi of answers' tokens, knob) -> what multiplies each token's grad log pi, in sum."""
+
+
+def _over(top: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The quotient, zero where the denominator is, up to rounding."""
+    return np.where(below > 1e-12, top / np.where(below > 1e-12, below, 1.0), 0.0)
+
+
+def of_rewards(advantage: Callable[..., Any]) -> Advantage:
+    """An advantage of rewards (groups, G), as `dph audit advantage` takes it, by its table for each count.
+
+    One that also takes log_pi or log_ref, the whole answers' (groups, G), is called on every batch.
+    AdvantageError for one that fails, or is not finite somewhere.
+    """
+    names = set(signature(advantage).parameters) & {"log_pi", "log_ref"}
+    if names:
+        return partial(_called, advantage, names)
+    table = tabulate(advantage, GROUP)
+    if table.bad:
+        raise AdvantageError(f"it is not finite in groups with {', '.join(map(str, table.bad))} right")
+    return partial(_tabulated, table)
+
+
+def _tabulated(table: ByCount, samples: Samples, knob: float) -> np.ndarray:
+    k = samples.rewards.sum(axis=-1, keepdims=True).astype(int)
+    return np.where(samples.rewards > 0, table.right[k], table.wrong[k])
+
+
+def _called(advantage: Callable[..., Any], names: set[str], samples: Samples, knob: float) -> np.ndarray:
+    values = {"log_pi": samples.log_pi.sum(axis=-1), "log_ref": samples.log_base.sum(axis=-1)}
+    shape = (-1, GROUP)
+    given = {name: torch.from_numpy(values[name].reshape(shape).copy()) for name in names}
+    try:
+        found = advantage(torch.from_numpy(samples.rewards.reshape(shape).copy()), **given)
+    except Exception as error:
+        raise AdvantageError(f"it raised {type(error).__name__}: {error}") from error
+    numbers = np.asarray(found.detach() if isinstance(found, torch.Tensor) else found, dtype=float)
+    if numbers.shape != (samples.rewards.size // GROUP, GROUP):
+        raise AdvantageError(
+            f"it returned {numbers.shape} for rewards {(samples.rewards.size // GROUP, GROUP)}"
+        )
+    if not np.isfinite(numbers).all():
+        raise AdvantageError("it returned a number that is not finite")
+    return numbers.reshape(samples.rewards.shape)
+
+
+GROUPED = of_rewards(published.sample_deviation)
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    return values - values.mean(axis=-1, keepdims=True)
+
+
+DEVIATION = 1e-2
+"""Added to deviations of rewards that are not whole numbers, so that their updates are continuous."""
+
+
+def _normalised(values: np.ndarray) -> np.ndarray:
+    """Less the group's mean, over its sample deviation and DEVIATION."""
+    return _centred(values) / (values.std(axis=-1, ddof=1, keepdims=True) + DEVIATION)
+
+
+def _others(values: np.ndarray) -> np.ndarray:
+    """Less the mean of the others of the group."""
+    return _centred(values) * GROUP / (GROUP - 1)
+
+
+def batch_normalised(samples: Samples, knob: float) -> np.ndarray:
+    """The reward less the batch's mean, over its deviation."""
+    away = samples.rewards - samples.mean(samples.rewards)
+    return _over(away, np.sqrt(samples.mean(away**2)))
+
+
+def dynamic_sampling(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, on groups that do not agree, as many as the batch has."""
+    mixed = samples.rewards.std(axis=-1, keepdims=True) > 0
+    kept = samples.mean(mixed + 0 * samples.rewards)
+    return GROUPED(samples, knob) / np.maximum(kept, 1e-12)
+
+
+def constant(baseline: float, samples: Samples, knob: float) -> np.ndarray:
+    """The reward less a constant."""
+    return samples.rewards - baseline
+
+
+def weighted(positive: float, samples: Samples, knob: float) -> np.ndarray:
+    """So much if right, -1 if wrong."""
+    return np.where(samples.rewards > 0, positive, -1.0)
+
+
+def focal(gamma: float, samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, times (1 - m)^gamma, m the group's mean."""
+    return GROUPED(samples, knob) * (1 - samples.rewards.mean(axis=-1, keepdims=True)) ** gamma
+
+
+def _log_u(samples: Samples) -> np.ndarray:
+    return samples.log_pi - samples.log_base
+
+
+def sequence_kl(samples: Samples, knob: float) -> np.ndarray:
+    """The reward less knob times log u of the answer, less the mean of the others."""
+    return _others(samples.rewards - knob * _log_u(samples).sum(axis=-1))
+
+
+def scaled_sequence_kl(samples: Samples, knob: float) -> np.ndarray:
+    """The same, over the group's deviation."""
+    return _normalised(samples.rewards - knob * _log_u(samples).sum(axis=-1))
+
+
+def token_reverse(samples: Samples, knob: float) -> np.ndarray:
+    """RLOO's, less knob times log u of the token."""
+    return _others(samples.rewards)[..., None] - knob * _log_u(samples)
+
+
+def token_forward(samples: Samples, knob: float) -> np.ndarray:
+    """RLOO's, less knob times (1 - 1/u) of the token."""
+    return _others(samples.rewards)[..., None] + knob * np.expm1(-_log_u(samples))
+
+
+def grpo_k3(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, less that."""
+    return GROUPED(samples, knob)[..., None] + knob * np.expm1(-_log_u(samples))
+
+
+def future_kl(samples: Samples, knob: float) -> np.ndarray:
+    """The token's own log ratio and the reversed cumulative sum of the later ones."""
+    log_u = _log_u(samples)
+    to_go = np.flip(np.flip(log_u, -1).cumsum(axis=-1), -1)
+    return GROUPED(samples, knob)[..., None] - knob * to_go
+
+
+def entropy_bonus(samples: Samples, knob: float) -> np.ndarray:
+    """RLOO's, less knob times log pi of the token."""
+    return _others(samples.rewards)[..., None] - knob * samples.log_pi
+
+
+def sequence_entropy(samples: Samples, knob: float) -> np.ndarray:
+    """The reward less knob times log pi of the answer, less the mean of the others."""
+    return _others(samples.rewards - knob * samples.log_pi.sum(axis=-1))
+
+
+TIED = 0.1
+"""Answers whose mean log-probabilities are nearer than that, in nats, have partly shared ranks."""
+
+
+def unlikeliness(samples: Samples, knob: float) -> np.ndarray:
+    """v (1 - .25 rank/G), rank 0 for the least likely of the group by the mean of its tokens' log pi."""
+    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+    gaps = (mean[..., :, None] - mean[..., None, :]) / TIED
+    rank = np.clip(gaps / 2 + 0.5, 0, 1).sum(axis=-1) - 0.5
+    return _normalised(samples.rewards * (1 - 0.25 * rank / GROUP))
+
+
+def _alike(samples: Samples) -> np.ndarray:
+    """How many of the group are the same answer, itself counted."""
+    return (samples.answers[..., :, None] == samples.answers[..., None, :]).sum(axis=-1)
+
+
+def uniqueness(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's advantage over the size of the answer's cluster; here a cluster is an answer."""
+    return GROUPED(samples, knob) / _alike(samples)
+
+
+def unique_rewards(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO of the reward over the size of the answer's cluster."""
+    return _normalised(samples.rewards / _alike(samples))
+
+
+def ucpo(tau: float, samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, redistributed among the group's right answers: each gets 1 - tau + tau n w, w ~ 1/q.
+
+    q ~ e^m of the n right ones, m the mean of their tokens' log pi.
+    """
+    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+    inverse = samples.rewards * np.exp(-(mean - mean.max(axis=-1, keepdims=True)))
+    n = samples.rewards.sum(axis=-1, keepdims=True)
+    share = _over(inverse, inverse.sum(axis=-1, keepdims=True))
+    return GROUPED(samples, knob) * np.where(samples.rewards > 0, 1 - tau + tau * n * share, 1.0)
+
+
+def ucpo_added(tau: float, samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, and tau (-log q - H(q)) more if right."""
+    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+    q = samples.rewards * np.exp(mean - mean.max(axis=-1, keepdims=True))
+    q = _over(q, q.sum(axis=-1, keepdims=True))
+    surprise = -np.log(np.where(q > 0, q, 1.0))
+    bonus = surprise - (q * surprise).sum(axis=-1, keepdims=True)
+    return GROUPED(samples, knob) + tau * samples.rewards * bonus
+
+
+def polychromic(samples: Samples, knob: float) -> np.ndarray:
+    """The group's mean reward times its share of different answers, less the batch's mean of that."""
+    different = (1 / _alike(samples)).sum(axis=-1, keepdims=True) / GROUP
+    score = samples.rewards.mean(axis=-1, keepdims=True) * different + 0 * samples.rewards
+    return score - samples.mean(score)
+
+
+def diver(scale: float, samples: Samples, knob: float) -> np.ndarray:
+    """GRPO of v (1 + scale d), d the share of the others that differ."""
+    different = (GROUP - _alike(samples)) / (GROUP - 1)
+    return _normalised(samples.rewards * (1 + scale * different))
+
+
+def clip_cov(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's without the tokens whose (A - mean A)(log pi - mean log pi) is between 1 and 5."""
+    a = GROUPED(samples, knob)[..., None] + 0 * samples.log_pi
+    count = samples.mean(samples.lengths)[..., None]
+    means = [
+        (samples.mean((x * samples.counted).sum(axis=-1)))[..., None] / count for x in (a, samples.log_pi)
+    ]
+    covariance = (a - means[0]) * (samples.log_pi - means[1])
+    return np.where((covariance > 1) & (covariance < 5), 0.0, a)
+
+
+def dpg(alpha: float, samples: Samples, knob: float) -> np.ndarray:
+    """((p_*/pi)^alpha - 1)/alpha less the mean of the others."""
+    # The base's pass rate and the constants are a factor of time, and part of what is subtracted.
+    return _others(samples.rewards * np.exp(-alpha * _log_u(samples).sum(axis=-1)) / alpha)
+
+
+def nothing(samples: Samples, knob: float) -> np.ndarray:
+    """Only stored answers teach."""
+    return 0 * samples.rewards
+
+
+def rehearsal(divergence: FDivergence, problem: Any, log_pi: np.ndarray, knob: float) -> np.ndarray:
+    """-knob E_{p_*} f(u) of whole answers, u = pi/a, f as printed."""
+    target = problem.answers(problem.start) * problem.verdicts
+    log_u = (log_pi - problem.log_policy(problem.start)).sum(axis=-1)
+    slope = divergence.on_log_ratio(log_u).derivative
+    return -knob * (target / target.sum() * slope)[..., None] + 0 * log_pi

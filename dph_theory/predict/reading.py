@@ -1,0 +1,131 @@
+"""What a run's settings amount to, in the words that all readers share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..methods.kl_terms import ENDS, KLTerm
+from ..methods.parts import Weight
+from ..support.notebook import Shown
+from ..support.table import Table
+
+
+@dataclass(frozen=True, repr=False)
+class Configuration(Shown):
+    """What a run's settings amount to.
+
+    version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
+    coefficient; law: what it obeys where it ends; selects: where that is with a small coefficient, a key of
+    `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
+    law is known), its baseline and group_size (None where the settings do not tell); reduction, updates
+    (optimiser steps a batch; None where not told), sampler. inert: settings without effect here; harmless:
+    those not read that change no law; not_read: the others, which may; warnings: what a reader should know.
+    term and coefficient: the KL term; unpredicted: why no pass rate follows, "" where one does.
+    """
+
+    trainer: str
+    version: str
+    penalty: str
+    law: str
+    selects: str
+    advantage: str
+    reduction: str
+    updates: float | None
+    sampler: str
+    scale: str | None = None
+    baseline: str | None = None
+    group_size: int | None = None
+    inert: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    term: KLTerm | None = None
+    coefficient: float = 0.0
+    unpredicted: str = ""
+
+    def summary(self) -> str:
+        """The KL term, its law and where it ends, then what a reader should know."""
+        unread = [f"not read: may change what the run selects: {', '.join(self.not_read)}"] * bool(
+            self.not_read
+        )
+        return "\n".join(
+            (f"{self.trainer} {self.version}: {self.penalty}", self.law, *unread, *self.warnings)
+        )
+
+    def tables(self) -> list[Table]:
+        """Everything, a row each; rows that have nothing to say are left out."""
+        rows = [
+            *((name, str(getattr(self, name) or "-")) for name in ("penalty", "law")),
+            ("ends, with a small coefficient, at", end_words(self)),
+            *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
+            ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
+            ("without effect here", "\n".join(self.inert)),
+            ("not read: may change what the run selects", "\n".join(self.not_read)),
+            ("not read, and changes no law", ", ".join(self.harmless)),
+            ("look out", "\n".join(self.warnings)),
+        ]
+        return [Table.of((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data; the KL term by its symbols."""
+        found = {name: value for name, value in vars(self).items() if name != "term"}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def end_words(found: Configuration) -> str:
+    """Where it ends, in words."""
+    return f"{ENDS[found.selects]} (the {found.selects})" if found.selects in ENDS else found.selects
+
+
+UNHELD = "none: nothing holds the policy to the base"
+NOWHERE = "nothing: the pass rate tends to 1, and sampling decides which right answers stay (A2, G3)"
+FOLLOWS = "the reference follows the policy: no law of a fixed base holds"
+TRAP = (
+    "KL in the reward and then division by a deviation: at the law penalised rewards have deviation zero, "
+    "and a noise stays that more groups do not lessen (theory G2)"
+)
+
+
+def told(
+    trainer: str,
+    version: str,
+    kl: KLTerm,
+    coefficient: float,
+    weight: Weight,
+    *,
+    divides_kl: object = False,
+    inert: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    **others: Any,
+) -> Configuration:
+    """The configuration with this penalty; `divides_kl`: whether rewards that hold it are normalised."""
+    penalty, law, selects, unpredicted = "none", UNHELD, NOWHERE, ""
+    found: dict[str, Any] = {**weight._asdict(), **others}
+    found["advantage"] = found.pop("words")
+    if coefficient > 0:
+        penalty = f"{coefficient:g} x {kl.formula}"
+        if (kl.place, kl.estimator) == ("loss", "k1"):
+            inert = [*inert, f"k1 in the loss, {penalty}: the gradient of its mean is zero (theory B6)"]
+            coefficient = 0.0
+        else:
+            law, selects = kl.law, kl.selects
+            unpredicted = "" if kl.divergence is not None else "the law of this KL term is not known"
+        if divides_kl:
+            warnings = [*warnings, TRAP]
+            unpredicted = unpredicted or "the KL is divided along with the verdicts"
+    if FOLLOWS in warnings:
+        unpredicted = FOLLOWS
+    if weight.scale is None:
+        unpredicted = unpredicted or f"the advantage is {weight.words}"
+    return Configuration(
+        trainer,
+        version,
+        penalty,
+        law,
+        selects,
+        inert=tuple(inert),
+        warnings=tuple(warnings),
+        term=kl,
+        coefficient=coefficient,
+        **{"unpredicted": unpredicted, **found},
+    )

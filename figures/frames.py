@@ -1,0 +1,131 @@
+"""Stored records as frames: a row a run or a model, a column a fact."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dph_theory.intervals import mean_interval
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import checked
+
+NUMBERS = Path(__file__).parent / "numbers"
+"""The committed numbers; drawings are made from these."""
+TOY = ("collapse", "strategies", "styles")
+KINDS = {
+    **{name: (f"toy_{name}", f"toy.{name}") for name in TOY},
+    "demo": ("full_scale_demo", "full_scale.demo"),
+    "laws": ("laws", "laws"),
+    "atlas": ("atlas", "atlas"),
+    "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
+}
+"""Records by name: their file's name and their kind."""
+
+
+def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
+    """The stored record of that name and kind; ValueError if it is not there, or is something else."""
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        raise argument_error("numbers", str(path), "stored numbers; --recompute makes those of dph toy")
+    try:
+        return checked(json.loads(path.read_text(encoding="utf-8")), kind)
+    except json.JSONDecodeError as error:
+        raise argument_error("numbers", str(path), f"valid JSON ({error})") from error
+
+
+def stored_name(name: str, quick: bool) -> str:
+    """The name of the file, without its ending, under which a record is kept."""
+    return f"{KINDS[name][0]}{'_quick' if quick and name in TOY else ''}"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records by name, read when they are asked for from a folder, and from `else_from` if that has none.
+
+    `quick` asks for the records of a reduced run of the toy experiments.
+    """
+
+    folder: Path = NUMBERS
+    quick: bool = False
+    else_from: Path | None = None
+
+    def of(self, name: str) -> Mapping[str, Any]:
+        """A record as it is stored; ValueError where there is none, or one that cannot be read."""
+        file = stored_name(name, self.quick)
+        there = self.else_from is None or (self.folder / f"{file}.json").is_file()
+        return load(file, KINDS[name][1], self.folder if there or self.else_from is None else self.else_from)
+
+    def results(self, name: str) -> Any:
+        """The results of a record."""
+        return self.of(name)["results"]
+
+    @cached_property
+    def laws(self) -> "Laws":
+        """The runs of `dph laws`."""
+        return Laws(self.of("laws"))
+
+    @cached_property
+    def styles(self) -> pd.DataFrame:
+        """The tiny transformer's models, a row a model and split, Pass@k under its k; bases too."""
+        found = self.results("styles")
+        models = [
+            base | {"label": "base", "name": "base", "groups": ["main"]} for base in found["bases"]
+        ] + found["runs"]
+        rows = [
+            {key: value for key, value in model.items() if key not in ("train", "held_out", "curve")}
+            | {
+                "split": split,
+                **model[split],
+                **dict(zip(found["k"], model[split]["pass_at_k"], strict=True)),
+            }
+            for model in models
+            for split in ("train", "held_out")
+        ]
+        frame = pd.DataFrame(rows).drop(columns="pass_at_k")
+        return frame.assign(main=["main" in groups for groups in frame.groups])
+
+
+class Laws:
+    """The record of trainings of a Llama under TRL: `runs`, a row a run; what was measured along them."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        results = record["results"]
+        self.runs = pd.DataFrame(results["runs"])
+        self.courses = {course["digest"]: course for course in results["courses"]}
+        self.flows, self.ways_back = results["flows"], results["ways_back"]
+        self.findings = record["findings"]
+
+    def of(self, *experiments: str) -> pd.DataFrame:
+        """The runs of these experiments; ValueError says which command makes them, where there are none."""
+        found = self.runs[self.runs.experiment.isin(experiments)]
+        if found.empty:
+            makes = " and ".join(f"dph laws --only {name}" for name in experiments)
+            raise argument_error(
+                "laws", f"no run of {', '.join(experiments)}", f"a record of such runs; {makes} makes them"
+            )
+        return found
+
+    @property
+    def judged(self) -> pd.DataFrame:
+        """The runs that are meant to reach a law, and so held to it."""
+        return self.runs[self.runs.judged.astype(bool)]
+
+
+def means(values: Any, interval: Any = mean_interval) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean over the first axis with its 95% interval, infinite where there is one seed."""
+    mean, low, high = (np.asarray(bound, dtype=float) for bound in interval(np.asarray(values, dtype=float)))
+    return mean, low, high
+
+
+def estimates(groups: Any, column: Any, interval: Any = mean_interval) -> pd.DataFrame:
+    """A row a group, in order: a column's mean over its rows, and the interval's ends; nan without rows."""
+    rows = {}
+    for name, group in groups:
+        known = group[column].dropna()
+        rows[name] = [float(x) for x in means(known, interval)] if len(known) else [np.nan] * 3
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])

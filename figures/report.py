@@ -1,0 +1,82 @@
+"""The report: one self-contained page of what a reproduction found, made from a template."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dph_theory.theorems import THEOREMS
+
+from .catalogue import NAMES, figure
+from .frames import Records
+
+
+@dataclass(frozen=True)
+class StageEnd:
+    """How a stage ended: "done", "reused" from an interrupted run, or "failed"; its seconds; what it says."""
+
+    stage: str
+    state: str
+    seconds: float
+    words: str
+    trace: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed."""
+        return self.state == "failed"
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure with its drawing as SVG and its table; what could not be made is None."""
+
+    name: str
+    title: str
+    caption: str
+    svg: Markup | None
+    table: Markup | None
+
+
+def drawn_figures(records: Records, svg: Mapping[str, bytes]) -> list[DrawnFigure]:
+    """The figures in order, with the drawings that there are and their tables."""
+    found = []
+    for name in NAMES:
+        one, there = figure(name), name in svg
+        picture = Markup(svg[name][svg[name].index(b"<svg") :].decode()) if there else None
+        table = Markup(one.table(one.numbers(records)).html()) if there else None
+        found.append(DrawnFigure(name, one.title, one.caption, picture, table))
+    return found
+
+
+def page(
+    verdicts: Mapping[str, Any] | None,
+    drawn: Sequence[DrawnFigure],
+    findings: Mapping[str, Sequence[str]],
+    outcomes: Sequence[StageEnd],
+    facts: Mapping[str, object],
+) -> str:
+    """The whole document: verdicts, figures, what each experiment found, and the stages of the run.
+
+    `verdicts` is the record of the verification, None where that failed; `facts` are seed and versions.
+    """
+    reports = [] if verdicts is None else verdicts["results"]["reports"]
+    words = Environment(
+        loader=PackageLoader("figures", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return words.get_template("report.html").render(
+        reports=reports,
+        counts=Counter(report["verdict"] for report in reports),
+        theorems=THEOREMS,
+        figures=drawn,
+        findings=findings,
+        outcomes=outcomes,
+        facts=facts,
+    )

@@ -1,0 +1,243 @@
+"""One look for every figure: the paper's widths and fonts, and one colour for one method everywhere."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.transforms import ScaledTranslation
+
+from dph_theory.support.errors import choice
+
+# Okabe and Ito's colours, told apart by every common kind of colour vision; in grey, lines and markers tell.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+
+LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "base": {"color": GREY, "linestyle": (0, (1, 1)), "marker": "o"},
+        "GRPO": {"color": VERMILLION, "linestyle": "-", "marker": "s"},
+        "DAPO": {"color": ORANGE, "linestyle": "--", "marker": "D"},
+        "reverse KL": {"color": PURPLE, "linestyle": "-.", "marker": "v"},
+        "forward KL": {"color": BLUE, "linestyle": "-", "marker": "o"},
+        "JS": {"color": GREEN, "linestyle": "--", "marker": "^"},
+        "alpha": {"color": SKY, "linestyle": "-.", "marker": "P"},
+        "DPG": {"color": YELLOW, "linestyle": (0, (5, 1)), "marker": "X"},
+        "KL in the reward": {"color": BLACK, "linestyle": (0, (3, 1, 1, 1)), "marker": "d"},
+    }
+)
+"""How a method is drawn, wherever it is drawn; a divergence looks like the method that is known for it."""
+_LOOKS_OF = {
+    "RKL": "reverse KL",
+    "reverse": "reverse KL",
+    "k2": "reverse KL",
+    "corrected k3": "reverse KL",
+    "k3": "forward KL",
+    "forward": "forward KL",
+    "DPH-F": "forward KL",
+    "rehearsal": "forward KL",
+    "DPH-JS": "JS",
+    "DPH-alpha": "alpha",
+    "alpha-DPG": "DPG",
+    "KL-DPG": "DPG",
+    "KL control": "KL in the reward",
+    "KL-control": "KL in the reward",
+    **{name: name for name in LOOKS},
+}
+"""By the beginning of a label."""
+_SETS = r"$\mathcal{D}_{\mathrm{pef}}$"
+_WORDS = {
+    "DPH-alpha": r"DPH-$\alpha$",
+    "alpha-DPG": r"$\alpha$-DPG",
+    "reverse": f"reverse KL on {_SETS}",
+    "alpha": r"$\alpha$",
+}
+_RC: Any = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.5,
+    "legend.frameon": False,
+    # Long enough to tell one dashed line from another.
+    "legend.handlelength": 2.8,
+    "mathtext.fontset": "cm",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    # What LaTeX sets has the fonts of the document.
+    "pgf.rcfonts": False,
+    # The same drawing gives the same names.
+    "svg.hashsalt": "dph",
+}
+
+
+@dataclass(frozen=True)
+class Venue:
+    """The widths of the text and of a column in inches; fonts of words and formulas, matplotlib's own."""
+
+    text: float = 6.9
+    column: float = 3.35
+    words: str = "DejaVu Sans"
+    formulas: str = "cm"
+
+
+SCREEN = Venue()
+VENUES: Mapping[str, Venue] = MappingProxyType(
+    {
+        # Text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, jmlr2e.sty; where the page
+        # has one column, a column is what two figures side by side have. STIX stands for Times.
+        "neurips": Venue(5.5, 2.7, "STIXGeneral", "stix"),
+        "icml": Venue(6.75, 3.25, "STIXGeneral", "stix"),
+        "iclr": Venue(5.5, 2.7, "STIXGeneral", "stix"),
+        "jmlr": Venue(6.0, 2.95, "STIXGeneral", "cm"),
+        # A slide of 160 x 90 mm less 10 mm on either side.
+        "beamer": Venue(5.5, 2.7, "DejaVu Sans", "dejavusans"),
+    }
+)
+WIDTHS, TITLES = ("text", "column"), ("panels", "none")
+
+
+@dataclass
+class Sheet:
+    """What a figure is drawn on: so wide, as many panels side by side as fit, their titles or not."""
+
+    venue: Venue = SCREEN
+    width: str = "text"
+    title: str = "panels"
+    drawing: Drawing = field(init=False)
+
+    def __post_init__(self) -> None:
+        choice("width", self.width, WIDTHS)
+        choice("title", self.title, TITLES)
+        self.inches = self.venue.text if self.width == "text" else self.venue.column
+        with self.look():
+            self.drawing = Drawing(figsize=(self.inches, 2.4), layout="constrained")
+
+    @property
+    def narrow(self) -> bool:
+        """Whether two panels side by side would have no room for their words."""
+        return self.inches < 4
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """Matplotlib's settings for this sheet, back to what they were afterwards."""
+        fonts: Any = {"font.family": self.venue.words, "mathtext.fontset": self.venue.formulas}
+        with mpl.rc_context({**_RC, **fonts}):
+            yield
+
+    def panels(self, count: int = 1, *, height: float = 2.3, beside: int | None = None, **more: Any) -> Any:
+        """So many axes, in rows of `beside`, or below one another in a column; a row is so high in inches."""
+        columns = 1 if self.narrow and beside is None else min(count, beside or count)
+        rows = -(-count // columns)
+        if columns == 1:
+            more.pop("width_ratios", None)
+        self.drawing.set_size_inches(self.inches, rows * height + 0.25)
+        axes = self.drawing.subplots(rows, columns, squeeze=False, **more).ravel()
+        return axes[0] if count == 1 else axes
+
+    def legend(self, axes: Iterable[Axes], columns: int = 4, **more: Any) -> None:
+        """One legend below all axes; what appears in several is explained once."""
+        pairs = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+        entries = {name: handle for handle, name in reversed(pairs)}
+        names = list(dict.fromkeys(name for _, name in pairs))
+        columns = max(1, columns // 2) if self.narrow else columns
+        place: Any = {"loc": "outside lower center", "ncols": columns} | more
+        self.drawing.legend([entries[name] for name in names], names, **place)
+
+    def finished(self) -> Drawing:
+        """The drawing, its panels without titles where none are asked for."""
+        if self.title == "none":
+            for axes in self.drawing.axes:
+                for where in ("left", "center", "right"):
+                    axes.set_title("", loc=where)
+        return self.drawing
+
+
+def look(label: str, /, **more: Any) -> dict[str, Any]:
+    """Colour, line and marker of a method, from the longest name that begins its label; `more` overrides."""
+    names = [name for name in _LOOKS_OF if label.startswith(name)]
+    found = LOOKS[_LOOKS_OF[max(names, key=len)]] if names else {"color": BLACK, "marker": "o"}
+    return {**found, **more}
+
+
+def written(label: str) -> str:
+    """A label as it stands in a figure: symbols as symbols, and without the strength that all share."""
+    name, _, setting = label.rpartition(" ")
+    if setting.startswith(("mu=", "alpha=")):
+        symbol, _, number = setting.partition("=")
+        return rf"{_WORDS.get(name, name)}, $\{symbol} = {number}$"
+    if name and setting.replace(".", "").isdigit():
+        return _WORDS.get(name, name)
+    return _WORDS.get(label, label.replace("D_pef", _SETS))
+
+
+def curve(
+    axes: Axes,
+    x: Any,
+    mean: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    beside: float | None = None,
+    **how: Any,
+) -> None:
+    """A mean along x, its interval a band, or, `beside` so many points to the right, bars at its marks."""
+    start, every = how.setdefault("markevery", (0, 1))
+    drawn: list[Any] = [*axes.plot(x, mean, **how)]
+    if low is not None and high is not None and np.isfinite([low, high]).all():
+        if beside is None:
+            axes.fill_between(x, low, high, color=how["color"], alpha=0.18, linewidth=0)
+        else:
+            places = slice(start, None, every)
+            at, least, most = (np.asarray(part)[places] for part in (x, low, high))
+            drawn.append(axes.vlines(at, least, most, colors=how["color"], linewidth=0.8))
+    if beside:
+        # Afterwards, so that the limits are those of the data.
+        moved = axes.transData + ScaledTranslation(beside / 72, 0, axes.figure.dpi_scale_trans)
+        for artist in drawn:
+            artist.set_transform(moved)
+
+
+def dot(
+    axes: Axes, found: Iterable[float], at: float, how: Mapping[str, Any], *, filled: bool = True
+) -> None:
+    """A mean across with its interval (mean, low, high) as a bar; nothing for nan."""
+    mean, low, high = found
+    if np.isnan(mean):
+        return
+    if np.isfinite([low, high]).all():
+        axes.plot([low, high], [at, at], color=how["color"], linewidth=0.9)
+    face = how["color"] if filled else "white"
+    axes.plot(mean, at, how["marker"], color=how["color"], markerfacecolor=face, markersize=4.2)
+
+
+def rows(axes: Axes, labels: Collection[str]) -> None:
+    """A row a label, the first on top."""
+    axes.set_yticks(range(len(labels)), [written(label) for label in labels])
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def ticks(axes: Axes, values: Sequence[float]) -> None:
+    """Ticks across at these values, as short as they can be written, and no others."""
+    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
+
+
+def level(axes: Axes, value: float, **more: Any) -> None:
+    """A dotted line across, to compare with; `more` overrides how it is drawn."""
+    how: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+    axes.axhline(value, **how | more)

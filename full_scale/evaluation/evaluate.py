@@ -1,0 +1,327 @@
+"""The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress
+from dph_theory.support.record import as_json, from_json, record
+
+from ..models.generation import Completion, derived_seed, prompt_tokens, sample
+from ..models.load import LoadedModel, stop_tokens
+from ..models.log_probs import sequence_logps
+from ..presampling.buffer import RehearsalRow
+from ..presampling.result import Presampling, prompt_hashes
+from ..recipe.folders import Folders
+from ..recipe.schema import Recipe
+from ..storage.journal import SharedJournal
+from ..storage.processes import Processes
+from ..storage.tensors import hash_values
+from ..tasks.protocol import Prompt, Score, Task, bound_to, judged
+from .record import (
+    KIND,
+    EvaluatedSet,
+    Evaluation,
+    ModelHash,
+    PromptAnswers,
+    Rehearsed,
+    RehearsedRow,
+    against_base,
+    summary,
+)
+
+TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
+"""Divergences whose token sums are stored for the rows of the rehearsal buffer (theory B5)."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A model that answers, the task that judges, and the initial model it is compared with."""
+
+    recipe: Recipe
+    task: Task
+    model: Any
+    initial: Any
+    tokenizer: Any
+    together: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)
+    """By text, the prompts that share it, where several do: one prompt to the model (theory E5)."""
+
+    def of(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
+        """One greedy and `evaluate.samples` sampled answers to each prompt."""
+        sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
+        prompts = prompt_tokens(self.tokenizer, self.task, examples, self.recipe.model)
+        greedy = sample(self.model, self.tokenizer, prompts, 1, sampling, seed, greedy=True)
+        drawn = sample(self.model, self.tokenizer, prompts, n, sampling, seed)
+        groups = [[*first, *others] for first, others in zip(greedy, drawn, strict=True)]
+        texts = [completion.text for group in groups for completion in group]
+        scores = judged(self.task.verifier, [example for example in examples for _ in range(n + 1)], texts)
+        log_pi = self._weighed(self.model, prompts, drawn)
+        shared = self._mean_verdicts(examples, drawn)
+        log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
+        return [
+            replace(
+                _entry(examples[i], drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i]),
+                mean_correct=shared[i],
+            )
+            for i in range(len(examples))
+        ]
+
+    def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
+        """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
+        found = []
+        weighed = self._log_probs(
+            self.model, [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
+        )
+        for row, pi in zip(rows, weighed, strict=True):
+            ref = np.array(row.ref_logps)
+            sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
+            found.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
+        return found
+
+    def _mean_verdicts(
+        self, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
+    ) -> list[tuple[float, ...] | None]:
+        """Each sample's mean verdict over the prompts of its text; None where it is the only one."""
+        asked = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
+        pairs = [(e, text) for prompt, text in asked for e in self.together.get(prompt, ())]
+        scores = self.task.verifier([e for e, _ in pairs], [text for _, text in pairs]) if pairs else []
+        verdicts: dict[tuple[str, str], list[bool]] = {}
+        for (example, text), score in zip(pairs, scores, strict=True):
+            verdicts.setdefault((example.prompt, text), []).append(score.correct)
+        means = {key: sum(each) / len(each) for key, each in verdicts.items()}
+        return [
+            tuple(means[example.prompt, c.text] for c in group) if example.prompt in self.together else None
+            for example, group in zip(examples, drawn, strict=True)
+        ]
+
+    def _weighed(
+        self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]
+    ) -> list[list[float]]:
+        """The log-probability of every completion; equal ones of equal prompts go through the model once."""
+        asked = [tuple(prompt) for prompt in prompts]
+        pairs = [[(p, c.token_ids) for c in group] for p, group in zip(asked, drawn, strict=True)]
+        different = list(dict.fromkeys(pair for group in pairs for pair in group))
+        rows = self._log_probs(model, [prompt for prompt, _ in different], [ids for _, ids in different])
+        total = {pair: float(row.sum()) for pair, row in zip(different, rows, strict=True)}
+        return [[total[pair] for pair in group] for group in pairs]
+
+    def _log_probs(
+        self, model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]
+    ) -> list[np.ndarray]:
+        sampling = self.recipe.sampling
+        rows = sequence_logps(
+            model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
+        )
+        return [row.astype(np.float64) for row in rows]
+
+
+def _entry(
+    example: Prompt,
+    group: Sequence[Completion],
+    scores: Sequence[Score],
+    log_pi: list[float],
+    log_ref: list[float],
+) -> PromptAnswers:
+    greedy, *sampled = scores
+    return PromptAnswers(
+        id=example.id,
+        question=hash_values([example.prompt]),
+        greedy=int(greedy.correct),
+        correct=tuple(int(score.correct) for score in sampled),
+        log_pi=tuple(log_pi),
+        log_ref=tuple(log_ref),
+        styles=tuple(score.style for score in sampled),
+        outcomes=dict(Counter(score.outcome for score in sampled)),
+        unfinished=sum(not completion.finished for completion in group),
+    )
+
+
+JOURNAL = "evaluation.jsonl"
+PACKAGES = ("torch", "transformers")
+REHEARSED, EXPLORED = "rehearsed", "explored"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A line of the journal: the answers to one batch of a set."""
+
+    set: str
+    batch: int
+    prompts: tuple[PromptAnswers, ...]
+
+
+def evaluate(
+    recipe: Recipe,
+    task: Task,
+    trained: LoadedModel,
+    *,
+    initial: LoadedModel,
+    presampling: Presampling,
+    folders: Folders | None = None,
+    progress: Progress | None = None,
+    processes: Processes | None = None,
+) -> Evaluation:
+    """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
+
+    Batches of prompts are shared out to the `processes` of a launch, and the first makes the record.
+
+    `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
+    model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
+    answers, with sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both
+    at the sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
+    `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
+    base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
+    """
+    folders, processes = folders or Folders.of(recipe), processes or Processes()
+    base = _base_sets(recipe, folders)
+    sets = evaluation_sets(recipe, task, presampling)
+    identity = _identity(recipe, task, presampling, folders.run, trained, initial, sets)
+    journal = SharedJournal(folders.here / JOURNAL, identity, processes)
+    answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
+    _answer(answers, sets, journal, folders.run, processes, progress)
+    processes.wait()
+    if processes.rank == 0:
+        found = _found(recipe, sets, journal.gathered())
+        results = Evaluation(
+            run=folders.run,
+            model=ModelHash(trained.hashes.model),
+            sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
+            rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
+            initial=ModelHash(initial.hashes.model),
+        )
+        _store(results, recipe, folders)
+    processes.wait()
+    return Evaluation.read(folders.evaluation)
+
+
+def _found(
+    recipe: Recipe, sets: Mapping[str, Sequence[Prompt]], done: Mapping[str, Any]
+) -> dict[str, list[PromptAnswers]]:
+    """The answers to every set, from the journals of all processes."""
+    return {
+        name: [
+            prompt
+            for batch in _batches(recipe, examples)
+            for prompt in from_json(Batch, done[_key(name, batch)]).prompts
+        ]
+        for name, examples in sets.items()
+    }
+
+
+def _store(results: Evaluation, recipe: Recipe, folders: Folders) -> None:
+    stored = record(
+        KIND,
+        seed=recipe.seed,
+        config=recipe.as_dict(),
+        results=as_json(results),
+        findings=results.findings,
+        packages=PACKAGES,
+    )
+    write_json(folders.evaluation, stored)
+
+
+def _answer(
+    answers: Answers,
+    sets: Mapping[str, Sequence[Prompt]],
+    journal: SharedJournal,
+    run: str,
+    processes: Processes,
+    progress: Progress | None,
+) -> None:
+    """Answer this process's batches that no earlier start has; each has a seed of its own."""
+    recipe, total, count = answers.recipe, sum(map(len, sets.values())), 0
+    for name, examples in sets.items():
+        answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
+        for batch, chosen in _batches(recipe, examples).items():
+            count += len(chosen)
+            if batch not in processes.mine(batch + 1):
+                continue
+            if _key(name, batch) not in journal.entries:
+                seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
+                answered = Batch(name, batch, tuple(answers.of(chosen, seed)))
+                journal.append(_key(name, batch), as_json(answered))
+            if progress is not None:
+                progress("evaluate", count, total)
+
+
+def _batches(recipe: Recipe, examples: Sequence[Prompt]) -> dict[int, Sequence[Prompt]]:
+    size = recipe.sampling.batch_size
+    return {batch: examples[at : at + size] for batch, at in enumerate(range(0, len(examples), size))}
+
+
+def _key(name: str, batch: int) -> str:
+    return f"{name}/{batch}"
+
+
+def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
+    """The prompts of each text that several have."""
+    by_text: dict[str, list[Prompt]] = {}
+    for example in examples:
+        by_text.setdefault(example.prompt, []).append(example)
+    return {text: found for text, found in by_text.items() if len(found) > 1}
+
+
+def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dict[str, Sequence[Prompt]]:
+    """The sets to evaluate on, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
+    train = {example.id: example for example in task.train}
+    available: dict[str, Sequence[Prompt]] = dict(task.evaluation)
+    for name, ids in ((REHEARSED, presampling.pef), (EXPLORED, presampling.exp)):
+        unknown = [key for key in ids if key not in train]
+        if unknown:
+            raise argument_error(
+                "presample", unknown[0], f"ids of prompts of the task {task.name!r}; pre-sample again"
+            )
+        if ids:
+            available[name] = [train[key] for key in ids]
+    names = recipe.evaluate.sets or tuple(available)
+    missing = [name for name in names if name not in (*available, REHEARSED, EXPLORED)]
+    if missing:
+        raise argument_error("evaluate.sets", missing[0], f"one of {sorted(available)}")
+    return {name: available[name][: recipe.evaluate.limit] for name in names if name in available}
+
+
+def _identity(
+    recipe: Recipe,
+    task: Task,
+    presampling: Presampling,
+    run: str,
+    trained: LoadedModel,
+    initial: LoadedModel,
+    sets: Mapping[str, Sequence[Prompt]],
+) -> dict[str, Any]:
+    return {
+        "run": run,
+        "model_hash": trained.hashes.model,
+        "initial_hash": initial.hashes.model,
+        "tokenizer_hash": initial.hashes.tokenizer,
+        "chat": recipe.model.chat,
+        "template": recipe.model.template,
+        "stop_tokens": stop_tokens(trained.model, initial.tokenizer),
+        "seed": recipe.seed,
+        "sampling": recipe.sampling.drawing(),
+        "samples": recipe.evaluate.samples,
+        "sets": {name: prompt_hashes(examples) for name, examples in sets.items()},
+        "verifier": bound_to(task.verifier),
+        "buffer": presampling.buffer.digest,
+    }
+
+
+def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:
+    """The sets of the base's evaluation; of the base itself, none."""
+    if folders.run == folders.base().run:
+        return {}
+    return Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
+
+
+def _set(recipe: Recipe, prompts: Sequence[PromptAnswers], base: EvaluatedSet | None) -> EvaluatedSet:
+    found = summary(prompts, recipe.evaluate.k)
+    if base is not None:
+        retention, exploration = against_base(prompts, base.prompts)
+        found = replace(found, retention=retention, exploration=exploration)
+    return EvaluatedSet(tuple(prompts), found)

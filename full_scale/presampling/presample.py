@@ -1,0 +1,233 @@
+"""The pre-sampling stage: base pass rates, the prompts to rehearse and to explore, the rehearsal buffer."""
+
+import base64
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dph_theory.support.progress import Progress
+
+from ..models.generation import Completion, derived_seed, prompt_tokens, sample
+from ..models.load import LoadedModel
+from ..models.log_probs import sequence_logps
+from ..recipe.folders import Folders
+from ..recipe.schema import PresampleConfig, Recipe
+from ..storage.journal import SharedJournal
+from ..storage.processes import Processes
+from ..tasks.protocol import Prompt, Score, Task, failures, judged, refuse_all_failed
+from .buffer import RehearsalBuffer, RehearsalRow
+from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
+
+_LOG = logging.getLogger(__name__)
+_SHOWN = 40
+"""Characters of a rollout that was cut off."""
+_KINDS = 20
+"""Failures of the verifier that are kept in words."""
+
+
+@dataclass(frozen=True)
+class RolledOut:
+    """What a prompt's rollouts gave, as the journal keeps it."""
+
+    id: str
+    correct: int
+    unfinished: int
+    outcomes: Mapping[str, int]
+    kept: Sequence[str] = ()
+    """The correct rollouts that ended by themselves: token ids, packed."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """What the verifier said where it failed."""
+    cut_off: str = ""
+    """How the first rollout ended that was cut off."""
+
+
+def presample(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    *,
+    progress: Progress | None = None,
+    processes: Processes | None = None,
+) -> Presampling:
+    """Measure the initial model on the training prompts, from where an earlier start was stopped.
+
+    k rollouts of each prompt; one with at least `threshold` correct is rolled out once more (`fresh`), and
+    belongs to D_pef if that is correct too, otherwise to D_exp. The first `buffer_per_prompt` correct
+    rollouts of D_pef that ended by themselves are the rehearsal buffer, repeats included: samples of p_*,
+    with their log-probabilities at the sampling temperature. A rollout cut off at max_new_tokens counts in
+    the rate as it does in training, and is not rehearsed. With another threshold the prompts are split anew
+    from the rollouts there are. Batches of prompts are shared out to the `processes` of a launch; the result
+    depends neither on their number nor on where it was stopped. ValueError if the folder holds another
+    recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
+    """
+    folder, processes = Folders.of(recipe).presample, processes or Processes()
+    identity = identity_of(recipe, task, initial.hashes)
+    if (folder / RECORD).is_file():
+        try:
+            found = Presampling.load(folder)
+            if dict(found.identity) == json.loads(json.dumps(identity)):
+                return found
+        except ValueError as error:
+            # The journals hold all that it was made of.
+            _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
+    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}}, processes)
+    split = SharedJournal(folder / _split_name(recipe.presample), identity, processes)
+    size, total = recipe.sampling.batch_size, len(task.train)
+    for batch in processes.mine(-(-total // size)):
+        key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
+        if key in rolled.entries and key in split.entries:
+            continue
+        if key not in rolled.entries:
+            rolled.append(key, _rolled_out(recipe, task, initial, examples, batch))
+        if key not in split.entries:
+            split.append(key, _split(recipe, task, initial, examples, rolled.entries[key], batch))
+        if progress is not None:
+            progress("presample", min((batch + 1) * size, total), total)
+    processes.wait()
+    if processes.rank == 0:
+        _finish(recipe, task, initial.tokenizer, identity, rolled.gathered(), split.gathered(), folder)
+    processes.wait()
+    return Presampling.load(folder)
+
+
+def _split_name(chosen: PresampleConfig) -> str:
+    """The journal of a way to split the prompts."""
+    fresh = "-fresh" if chosen.fresh else ""
+    return f"split-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
+
+
+def _drawn(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    examples: Sequence[Prompt],
+    n: int,
+    place: tuple[str, int],
+) -> list[list[tuple[Completion, Score]]]:
+    """n rollouts of each example with their verdicts; `place` tells their random numbers from others."""
+    prompts = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
+    seed = derived_seed(recipe.seed, "presample", *place)
+    drawn = sample(initial.model, initial.tokenizer, prompts, n, recipe.sampling, seed)
+    asked = [example for example in examples for _ in range(n)]
+    scores = iter(judged(task.verifier, asked, [completion.text for group in drawn for completion in group]))
+    return [[(completion, next(scores)) for completion in group] for group in drawn]
+
+
+def _rolled_out(
+    recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Prompt], batch: int
+) -> list[dict[str, Any]]:
+    """The verdicts on a batch of prompts, and their correct rollouts."""
+    groups = _drawn(recipe, task, initial, examples, recipe.presample.k, ("rollouts", batch))
+    found = [
+        RolledOut(
+            example.id,
+            sum(score.correct for _, score in group),
+            sum(not completion.finished for completion, _ in group),
+            dict(Counter(score.outcome for _, score in group)),
+            [
+                _packed(np.array(completion.token_ids, np.int32))
+                for completion, score in group
+                if score.correct and completion.finished
+            ],
+            failures([score for _, score in group]),
+            next((completion.text[-_SHOWN:] for completion, _ in group if not completion.finished), ""),
+        )
+        for example, group in zip(examples, groups, strict=True)
+    ]
+    return [asdict(entry) for entry in found]
+
+
+def _split(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    examples: Sequence[Prompt],
+    rolled: Sequence[Mapping[str, Any]],
+    batch: int,
+) -> dict[str, list[list[str]]]:
+    """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
+    chosen, entries = recipe.presample, [RolledOut(**entry) for entry in rolled]
+    pef = [
+        (e, entry) for e, entry in zip(examples, entries, strict=True) if entry.correct >= chosen.threshold
+    ]
+    if chosen.fresh:
+        again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
+        pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
+    prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], recipe.model)
+    return {
+        entry.id: _rows(
+            recipe,
+            initial.model,
+            prompt,
+            [_unpacked(ids, np.int32) for ids in entry.kept[: chosen.buffer_per_prompt]],
+        )
+        for (_, entry), prompt in zip(pef, prompts, strict=True)
+    }
+
+
+def _rows(
+    recipe: Recipe, model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]]
+) -> list[list[str]]:
+    """Token ids and log-probabilities of a prompt's completions, packed."""
+    sampling = recipe.sampling
+    prompts = [prompt] * len(completions)
+    log_probs = sequence_logps(
+        model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
+    )
+    return [
+        [_packed(np.array(ids, np.int32)), _packed(values)]
+        for ids, values in zip(completions, log_probs, strict=True)
+    ]
+
+
+def _finish(
+    recipe: Recipe,
+    task: Task,
+    tokenizer: Any,
+    identity: Mapping[str, Any],
+    rolled: Mapping[str, Any],
+    split: Mapping[str, Any],
+    folder: Path,
+) -> None:
+    """Store what all batches came to."""
+    batches = range(len(rolled))
+    entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
+    pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
+    prompts = prompt_tokens(tokenizer, task, task.train, recipe.model)
+    rows = [
+        RehearsalRow(entry.id, prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
+        for entry, prompt in zip(entries, prompts, strict=True)
+        for ids, logps in pef.get(entry.id, ())
+    ]
+    names = ("model_hash", "tokenizer_hash", "seed", "dtype")
+    manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
+    outcomes, failed = Counter[str](), Counter[str]()
+    for entry in entries:
+        outcomes.update(entry.outcomes)
+        failed.update(entry.failures)
+    refuse_all_failed(failed, outcomes.total())
+    Presampling(
+        rates={entry.id: Rate.of(entry.correct, recipe.presample.k) for entry in entries},
+        pef=tuple(entry.id for entry in entries if entry.id in pef),
+        exp=tuple(entry.id for entry in entries if entry.id not in pef),
+        buffer=RehearsalBuffer.from_rows(rows, manifest),
+        outcomes=dict(outcomes),
+        unfinished=sum(entry.unfinished for entry in entries),
+        identity=identity,
+        failures=dict(failed.most_common(_KINDS)),
+        cut_off=next((entry.cut_off for entry in entries if entry.cut_off), ""),
+    ).save(folder, recipe)
+
+
+def _packed(values: np.ndarray) -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def _unpacked(text: str, kind: type) -> list[Any]:
+    return np.frombuffer(base64.b64decode(text), kind).tolist()

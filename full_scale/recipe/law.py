@@ -1,0 +1,191 @@
+"""What the arguments of a trainer mean: the loss it rehearses by, and the law that it tends to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
+from dph_theory.fdivergence import FDivergence
+from dph_theory.laws import group_weight, normalised_validity_at
+from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "beta": 0.0,
+        "use_bias_correction_kl": True,
+        "scale_rewards": "group",
+        "loss_type": "dapo",
+        "num_generations": 8,
+        "entropy_coef": 0.0,
+        "top_entropy_quantile": 1.0,
+        "reward_weights": None,
+        "baseline": "mean",
+        "online": "none",
+        "online_coefficient": 0.0,
+        "divergence": "forward_kl",
+        "alpha": None,
+        "eta": 0.0,
+        "gauge": "printed",
+        "rehearsal_form": "generator",
+        "rehearsal_level": "token",
+        "rehearsal_reduction": "token_mean",
+    }
+)
+"""What a trainer takes where it is given nothing else: the arguments that a law depends on."""
+SUM, TOKEN_MEAN, ANSWER_MEAN = "sum", "token mean", "answer mean"
+REDUCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("dr_grpo", "luspo"), SUM),
+        **dict.fromkeys(("dapo", "bnpo", "cispo"), TOKEN_MEAN),
+        **dict.fromkeys(("grpo", "sapo"), ANSWER_MEAN),
+    }
+)
+"""How TRL's loss types take the tokens of answers together; each descends the same on its own samples."""
+RELEASED = MappingProxyType(
+    {"released_forward": released_forward, "released_js": released_js, "released_alpha": released_alpha}
+)
+"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
+
+
+@dataclass(frozen=True)
+class RunLaw:
+    """A penalty beta D(pi || ref) of whole sequences or of each token, beside a group-relative advantage."""
+
+    place: str
+    """`sequence` (the KL of the whole answer in the reward) or `token` (a divergence in the loss)."""
+    divergence: FDivergence
+    beta: float
+    scale: str
+    """The advantage form, one of `dph_theory.laws.SCALES`."""
+    group_size: int
+    reduction: str = TOKEN_MEAN
+    """How the tokens of an answer are taken together, one of `REDUCTIONS`."""
+
+    def __str__(self) -> str:
+        if self.place == "sequence":
+            return f"{self.place} {self.divergence.name}"
+        # Per-answer means have a law of their own where lengths differ (theory G8).
+        equal = " of answers of one length" if self.reduction == ANSWER_MEAN else ""
+        return f"{self.place} {self.divergence.name}, where one token{equal} decides validity"
+
+    @property
+    def theory(self) -> str:
+        """The statement of the theory that gives the law."""
+        if self.scale in ("std", "population_std"):
+            return "E4"
+        return "A5" if self.place == "sequence" else "E2"
+
+    @property
+    def is_tilt(self) -> bool:
+        """Whether the law is a exp(v w/beta)/Z with one weight w for all prompts."""
+        return self.divergence == REVERSE_KL and self.scale in ("none", "leave_one_out")
+
+    @property
+    def weight(self) -> float:
+        """The weight w of a law that is a tilt: that of the advantage, whatever the validity (E4)."""
+        return float(group_weight(self.group_size, 0.5, self.scale))
+
+    def validity(self, base_rate: Float[np.ndarray, " prompts"]) -> Float[np.ndarray, " prompts"]:
+        """The validity of each prompt at the law, from its base rate."""
+        return normalised_validity_at(base_rate, self.beta, self.group_size, self.scale, self.divergence)
+
+
+@dataclass(frozen=True)
+class NoLaw:
+    """Arguments for which theory E and G claim no law, and why; false in a condition."""
+
+    why: str
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def __str__(self) -> str:
+        return f"none, {self.why}"
+
+
+def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
+    """The law of a training by the arguments that its trainer got (`DEFAULTS` where they lack one).
+
+    In the loss, the corrected k3 descends the reverse KL of tokens, the plain k3 the forward one (B6), the
+    definition form its own divergence (B8). TRL's own advantage without scaling is centred by the mean of
+    all of the group; that of a KL in the reward, and every baseline but the mean, weighs a right answer by 1
+    (E4, G4).
+    """
+    given = {**DEFAULTS, **arguments}
+    penalty = _penalty(given)
+    if penalty is None:
+        return NoLaw("there is no KL penalty")
+    scaled = {True: "group", False: "none"}.get(given["scale_rewards"], given["scale_rewards"])
+    if why := _without_law(given, scaled, penalty[0]):
+        return NoLaw(why)
+    scale = "std" if scaled == "group" else "none" if given["baseline"] == "mean" else "leave_one_out"
+    if given["online"] == "sequence_kl":
+        scale = "leave_one_out"
+    return RunLaw(*penalty, scale, int(given["num_generations"]), REDUCTIONS[given["loss_type"]])
+
+
+def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
+    """Place, divergence and coefficient."""
+    online, coefficient = given["online"], float(given["online_coefficient"])
+    if online in ("sequence_kl", "scaled_kl") and coefficient:
+        return "sequence", REVERSE_KL, coefficient
+    if online == "definition" and coefficient:
+        return "token", declared(given), coefficient
+    if not given["beta"]:
+        return None
+    if online == "future_kl":
+        return "sequence", REVERSE_KL, float(given["beta"])
+    return "token", REVERSE_KL if given["use_bias_correction_kl"] else FORWARD_KL, float(given["beta"])
+
+
+def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
+    """Why theory claims no law for these arguments, if it claims none."""
+    if given["online"] == "scaled_kl":
+        return "penalised rewards are divided by a deviation that vanishes at the law (G2)"
+    if given["online"] != "sequence_kl" and scaled not in ("group", "none"):
+        return f"rewards are divided by the deviation of all answers (scale_rewards={scaled!r})"
+    if given["loss_type"] not in REDUCTIONS:
+        return f"of loss_type={given['loss_type']!r} no law is known"
+    for name in ("entropy_coef", "top_entropy_quantile"):
+        if given[name] != DEFAULTS[name]:
+            return f"{name}={given[name]!r} adds to the loss what is no divergence from the base"
+    weights = given["reward_weights"]
+    if weights and any(weights[1:]):
+        return "rewards beside the verdict have weights"
+    return None
+
+
+def declared(arguments: Mapping[str, Any]) -> FDivergence:
+    """The divergence that arguments name."""
+    name = arguments["divergence"]
+    return DIVERGENCES[name] if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
+
+
+def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
+    if arguments["rehearsal_form"] != "generator":
+        return RELEASED[arguments["rehearsal_form"]](log_pi, log_ref, mask)
+    how = {name: arguments[f"rehearsal_{name}"] for name in ("level", "reduction")}
+    return generator_loss(declared(arguments), log_pi - log_ref, mask, gauge=arguments["gauge"], **how)
+
+
+def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
+    """The mass that a rehearsal aims at on correct samples: "one", "base", or neither (None).
+
+    By the slope of the trainer's own loss at u = 1 (B3): where it is 0, the base as it is.
+    """
+    given = {**DEFAULTS, **arguments}
+    if not given["eta"]:
+        return None
+    log_pi = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    rehearsal_loss(given, log_pi, torch.zeros_like(log_pi), torch.ones(1, 1, dtype=torch.bool)).backward()
+    if log_pi.grad is None or log_pi.grad.abs().max() < 1e-12:
+        return "base"
+    plain = given["rehearsal_form"] == "generator" and given["gauge"] in ("printed", 0)
+    return "one" if plain and declared(given) == FORWARD_KL else None

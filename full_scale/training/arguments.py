@@ -1,0 +1,105 @@
+"""From a recipe to the arguments of its trainer: what `training.json` stores, and the trainer gets."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from dph_theory.support.checking import arguments as checked
+from dph_theory.support.errors import argument_error
+
+from ..recipe.folders import Folders
+from ..recipe.law import DEFAULTS
+from ..recipe.methods import Setup, setup
+from ..recipe.schema import Recipe
+from .online import OnlineConfig
+
+_USUAL = {
+    "save_strategy": "steps",
+    # A share of the training: what a killed run loses at most.
+    "save_steps": 0.1,
+    "save_total_limit": 2,
+    "logging_steps": 1,
+    "report_to": "none",
+    "disable_tqdm": True,
+}
+_ELSEWHERE = {
+    "output_dir": "output",
+    "seed": "seed",
+    "max_completion_length": "sampling.max_new_tokens",
+    "generation_rows": "sampling.batch_size",
+    "use_vllm": "sampling.backend",
+    "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
+    "vllm_max_model_length": "sampling.vllm_length",
+    "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
+    "chat_template_kwargs": "model.template",
+    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
+    # They would sample in training alone what no other stage samples.
+    **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
+    **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
+    "reward_weights": "task.options.rewards",
+}
+
+
+def arguments(
+    recipe: Recipe, base_rates: Sequence[float] = (), rewards: Mapping[str, float] = MappingProxyType({})
+) -> Setup:
+    """The arguments of OnlineConfig: the method's, the recipe's `train`, and what other parts of it decide.
+
+    `base_rates` as in `methods.setup`; `rewards` are the weights of those beside the verdict, by name.
+    ValueError for a key of `train` that OnlineConfig does not know, with the nearest it does, or that another
+    part of the recipe decides, for a value that is not of its type, and for a model in float16.
+    """
+    if recipe.model.dtype == "float16":
+        allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"
+        raise argument_error("model.dtype", recipe.model.dtype, allowed)
+    for key in recipe.train:
+        if key in _ELSEWHERE:
+            raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
+    method = setup(recipe.method, base_rates, recipe.train)
+    checked(get_type_hints(OnlineConfig), recipe.train, "train.", of="GRPOConfig")
+    found = {**DEFAULTS, **_USUAL, **_sampling(recipe), **method.arguments}
+    found |= {"output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
+    if rewards:
+        found["reward_weights"] = [1.0, *rewards.values()]
+    return Setup(MappingProxyType(found), (*method.notes, *_sampler_notes(found)))
+
+
+def _sampling(recipe: Recipe) -> dict[str, Any]:
+    sampling = recipe.sampling
+    return {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p or None,
+        "repetition_penalty": sampling.repetition_penalty,
+        "max_completion_length": sampling.max_new_tokens,
+        "generation_rows": sampling.batch_size,
+        "chat_template_kwargs": dict(recipe.model.template),
+        "bf16": recipe.model.dtype == "bfloat16",
+        "use_vllm": sampling.backend == "vllm",
+        "vllm_gpu_memory_utilization": sampling.vllm_memory_training,
+        "vllm_max_model_length": sampling.vllm_length,
+        "vllm_tensor_parallel_size": sampling.vllm_tensor_parallel,
+        "vllm_enable_sleep_mode": sampling.backend == "vllm",
+    }
+
+
+def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stands between the sampler's probabilities and the trainer's."""
+    if not given["use_vllm"]:
+        return ()
+    mode, largest, corrected = (
+        given.get(name, getattr(OnlineConfig, name))
+        for name in (
+            "vllm_importance_sampling_mode",
+            "vllm_importance_sampling_clip_max",
+            "vllm_importance_sampling_correction",
+        )
+    )
+    if not corrected:
+        return ("vLLM's samples count as the trainer's: the law is one between the two samplers'.",)
+    done = "left out" if mode.endswith("mask") else "counted as if it were that"
+    return (
+        "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
+        f"{mode}); a ratio above {largest} is {done}: the laws hold as far as that favours no answer.",
+    )

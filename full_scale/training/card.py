@@ -1,0 +1,67 @@
+"""The card of a trained model, from the run's records: what it was trained on, by what, to which law."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from dph_theory.support.checking import build
+from dph_theory.support.files import write_text
+from dph_theory.support.table import Table
+
+from ..evaluation.record import EvaluatedSet, Evaluation, Mean
+from ..recipe.folders import Folders
+from ..recipe.law import law_of
+from ..recipe.schema import Recipe
+from .course import FREE
+from .record import TrainingRecord
+
+CARD = "README.md"
+
+
+def write_card(folders: Folders) -> None:
+    """Write the card of a finished run into its model's folder, with its evaluation if there is one."""
+    training = TrainingRecord.read(folders.training)
+    found = Evaluation.read(folders.evaluation) if folders.evaluation.is_file() else None
+    write_text(folders.model / CARD, card(build(Recipe, training.config, ""), training, found))
+
+
+def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
+    """The model card: front matter, method and settings, the law it tends to, what was measured."""
+    front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
+    arguments = {name: value for name, value in training.arguments.items() if name not in FREE}
+    rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if arguments["eta"] else ""
+    parts = [
+        "---",
+        *(f"{key}: {json.dumps(value)}" for key, value in front.items()),
+        "---",
+        f"# {training.run}",
+        f"{recipe.model.path} trained by {training.method} for {training.steps} steps on the task "
+        f"`{recipe.task.name}`:{rehearsed} {len(training.explored)} explored.",
+        "",
+        f"The KL penalty tends to the law: {law_of(arguments)}.",
+        "",
+        "## Settings",
+        "",
+        Table.of(
+            ("setting", "value"), [(key, json.dumps(value)) for key, value in sorted(arguments.items())]
+        ).markdown(),
+        "",
+        "## During training",
+        *(f"- {finding}" for finding in training.findings),
+    ]
+    if evaluation is not None:
+        parts += ["", "## Pass@k", "", Table.of(*_pass_at_k(evaluation.sets)).markdown(), ""]
+    return "\n".join([*parts, ""])
+
+
+def _pass_at_k(sets: Mapping[str, EvaluatedSet]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Headers and a row for each set."""
+    ks = list(next(iter(sets.values())).summary.pass_at_k)
+    rows = [
+        (name, str(of.summary.prompts), *map(_number, (of.summary.greedy, *of.summary.pass_at_k.values())))
+        for name, of in sets.items()
+    ]
+    return ("set", "prompts", "greedy", *(f"Pass@{k}" for k in ks)), rows
+
+
+def _number(found: Mean) -> str:
+    return "" if found.value is None else f"{found.value:.3f}"

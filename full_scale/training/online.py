@@ -1,0 +1,260 @@
+"""What a recipe may ask of the trainer beside the rehearsal: other baselines, and advantages that need the
+reference at hand. Both are numbers put in the advantages' place; the loss stays TRL's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dph_theory.losses import (
+    ADVANTAGE_BASELINES,
+    alpha_dpg_rewards,
+    clipped_ratio_count,
+    excess_kl_estimate,
+    group_advantages,
+)
+from dph_theory.losses.generator import generator
+from dph_theory.support.errors import argument_error, choice
+
+from ..recipe.law import declared
+from .judging import record_rewards, require_verdict_alone
+from .reference import OnlineReference, sequence_log_probs
+from .resume import ExactResume
+from .trainer import DPHConfig, DPHTrainer
+
+ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
+_REFUSED = {
+    "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
+    "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
+    "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
+}
+"""Settings of TRL that do not go with this trainer, and why."""
+
+
+@dataclass
+class OnlineConfig(DPHConfig):
+    """DPHConfig with a baseline, `online` advantages, the collapse meter; ValueError for what they refuse."""
+
+    generation_rows: int | None = None
+    """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
+    online: str = "none"
+    """What `full_scale.training.trainer` puts in place of the advantages, from the reference at hand."""
+    online_coefficient: float = 0.0
+    """Of the penalty: eta of the definition form, beta of the sequence KL."""
+    online_from: float | None = None
+    """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_coefficient`
+    by the middle of the training. Each beta's law holds the base's proportions (theory G10)."""
+    excess_bound: float | None = None
+    """It falls on only while the excess KL (theory A8) of the last batches is under that, in nats."""
+    baseline: str = "mean"
+    """What is subtracted from rewards: "mean", the group's by TRL; "leave_one_out", that of the others;
+    "one", so that only wrong answers are pushed, or "none", only right ones. One expected gradient, up to a
+    factor; luck drives right answers apart least with "one" (theory G4)."""
+    ratio_clip: float | None = None
+    """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
+    collapse_every: int = 0
+    """The collapse meter reads every so many generated batches; 0 is off."""
+    step_in_logits: bool = False
+    """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
+    export_float32: bool = False
+    """Whether the trained model is stored as it trained, and not in the recipe's dtype as it is evaluated."""
+    keep_moments: bool = False
+    """Whether a finished run keeps its last checkpoint, from which it can be extended."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.generation_rows is not None and self.generation_rows < 1:
+            raise argument_error("generation_rows", self.generation_rows, "at least one row")
+        for name, why in _REFUSED.items():
+            if getattr(self, name):
+                raise argument_error(name, getattr(self, name), f"off: {why}")
+        choice("online", self.online, ONLINE)
+        choice("baseline", self.baseline, ADVANTAGE_BASELINES)
+        if self.online_from is not None and (
+            self.online != "sequence_kl" or not self.online_from >= self.online_coefficient > 0
+        ):
+            raise argument_error(
+                "online_from", self.online_from, "at least online_coefficient, with online=sequence_kl alone"
+            )
+        if self.excess_bound is not None and (self.online_from is None or not self.excess_bound > 0):
+            raise argument_error("excess_bound", self.excess_bound, "above 0, with online_from")
+        if self.baseline != "mean" and self.scale_rewards not in ("none", False):
+            raise argument_error("baseline", self.baseline, "'mean' where scale_rewards divides the rewards")
+        if self.baseline != "mean" and self.online == "alpha_dpg":
+            raise argument_error(
+                "baseline", self.baseline, "'mean' with alpha_dpg, whose rewards are no verdicts"
+            )
+        if (self.alpha is None) == (self.divergence == "alpha" or self.online == "alpha_dpg"):
+            raise argument_error(
+                "alpha", self.alpha, "a number for divergence='alpha' and alpha-DPG, none otherwise"
+            )
+        if self.online != "none" and self.mask_truncated_completions:
+            raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
+
+
+def _trains_in_float32(model: Any) -> None:
+    """ValueError for a weight that trains in 16 bits, where a step of 1e-6 of its size is rounded away."""
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and weight.dtype != torch.float32:
+            allowed = "float32 for a weight that trains; bf16=True computes in 16 bits all the same"
+            raise argument_error(f"dtype of {name}", weight.dtype, allowed)
+
+
+class OnlineTrainer(ExactResume, DPHTrainer):
+    """A DPHTrainer that resumes exactly, and whose advantages may come from log-ratios to the reference.
+
+    args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions (theory B7); "sequence_kl",
+    v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref) (theory A4,
+    B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
+    "one" or "none" the verdicts less that constant, the penalty less its mean). "scaled_kl": the trap of
+    theory G2, the same over the group's deviation. "definition": TRL's advantage less eta f'(u) at each
+    token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes visited
+    (theory B8). "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's corrected
+    k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
+    `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need.
+    Gradients are exact where one step is taken on each sampled batch.
+    """
+
+    def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            # Those keep float32 weights beside the ones that they compute with.
+            _trains_in_float32(self.model)
+        self.notes: tuple[str, ...] = ()
+        self.arguments: Mapping[str, Any] = {}
+        self.base_rates = base_rates or {}
+        online, baseline = self.args.online, self.args.baseline
+        if online not in ("none", "definition", "future_kl"):
+            require_verdict_alone(self, f"online={online!r}")
+        if baseline != "mean":
+            require_verdict_alone(self, f"baseline={baseline!r}")
+        key = "example_id" if online != "none" else "prompt"
+        # None where TRL's own advantages stand.
+        self.recorded: Any = record_rewards(self, key) if online != "none" or baseline != "mean" else None
+        self.reference: Any = OnlineReference(self) if online != "none" else None
+
+    def course(self) -> dict[str, Any]:
+        """What must be the same to resume: settings, prompts, the rehearsal buffer."""
+        digest = None if self.rehearsal is None or self.args.eta == 0 else self.rehearsal.digest
+        return {**super().course(), "rehearsal": digest}
+
+    def _generate_single_turn(
+        self, prompt_ids: Any, images: Any, fields: Any, *args: Any, **named: Any
+    ) -> Any:
+        """TRL's generation by transformers, of at most `generation_rows` rows at once."""
+        rows, generate = self.args.generation_rows, super()._generate_single_turn
+        if self.use_vllm or rows is None or images or fields or len(prompt_ids) <= rows:
+            return generate(prompt_ids, images, fields, *args, **named)
+        starts = range(0, len(prompt_ids), rows)
+        parts = [generate(prompt_ids[at : at + rows], images, fields, *args, **named) for at in starts]
+        return [row for ids, _ in parts for row in ids], None
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples = super()._generate_and_score_completions(inputs)
+        if not self.model.training or self.recorded is None:
+            return samples
+        if self.args.baseline != "mean":
+            rewards = torch.tensor(self.recorded.last[1]).to(samples["advantages"])
+            samples = {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
+        if self.reference is None:
+            return samples
+        samples = self.reference.with_log_probs(samples)
+        advantages = {
+            "alpha_dpg": self._alpha_dpg,
+            "sequence_kl": self._sequence_kl,
+            "scaled_kl": self._sequence_kl,
+            "definition": self._definition,
+            "future_kl": self._future_kl,
+        }[self.args.online]
+        return {**samples, "advantages": advantages(samples).to(samples["advantages"].dtype)}
+
+    def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
+        """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
+        everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
+        found = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
+        start = self.accelerator.process_index * len(rewards)
+        return found[start : start + len(rewards)]
+
+    def _alpha_dpg(self, samples: dict[str, Any]) -> Tensor:
+        keys, rewards = self.recorded.last
+        log_pi, log_ref = sequence_log_probs(samples)
+        log_rates = torch.tensor([self._base_rate(key) for key in keys]).to(log_pi).log()
+        valid = torch.tensor(rewards, device=log_pi.device) == 1
+        # One sample a row: each has its prompt's rate beside it.
+        arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
+        clip = self.args.ratio_clip
+        if clip is not None:
+            clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
+            everywhere = self.accelerator.reduce(clipped, reduction="sum").item()
+            self._metrics["train"]["alpha_dpg/clipped"].append(everywhere)
+        return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
+
+    def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
+        log_pi, log_ref = sequence_log_probs(samples)
+        rewards = torch.tensor(self.recorded.last[1]).to(log_pi)
+        penalty = self._coefficient(rewards, log_pi, log_ref) * (log_pi - log_ref)
+        if self.args.baseline in ("one", "none"):
+            return self._less_baseline(rewards, self.args.baseline) - self._centred(penalty)
+        return self._centred(rewards - penalty)
+
+    def _coefficient(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+        """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
+        last, first, bound = self.args.online_coefficient, self.args.online_from, self.args.excess_bound
+        if first is None:
+            return last
+        fallen = self.carried.get("fallen", 0.0)
+        beta = last * (first / last) ** max(1 - 2 * fallen / self.state.max_steps, 0.0)
+        if bound is None or self._excess(rewards, log_pi, log_ref) < bound:
+            # In optimiser steps: of a batch there may be several.
+            passes = self.args.steps_per_generation * self.num_iterations
+            self.carried["fallen"] = fallen + passes / self.args.gradient_accumulation_steps
+        self._metrics["train"]["online/beta"].append(beta)
+        return beta
+
+    def _excess(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+        """The mean excess KL of the last ten batches or so, whose own estimates are noisy (theory A8)."""
+        rates = torch.tensor([self.base_rates.get(key, 0.0) for key in self.recorded.last[0]]).to(log_pi)
+        columns = torch.stack([rewards, log_pi, log_ref, rates], dim=1).contiguous()
+        groups = self.accelerator.gather(columns).unflatten(0, (-1, self.num_generations))
+        # A prompt whose rate is not known to lie between 0 and 1 has no such measure.
+        groups = groups[(groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)]
+        if not len(groups):
+            return self.carried.get("excess", 0.0)
+        rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
+        found = excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0]).mean.item()
+        self.carried["excess"] = 0.9 * self.carried.get("excess", 0.0) + 0.1 * found
+        return self.carried["excess"]
+
+    def _definition(self, samples: dict[str, Any]) -> Tensor:
+        mask = samples["completion_mask"].bool()
+        log_u = samples["old_per_token_logps"].double() - samples["ref_per_token_logps"].double()
+        log_u = torch.where(mask, log_u, 0)
+        # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
+        # gauge f'(1) = 0, so that there is no push where pi is ref.
+        slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
+        return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
+
+    def _future_kl(self, samples: dict[str, Any]) -> Tensor:
+        log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]
+        log_u = log_u * samples["completion_mask"]
+        later = log_u.flip(1).cumsum(1).flip(1) - log_u
+        return samples["advantages"][:, None] - self.beta * later
+
+    def _centred(self, rewards: Tensor) -> Tensor:
+        """The rewards of this process less the mean of the others of their group, (batch,).
+
+        For "scaled_kl", less the group's mean, over its deviation (theory G2).
+        """
+        divided = self.args.online == "scaled_kl"
+        return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)
+
+    def _base_rate(self, key: str) -> float:
+        rate = self.base_rates.get(key)
+        if rate is None or not 0 < rate <= 1:
+            raise argument_error(
+                f"base_rates[{key!r}]", rate, "a base pass rate in (0, 1] for every training prompt"
+            )
+        return rate

@@ -1,0 +1,215 @@
+"""The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from datasets import Dataset
+from transformers import PrinterCallback
+
+from dph_theory.estimators import smoothed_rate
+from dph_theory.support.checking import build
+from dph_theory.support.errors import argument_error
+from dph_theory.support.progress import NotedProgress, silent
+
+from ..models.generation import prompt_of
+from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config
+from ..presampling.result import Presampling
+from ..recipe.folders import Folders
+from ..recipe.methods import Setup
+from ..recipe.schema import Recipe
+from ..tasks.protocol import Prompt, Task
+from .arguments import arguments
+from .card import write_card
+from .collapse_meter import CollapseMeter
+from .judging import FurtherReward, GreedyEvaluation, VerifierReward
+from .metrics import EQUAL_REWARDS, Told
+from .online import OnlineConfig, OnlineTrainer
+from .record import TrainingRecord
+from .resume import export, has_weights, last_checkpoint
+
+
+def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
+    """A target validity needs prompts of different texts: those of one text act as one (theory E5)."""
+    if mu is not None and len({example.prompt for example in prompts}) < len(prompts):
+        allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
+        raise argument_error("method.mu", mu, allowed)
+
+
+def train(
+    recipe: Recipe,
+    task: Task,
+    presampling: Presampling,
+    hashes: ModelHashes,
+    *,
+    progress: NotedProgress | None = None,
+    say: Callable[[Sequence[str]], None] | None = None,
+) -> TrainingRecord:
+    """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
+
+    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
+    the record to `Folders.training`, each whole or not at all; the checkpoints go then, unless they are to be
+    kept. A record that is there already is returned, unless `max_steps` has grown: then the training goes on.
+    `progress` is called with ("train", step, steps, what was measured), `say` with what a user should know at
+    the start. ValueError for D_exp empty or smaller
+    than a generated batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature,
+    a folder that holds another recipe's training.
+    """
+    folders = Folders.of(recipe)
+    stored = _finished(folders, recipe)
+    if stored is not None:
+        return stored
+    trainer = build_trainer(recipe, task, presampling, hashes)
+    if say is not None:
+        say(said_first(vars(trainer.args)))
+    trainer.add_callback(Told(progress or silent))
+    start = last_checkpoint(folders.checkpoints)
+    trainer.train(resume_from_checkpoint=None if start is None else str(start))
+    whole = trainer.args.export_float32 or recipe.model.dtype == "float32"
+    export(trainer, folders.model, None if whole else recipe.model.dtype)
+    made = _record(trainer, recipe, presampling, hashes)
+    if trainer.accelerator.is_main_process:
+        made.write(folders.training)
+        write_card(folders)
+        if not trainer.args.keep_moments:
+            shutil.rmtree(folders.checkpoints, ignore_errors=True)
+    trainer.accelerator.wait_for_everyone()
+    return made
+
+
+def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> OnlineTrainer:
+    """The trainer of a recipe, ready to start; errors as `train`."""
+    trained = presampling.trained(recipe.method.prompts)
+    weights = {name: reward.weight for name, reward in task.rewards.items()}
+    method = arguments(recipe, presampling.values(trained), weights)
+    got = dict(method.arguments)
+    if got["use_vllm"] and recipe.sampling.stop:
+        # TRL tells its engine of no token but those that the model's own folder declares.
+        ends = declared_stop_tokens(recipe.model, recipe.sampling.stop)
+        got["generation_kwargs"] = {"stop_token_ids": ends}
+    args = OnlineConfig(**got)
+    check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
+    examples = {example.id: example for example in task.train}
+    chosen = [examples[name] for name in trained]
+    _check_target(recipe.method.mu, chosen)
+    if method.rehearses:
+        presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
+    # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
+    rates = {name: float(smoothed_rate(rate.correct, rate.n)) for name, rate in presampling.rates.items()}
+    trainer = OnlineTrainer(
+        model=load_trainable(recipe.model, recipe.sampling.stop),
+        reward_funcs=[
+            VerifierReward(task),
+            *(FurtherReward(name, reward.scorer, task) for name, reward in task.rewards.items()),
+        ],
+        args=args,
+        train_dataset=Dataset.from_list(
+            [{"prompt": prompt_of(e, task, recipe.model.chat), "example_id": e.id} for e in chosen]
+        ),
+        processing_class=load_tokenizer(recipe.model),
+        peft_config=lora_config(recipe.model),
+        rehearsal=presampling.buffer if method.rehearses else None,
+        base_rates=rates,
+    )
+    trainer.notes, trainer.arguments = method.notes, got
+    trainer.remove_callback(PrinterCallback)
+    if recipe.evaluate.every is not None:
+        trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
+    if args.collapse_every:
+        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
+        meter.attach(trainer, trainer.reference)
+    return trainer
+
+
+def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
+    """ValueError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    explored = presampling.trained(recipe.method.prompts)
+    if not explored:
+        raise argument_error(
+            "D_exp", explored, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
+        )
+    if method.rehearses and not len(presampling.buffer):
+        why = presampling.no_rows if presampling.pef else "D_pef is empty: lower presample.threshold"
+        raise argument_error("rehearsal rows", 0, f"at least one row; {why}")
+    if len(explored) < prompts:
+        allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
+        raise argument_error("D_exp", len(explored), allowed)
+
+
+def _record(
+    trainer: OnlineTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
+) -> TrainingRecord:
+    trained = presampling.trained(recipe.method.prompts)
+    name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
+    return TrainingRecord(
+        config=recipe.as_dict(),
+        run=Folders.of(recipe).run,
+        initial_hash=hashes.model,
+        method=name,
+        arguments=dict(trainer.arguments),
+        log=log,
+        base_rates={name: rate.value for name, rate in presampling.rates.items()},
+        rehearsed=list(presampling.pef),
+        explored=list(trained),
+        steps=trainer.state.global_step,
+        seconds=trainer.seconds,
+        findings=[*trainer.notes, *_findings(name, log, trainer.args)],
+    )
+
+
+def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
+    """Where the training began and ended, by the first and last tenth of the logs; its idle groups."""
+    sentences = []
+    for key, what in (("reward", "mean reward"), ("collapse/excess_kl", "mean excess KL")):
+        values = [entry[key] for entry in log if entry.get(key) is not None]
+        width = max(1, len(values) // 10)
+        first, last = (sum(part) / width for part in (values[:width], values[-width:]))
+        logs = "log" if width == 1 else f"{width} logs"
+        if len(values) > 1:
+            sentences.append(f"{method}: {what} {first:.4g} over the first {logs}, {last:.4g} over the last.")
+        elif values:
+            sentences.append(f"{method}: {what} {first:.4g}, measured once.")
+    equal = [entry[EQUAL_REWARDS] for entry in log if entry.get(EQUAL_REWARDS) is not None]
+    if equal and args.baseline == "mean" and args.online == "none":
+        share = sum(equal) / len(equal)
+        sentences.append(f"{method}: {share:.0%} of the groups had equal rewards, and no gradient from them.")
+    return sentences
+
+
+def said_first(arguments: Mapping[str, Any]) -> list[str]:
+    """What users take for a fault at the start of a training, from the arguments of OnlineConfig."""
+    said = ["The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."]
+    if not arguments.get("beta"):
+        meter = arguments.get("collapse_every")
+        instead = "see collapse/kl" if meter else "train.collapse_every=10 logs collapse/kl instead"
+        said.append(f"TRL logs no kl at beta = 0, where it computes none: {instead}.")
+    return said
+
+
+def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
+    """The record of this very training, or none: nothing is finished, or it is to be made longer."""
+    if not folders.training.is_file():
+        return None
+    stored = TrainingRecord.read(folders.training)
+    # A key that recipes did not have then had its default.
+    kept, wanted = build(Recipe, stored.config, "").as_dict(), recipe.as_dict()
+    if kept == wanted:
+        if has_weights(folders.model):
+            return stored
+        if last_checkpoint(folders.checkpoints) is None:
+            allowed = (
+                "the trained model of this finished run, which is gone, as are its checkpoints; put it "
+                f"back, or remove {folders.training} to train anew"
+            )
+            raise argument_error("model", str(folders.model), allowed)
+        return None
+    steps = wanted["train"].get("max_steps", 0)
+    if steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted:
+        if last_checkpoint(folders.checkpoints) is None:
+            allowed = f"{stored.steps}: the finished run kept no checkpoint; train.keep_moments=true does"
+            raise argument_error("train.max_steps", steps, allowed)
+        return None
+    different = sorted(key for key in wanted if kept.get(key) != wanted[key])
+    raise argument_error(
+        "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
+    )

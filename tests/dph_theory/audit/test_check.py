@@ -1,0 +1,163 @@
+import json
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from dph_cli import main
+from dph_theory import audit
+from dph_theory.audit.check import same_words
+from dph_theory.losses.policy_losses import clipped, policy_loss
+
+
+def corrected(log_pi, log_ref, log_old, mask):
+    """TRL's corrected k3, a ratio of at most 2."""
+    x = log_pi - log_ref
+    ratio = (log_pi - log_old).exp().clamp(max=2.0)
+    return ((ratio * ((-x).exp() - 1 + x)) * mask).sum() / mask.sum()
+
+
+def k2(log_pi, log_ref, mask):
+    return (((log_pi - log_ref) ** 2 / 2).clamp(max=10) * mask).sum(-1).mean()
+
+
+def careless(log_pi, log_ref, mask):
+    return (log_pi - log_ref).square().sum()
+
+
+def raising(log_pi, log_ref, mask):
+    return -k2(log_pi, log_ref, mask)
+
+
+def wave(log_pi, log_ref, log_old):
+    return torch.sin(40 * (log_pi - log_ref)).mean()
+
+
+def by_the_batch(log_pi, log_ref, log_old, mask):
+    """k1 in the reward, less its mean over the batch."""
+    cost = ((log_pi - log_ref).detach() * mask).sum(-1)
+    return ((log_pi * mask).sum(-1) * (cost - cost.mean())).mean()
+
+
+clip = policy_loss(clipped(0.2, 0.2))
+
+
+@pytest.mark.parametrize(
+    ("loss", "claimed"),
+    [
+        (k2, {"descends": "token reverse KL", "mask": "any"}),
+        (k2, {"descends": "token reverse KL", "log_ratio": (-4, 4)}),
+        (corrected, {"descends": "token reverse KL", "ratio": (0.5, 2)}),
+        (clip, {"ratio": (0.8, 1.2), "advantage": 5}),
+        (lambda log_pi, log_ref: (log_pi - log_ref).square().sum(), {"mask": "any"}),
+    ],
+)
+def test_a_loss_that_is_what_it_is_held_to_passes(loss, claimed):
+    assert not audit.check(loss, **claimed).failed
+
+
+@pytest.mark.parametrize(
+    ("loss", "claimed", "words"),
+    [
+        (k2, {"log_ratio": (-5, 5)}, r"log_ratio=\(-5, 5\): exact only while -4.47 <= log\(pi/ref\) <= 4.47"),
+        (k2, {"descends": "token forward KL"}, "on sequences it descends token sum of reverse KL"),
+        (k2, {"descends": "no penalty"}, "on sequences it descends token sum of reverse KL"),
+        (corrected, {"ratio": (0.5, 3)}, "exact only while pi/old <= 2"),
+        # A ratio is searched, whatever else is asked: a clip at 1.2 holds no claim of 1000.
+        (clip, {"ratio": (0.9, 1000)}, "exact only while 0.8 <= pi/old <= 1.2"),
+        # Where nothing is exact no extent of it is.
+        (wave, {"log_ratio": (-1, 1)}, "it descends nothing known exactly"),
+        (wave, {"ratio": (0.9, 1.1)}, "it descends nothing known exactly"),
+        (by_the_batch, {"log_ratio": (-1, 1)}, "it couples its batch, where no extent is searched"),
+        (careless, {"mask": "any"}, "mask='any': what stands at masked tokens changes it"),
+        (raising, {"descends": "token reverse KL"}, "raises .*reverse KL.*: a sign error"),
+        (lambda log_pi: log_pi.nope, {"descends": "no penalty"}, "could not be audited"),
+    ],
+)
+def test_what_is_otherwise_is_said(loss, claimed, words):
+    with pytest.raises(audit.CheckError, match=words):
+        audit.check(loss, **claimed)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "message"),
+    [
+        ({"descends": "k3"}, "descends='k3' is not allowed"),
+        ({"mask": "some"}, "mask='some' is not allowed"),
+        ({"ratio": (1.1, 2)}, r"ratio=\(1.1, 2\) is not allowed.*around 1"),
+        ({"ratio": (0.8, 1e10)}, "what an audit searches"),
+        ({"ratio": (0.8, 1.2), "samples": "policy"}, "samples='policy' is not allowed"),
+        ({"log_ratio": (-100, 100)}, r"log_ratio=\(-100, 100\) is not allowed"),
+        ({"advantage": 5}, "for a loss that takes advantages"),
+        ({"samples": "any"}, "samples='any' is not allowed"),
+    ],
+)
+def test_what_cannot_be_claimed_is_refused(claimed, message):
+    with pytest.raises(ValueError, match=message):
+        audit.check(corrected, **claimed)
+
+
+PENALTY = """
+def penalty(log_pi, log_ref, mask):
+    x = log_pi - log_ref
+    return ({term} * mask).sum(-1).mean()
+"""
+
+
+def test_a_stored_verdict_holds_a_loss_to_it(tmp_path):
+    path, stored = tmp_path / "losses.py", tmp_path / "penalty.json"
+    path.write_text(PENALTY.format(term="x**2 / 2"))
+
+    def penalty(clamp):
+        def penalty(log_pi, log_ref, mask):
+            return ((((log_pi - log_ref) ** 2) / 2).clamp(max=clamp) * mask).sum(-1).mean()
+
+        return penalty
+
+    with pytest.raises(audit.CheckError, match=r"there is no such file; dph audit loss .* --json writes it"):
+        audit.check(penalty(1e9), stored=stored)
+    assert (
+        CliRunner().invoke(main, ["audit", "loss", f"{path}:penalty", "--json", str(stored)]).exit_code == 0
+    )
+    assert json.loads(stored.read_text())["law"] == "each token"
+    assert audit.check(penalty(1e9), stored=stored).law == "each token"
+    # A clamp leaves what it descends near, and moves the verdict.
+    with pytest.raises(audit.CheckError, match=r"it was: penalty(.|\n)*it is:  penalty"):
+        audit.check(penalty(8.0), stored=stored)
+    stored.write_text("{}")
+    with pytest.raises(audit.CheckError, match="it has no verdict, law, selects"):
+        audit.check(penalty(1e9), stored=stored)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("nearest reward at up to 6 degrees; 0.04 times; pi/old <= 5 (off by 0.011 of its size)", True),
+        ("nearest reward at up to 5 degrees; 0.04 times; pi/old <= 4.99 (off by 0.01 of its size)", True),
+        ("nearest reward at up to 9 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)", False),
+        ("nearest reward at up to 5 degrees; 0.05 times; pi/old <= 5 (off by 0.01 of its size)", False),
+        ("nearest reward at up to 5 degrees; 0.04 times; pi/old <= 2 (off by 0.01 of its size)", False),
+        ("nearest entropy at up to 5 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)", False),
+    ],
+)
+def test_a_last_digit_is_no_other_verdict(other, same):
+    held = "nearest reward at up to 5 degrees; 0.04 times; pi/old <= 5 (off by 0.01 of its size)"
+    assert same_words(held, other) == same
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_coefficient_that_is_dropped_is_caught(dropped):
+    """GRPO with .1 times the KL of the whole answer in its reward; slime computes that and drops it."""
+
+    def loss(log_pi, log_ref, advantages, mask):
+        kl = ((log_pi - log_ref).detach() * mask).sum(-1, keepdim=True)
+        weights = advantages if dropped else advantages - 0.1 * kl
+        return -(weights * log_pi * mask).sum(-1).mean()
+
+    if dropped:
+        with pytest.raises(
+            audit.CheckError, match="descends='reverse KL': on sequences it descends no penalty"
+        ):
+            audit.check(loss, descends="reverse KL")
+    else:
+        assert audit.check(loss, descends="reverse KL").sequence_gradient.exact

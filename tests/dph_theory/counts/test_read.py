@@ -1,0 +1,292 @@
+"""`read_counts`, `read_steps`, `matched`: a table of files and what is read, one of what is refused."""
+
+# ruff: noqa: E501, a case takes a line.
+
+import csv
+import io
+import json
+import math
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dph_theory.counts import Pairs, matched, read_counts, read_steps
+from dph_theory.counts.reading import distinct_names
+from dph_theory.support.record import record
+
+A, B = {"id": "a", "n": 4, "c": 1}, {"id": "b", "n": 4, "c": 4}
+AB = {"a": (4, 1), "b": (4, 4)}
+
+
+def lines(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def table(rows):
+    made = io.StringIO()
+    writer = csv.DictWriter(made, list({key: 0 for row in rows for key in row}))
+    writer.writeheader()
+    writer.writerows(rows)
+    return made.getvalue()
+
+
+def verl(*scores, prompt="q", **more):
+    return lines(*({"input": prompt, "output": "...", "score": score} | more for score in scores))
+
+
+def harness(doc, form="none", **metrics):
+    return {"doc_id": doc, "filter": form, "metrics": [*metrics], "resps": [["a", "b", "c", "d"]]} | metrics
+
+
+def inspected(*samples, name="summaries.json"):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(
+            name,
+            json.dumps([{"id": i, "epoch": 1, "scores": s} | e for i, s, *e in samples for e in [dict(*e)]]),
+        )
+    return made.getvalue()
+
+
+def scored(value, answer=None):
+    return {"match": {"value": value, "answer": answer}}
+
+
+def evaluation(*sets):
+    prompt = {
+        "id": "q1",
+        "correct": [1, 0, 1],
+        "log_pi": [-1.0, -2.0, -3.0],
+        "log_ref": [-2.0] * 3,
+        "styles": ["a", "b", None],
+    }
+    results = {"sets": {name: {"prompts": [prompt]} for name in sets}}
+    return json.dumps(record("full_scale.evaluation", seed=0, config={}, results=results, findings=[]))
+
+
+WANDB = json.dumps(
+    {
+        "columns": ["step", "prompt", "completion", "correct", "advantage"],
+        "data": [[5, "1+1", "2", 1.0, 0.7], [5, "1+1", "3", 0.0, -0.7], [6, "1+1", "2", 1.0, 0.0]],
+    }
+)
+STRICT = lines(
+    *(harness(d, f, exact_match=float(f == "strict" and d == 1)) for d in (1, 2) for f in ("strict", "loose"))
+)
+EPOCHS = inspected(
+    ("q", scored("C", "4")), ("q", scored("I", "5")), ("q", scored("C", "4")), (7, scored(1.0, "x"))
+)
+SCORERS = inspected(
+    ("q", {"a": {"value": "C"}, "b": {"value": "I"}}), ("r", {}, {"error": {"message": "time limit" * 50}})
+)
+FULL = {
+    "id": 3,
+    "correct": [1, 0, True],
+    "log_ratio": [0.5, -1, 2],
+    "style": {"a": 2, "b": None},
+    "k": [4, 2],
+}
+
+
+def put(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder / Path(next(iter(files))).parts[0]
+
+
+READ = {
+    "lines": ({"x.jsonl": lines(A, B)}, {}, AB),
+    "lines called json": ({"x.json": lines(A, B)}, {}, AB),
+    "an array": ({"x.json": json.dumps([A, B])}, {}, AB),
+    "a table": ({"x.csv": table([A, B])}, {}, AB),
+    "a table with gaps": ({"x.csv": table([A, B, {"id": "c", "n": 3, "c": 0, "kl": 0.5}])}, {}, AB | {"c": (3, 0)}),
+    "counts beside a prompt": ({"x.jsonl": lines(A | {"prompt": "q", "completion": ""}, B)}, {}, AB),
+    "verdicts of a hair below one": ({"x.jsonl": lines({"id": "a", "correct": [0.999999, 1e-9]})}, {}, {"a": (2, 1)}),
+    "cut off, allowed": ({"x.jsonl": lines(A, B) + '{"id": "c"'}, {"allow_cut_off": True}, AB),
+    "all that a row may hold": ({"x.jsonl": lines(FULL)}, {}, {3: (3, 2)}),
+    "dph evaluate": ({"run/evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
+    "dph evaluate, its file": ({"evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
+    "dph evaluate, a set": ({"run/evaluation.json": evaluation("x", "y")}, {"prompts": "y"}, {"q1": (3, 2)}),
+    "verl, the last step": ({"v/9.jsonl": verl(0.0), "v/10.jsonl": verl(1.0, -1.0) + verl(1.0, prompt="p")}, {"trainer": "verl"},
+                            {"q": (2, 1), "p": (1, 1)}),
+    "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"trainer": "verl"}, {"q": (2, 2)}),
+    "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"trainer": "verl", "reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
+    "trl of wandb": ({"x.table.json": WANDB}, {"trainer": "trl"}, {"1+1": (3, 2)}),
+    "trl, a completion like a number": ({"x.csv": "step,prompt,completion,correct\n5,1+1,2,1.0\n"}, {"trainer": "trl"}, {"1+1": (1, 1)}),
+    "trl, one of two": ({"x.csv": "prompt,right,short\n1+1,0,1\n"}, {"trainer": "trl", "reward": "short"}, {"1+1": (1, 1)}),
+    "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "ok": 1.0})}, {"trainer": "trl"}, {'[{"role": "user"}]': (1, 1)}),
+    "lm-eval, a filter": ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
+    "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"trainer": "lm-eval", "reward": "acc"}, {"1": (1, 1)}),
+    "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"trainer": "lm-eval", "reward": "acc,none"}, {"1": (1, 1)}),
+    "lm-eval, repeats": ({"s.jsonl": lines(harness(3, **{"pass@1": 0.75}))}, {"trainer": "lm-eval"}, {"3": (4, 3)}),
+    "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"trainer": "lm-eval", "reward": "em"}, {"1": (1, 1)}),
+    "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
+    "rewards from a value on": ({"1.jsonl": verl(0.9, 0.5, 0.1)}, {"correct_from": 0.9}, {"q": (3, 1)}),
+    "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
+    "unscored answers are wrong": ({"1.jsonl": verl(1.0, math.nan)}, {"unscored": "wrong"}, {"q": (2, 1)}),
+    "unscored answers are left out": ({"1.jsonl": verl(1.0, math.nan, None)}, {"unscored": "omit"}, {"q": (1, 1)}),
+    "unscored answers of a table": ({"x.csv": "prompt,completion,ok\n1,2,1.0\n1,3,\n"}, {"unscored": "wrong"}, {"1": (2, 1)}),
+    "unscored by trl's sum": ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": None}, {"prompt": "q", "completion": "", "ok": 1.0})},
+                              {"unscored": "omit"}, {"q": (1, 1)}),
+    "inspect, an error counts as wrong": ({"x.eval": SCORERS}, {"reward": "a", "unscored": "wrong"}, {"q": (1, 1), "r": (1, 0)}),
+    "inspect, epochs": ({"x.eval": EPOCHS}, {"trainer": "inspect"}, {"q": (3, 2), "7": (1, 1)}),
+    "inspect, converted": ({"x.json": json.dumps({"samples": [{"id": "q", "scores": scored("C")}]})}, {"trainer": "inspect"}, {"q": (1, 1)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_read(tmp_path, monkeypatch, case):
+    for name in ("datasets", "pandas"):  # None of these needs them.
+        monkeypatch.setitem(sys.modules, name, None)
+    files, options, wanted = READ[case]
+    found = read_counts(put(tmp_path, files), **options)
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert found.cut_off == ("cut off" in case)
+
+
+def test_what_rows_hold_beside_counts(tmp_path):
+    row = read_counts(put(tmp_path, READ["all that a row may hold"][0])).rows[3]
+    assert (row.styles, row.ks, row.kl, row.kl_correct) == (
+        {"a": 2},
+        (2, 4),
+        pytest.approx(0.5),
+        pytest.approx(2.5 / 3),
+    )
+    row = read_counts(put(tmp_path, READ["dph evaluate"][0])).rows["q1"]
+    assert (row.kl, row.kl_correct, row.styles) == (0, 0, {"a": 1})
+    answers = [
+        lines(*({"input": "q", "score": float(s == "4"), "pred": s} for s in said))
+        for said in (("4", "4", "5"), ("4", None))
+    ]
+    votes = [read_counts(put(tmp_path, {"1.jsonl": text}), "verl").rows["q"].votes for text in answers]
+    assert votes == [((1, 0), (2, 2)), None]
+
+
+@pytest.mark.parametrize(("files", "trainer"), [({"x.parquet": [A, B]}, None), ({"completions_00006.parquet": [
+    {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "correct": float(i)} for i in (0, 1)]}, "trl")])  # fmt: skip
+def test_parquet(tmp_path, files, trainer):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("datasets")
+    ((name, rows),) = files.items()
+    pandas.DataFrame(rows).to_parquet(tmp_path / name)
+    found = read_counts(tmp_path / name, trainer).rows.values()
+    assert [(row.n, row.c) for row in found] == ([(4, 1), (4, 4)] if trainer is None else [(2, 1)])
+
+
+X = "x.jsonl"
+REFUSED = [
+    *(({X: lines(A | changed)}, {}, words) for changed, words in [
+        ({"c": 5}, ":1: c=5"), ({"c": True}, "c=True"), ({"n": 3.0}, "n=3.0"), ({"n": 0, "c": 0}, "n=0"), ({"n": 10**12}, "at most 16,384"),
+        ({"id": None}, "needs id"), ({"id": ""}, "id=''"), ({"correct": [1, 1, 1, 0]}, "must agree with c=1"),
+        ({"correct": [2, 0, 0, 0]}, "zeros and ones"), ({"log_ratio": [0.1]}, "one for each of the 4"),
+        ({"log_ratio": [0.1, 0.2, 0.3, math.nan]}, "a finite number"), ({"kl": "high"}, "kl='high'"),
+        ({"style": {"a": 9}}, "at most n = 4"), ({"k": [0]}, "k=0"),
+    ]),
+    ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: no JSON"),
+    ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
+    ({X: lines(A) + '{"id": "c"'}, {}, ":2: the file is cut off"),
+    ({X: "\n"}, {}, "at least one row"),
+    ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
+    ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
+    ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
+    ({"v/9.jsonl": verl(0.0)}, {"trainer": "verl", "by": "step"}, "by='step' is not allowed: None for a trainer's log"),
+    ({"v/9.jsonl": verl(0.0)}, {"trainer": "verl", "reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
+    ({"9.jsonl": verl(1.0, math.nan)}, {}, "column 'score'; lines 2 have none: --unscored wrong counts .* --unscored omit"),
+    ({"9.jsonl": verl(math.nan)}, {}, "column 'score'; lines 1 have none"),
+    ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have none"),
+    ({"9.jsonl": verl(1.0)}, {"unscored": "right"}, "unscored='right' is not allowed: one of wrong, omit"),
+    ({"9.jsonl": verl("1.0")}, {}, r"score='1.0'|reward='1.0' is not allowed: a number in column 'score' \(line 1\)"),
+    ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": "correct"})}, {}, "ok='correct' is text: write numbers, 1 for a right"),
+    ({"9.jsonl": verl(0.1, 0.2, 0.75, 1.0)}, {}, r"reward='0.1 \(1\), 0.2 \(1\), 0.75 \(1\), 1 \(1\)' .*two values.*--correct-from"),
+    ({"9.jsonl": verl(0.0, 0.9)}, {}, r"reward='0 \(1\), 0.9 \(1\)' is not allowed: of two values at most, the greater 1"),
+    ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r", \.\.\. 1: 10 values"),
+    ({"x.csv": "prompt,right,short\n1+1,0,1\n"}, {"trainer": "trl"}, "one column of rewards; name it"),
+    ({"x.table.json": "[1]"}, {"trainer": "trl"}, ":1: row=1 is not allowed"),
+    ({"s.jsonl": STRICT}, {"trainer": "lm-eval"}, "'exact_match,strict', 'exact_match,loose'.*one column of rewards; name it"),
+    ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "exact_match,absent"}, "one of exact_match,loose, exact_match,strict"),
+    ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "f1,strict"}, "one of exact_match,loose, exact_match,strict"),
+    ({"s.jsonl": STRICT}, {"reward": "exact_match"}, "reward='exact_match' is not allowed: a column of numbers: one of exact_match,loose"),
+    *(({"f/samples_1.jsonl": "{}"}, {"trainer": whose}, "its folders may hold several tasks") for whose in ("lm-eval", "inspect")),
+    ({"x.eval": SCORERS}, {"trainer": "inspect"}, r"reward=\['a', 'b'\] is not allowed: one column"),
+    ({"x.eval": SCORERS}, {"trainer": "inspect", "reward": "b"}, r"lines 2 \(time limit.*have none: --unscored wrong"),
+    ({"x.eval": inspected(name="header.json")}, {"trainer": "inspect"}, "inspect log convert"),
+    ({"x.eval": "text"}, {"trainer": "inspect"}, "a finished log of Inspect"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "words"), REFUSED, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_is_refused_and_in_which_line(tmp_path, files, options, words):
+    with pytest.raises(ValueError, match=words):
+        read_counts(put(tmp_path, files), **options)
+
+
+def test_steps(tmp_path):
+    def told(found):
+        return {step: {key: (row.n, row.c) for key, row in read.rows.items()} for step, read in found.items()}
+
+    rows = [A | {"c": c, "step": 10 * c} for c in (2, 1)]
+    assert told(read_steps(put(tmp_path, {X: lines(*rows)}))) == {10: {"a": (4, 1)}, 20: {"a": (4, 2)}}
+    assert told(read_steps(put(tmp_path, {"x.json": WANDB}), "trl")) == {
+        5: {"1+1": (2, 1)},
+        6: {"1+1": (1, 1)},
+    }
+    assert [*read_steps(put(tmp_path, {"v/9.jsonl": verl(1.0), "v/10.jsonl": verl(0.0)}), "verl")] == [9, 10]
+    with pytest.raises(ValueError, match=r"x.jsonl:2: step=None is not allowed: a whole number in each row"):
+        read_steps(put(tmp_path, {X: lines(rows[0], A)}))
+    with pytest.raises(ValueError, match="it is not there"):
+        read_counts(tmp_path / "absent.jsonl")
+
+
+def test_what_is_told_of_rewards(tmp_path):
+    read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
+    assert read.told == ("rewards 0 (2), 1 (1), right from 1 on", "1 answers without a reward are left out")
+    sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
+    read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
+    assert read.told[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
+    assert read_counts(put(tmp_path, {X: lines(A)})).told == ()
+
+
+def test_a_number_and_its_digits_are_one_id(tmp_path):
+    base, run = (
+        read_counts(put(tmp_path, {name: lines(*(A | {"id": kind(i)} for i in range(40)))}))
+        for name, kind in (("b", int), ("r", str))
+    )
+    found = matched(base, run)
+    assert [r.id for r in found.run] == [str(i) for i in range(40)]
+    assert [r.id for r in found.base] == [*range(40)]
+
+
+def test_names_tell_paths_apart():
+    assert distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"]) == [
+        "s1/run.jsonl",
+        "s2/run.jsonl",
+        "base.jsonl",
+    ]
+    assert distinct_names(["a/s/run", "b/s/run", "c"]) == ["a/s/run", "b/s/run", "c"]
+    assert distinct_names(["a/run", "a/run"]) == ["run", "run, 2"]
+
+
+def test_prompts_are_paired_by_id(tmp_path):
+    def read(name, ids):
+        return read_counts(put(tmp_path, {name: lines(*(A | {"id": i} for i in ids))}))
+
+    found = matched(read("base", ["b", 2, "a", 10]), read("run", [10, "a", 2, "b"]))
+    assert [r.id for r in found.base] == [r.id for r in found.run] == [2, 10, "a", "b"]
+    base, run = read("base", "abc"), read("run", "bd")
+    with pytest.raises(ValueError, match=r"run lacks 2 of the prompts, such as 'a'; .*base lacks 1"):
+        matched(base, run)
+    found = matched(base, run, allow_missing=True)
+    assert (len(found.counts), found.only_base, found.only_run) == (1, 2, 1)
+    with pytest.raises(ValueError, match="at least one prompt in common"):
+        matched(base, read("other", "z"), allow_missing=True)
+    with pytest.raises(ValueError, match="run_c=3"):
+        Pairs.of([2, 2], [1, 1], [2, 2], [0, 3])
+    thin = Pairs.of(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
+    assert ((thin.base_n == 4) & (thin.run_n == 4) & (thin.run_c == 1)).all()
+    assert thin.base_c.mean() == pytest.approx(2, abs=0.05)

@@ -1,0 +1,202 @@
+import inspect
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from dph_theory.audit.catalogue import audit_kl_term
+from dph_theory.methods.kl_terms import ENDS, KL_TERMS, SHOWN
+
+E = 2.718281828459045
+REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
+
+
+def slope(form, x):
+    """Value and slope of the form on one token of log ratio x, the old policy the policy."""
+    log_pi = torch.tensor([[min(x, 0.0)]], dtype=torch.float64, requires_grad=True)
+    given = {
+        "log_pi": log_pi,
+        "log_ref": torch.tensor([[min(-x, 0.0)]], dtype=torch.float64),
+        "log_old": log_pi.detach().clone(),
+        "mask": torch.ones(1, 1, dtype=torch.float64),
+    }
+    value = form.loss(**{name: given[name] for name in inspect.signature(form.loss).parameters})
+    (found,) = torch.autograd.grad(value, log_pi)
+    return float(value.detach()), float(found)
+
+
+def form(trainer, flag, version=None, samples=None):
+    (found,) = [
+        f
+        for f in KL_TERMS
+        if (f.trainer, f.flags) == (trainer, flag)
+        and version in (None, f.version)
+        and samples in (None, f.samples)
+    ]
+    return found
+
+
+AT_MINUS_ONE = {
+    (-1, 1): [
+        "verl 1dda039b9, kl_loss_type=kl, k1",
+        "slime 624b824a8, kl_loss_type=k1",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k1",
+        "open-instruct e6c3044aa, kl_estimator=0",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k1",
+    ],
+    (-1, -1): ["verl 1dda039b9, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl (within old - pi <= 0.2)"],
+    (-1, 0): [
+        "NeMo-RL 33bce20d7, kl_type=k1",
+        "NeMo-RL 7ea279abf, kl_type=k1",
+        "slime 624b824a8, k1 with importance_ratio",
+        "open-instruct e6c3044aa, kl_estimator=3",
+    ],
+    (1, -1): [
+        "verl 1dda039b9, kl_loss_type=abs",
+        "verl 1dda039b9, kl_loss_type=abs+",
+        "verl 1dda039b9, use_kl_in_reward, kl",
+        "oat c1a074c32, kl_penalty_coef",
+        "OpenRLHF 3c3be6234, algo.kl.init_coef, estimator=k1",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=abs",
+        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k1",
+        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k1",
+        "Tinker 9dfcc3a2e, kl_penalty_coef",
+        "Tinker 9dfcc3a2e, kl_penalty_coef, kl_discount_factor=1",
+    ],
+    (0.5, -1): [
+        "verl 1dda039b9, kl_loss_type=mse, k2",
+        "slime 624b824a8, kl_loss_type=k2",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k2",
+        "open-instruct e6c3044aa, kl_estimator=1",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k2",
+    ],
+    (-0.5, 0.5): ["AReaL 4aef98d8d, kl_ctl, kl_estimator=k2"],
+    (0.5, -0.5): [
+        "NeMo-RL 33bce20d7, kl_type=k2",
+        "NeMo-RL 7ea279abf, kl_type=k2",
+        "slime 624b824a8, k2 with importance_ratio",
+    ],
+    (E - 2, 1 - E): [
+        "TRL 1.16, use_bias_correction_kl=False (default to 1.9.1)",
+        "verl 1dda039b9, kl_loss_type=low_var_kl, k3",
+        "verl 1dda039b9, kl_loss_type=low_var_kl, k3, later updates",
+        "NeMo-RL 2369c0aec, kl_type=k3",
+        "NeMo-RL 2369c0aec, kl_type=k3, use_on_policy_kl_approximation",
+        "slime 624b824a8, kl_loss_type=k3",
+        "slime 624b824a8, kl_loss_type=low_var_kl",
+        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k3",
+        "open-instruct e6c3044aa, kl_estimator=2",
+        "oat c1a074c32, beta",
+        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k3",
+    ],
+    (E - 2, -1): [
+        "TRL 1.16, use_bias_correction_kl=True (default from 1.10.0)",
+        "TRL 1.16, the same, importance_sampling_level=sequence",
+        "TRL 1.16, use_bias_correction_kl=True, vLLM's ratio not on the KL",
+        "verl 1dda039b9, kl_loss_type=low_var_kl+, k3+",
+        "NeMo-RL 33bce20d7, kl_type=k3",
+        "NeMo-RL 33bce20d7, kl_type=k3, use_on_policy_kl_approximation",
+        "NeMo-RL 7ea279abf, kl_type=k3",
+        "NeMo-RL 7ea279abf, kl_type=k3, use_on_policy_kl_approximation",
+        "slime 624b824a8, k3 with importance_ratio",
+        "slime 624b824a8, low_var_kl with importance_ratio",
+    ],
+    (2 - E, E - 2): [
+        "verl 1dda039b9, use_kl_in_reward, low_var_kl",
+        "NeMo-RL 7ea279abf, use_kl_in_reward, reinforce_plus_plus",
+        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k3",
+        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k3",
+    ],
+    # The old policy is the policy here.
+    (0, 0): ["prime-rl 559b44772, kl_tau (old the sampler)"],
+}
+"""Value and slope at x = -1."""
+
+
+def test_every_formula_at_a_log_ratio_of_minus_one():
+    wanted = {name: pair for pair, names in AT_MINUS_ONE.items() for name in names}
+    assert wanted.keys() == {form.title for form in KL_TERMS}
+    for each in KL_TERMS:
+        assert slope(each, -1.0) == pytest.approx(wanted[each.title]), each.title
+
+
+def test_clamps_act_where_the_code_has_them():
+    k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2")
+    assert slope(k2, 4.47)[1] == pytest.approx(4.47)
+    assert slope(k2, 4.48) == (10, 0)
+    assert slope(form("open-instruct", "kl_estimator=1"), 41.0) == (800, 0)
+    # After the ratio, in slime, the clamp stops the ratio's own gradient too.
+    assert slope(form("slime", "low_var_kl with importance_ratio"), -5.0) == (10, 0)
+    # In NeMo-RL the score's own gradient survived the clamp for three days.
+    assert slope(form("NeMo-RL", "kl_type=k2", "33bce20d7"), 5.0) == (10, 10)
+    assert slope(form("NeMo-RL", "kl_type=k2", "7ea279abf"), 5.0) == (10, 0)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "flag", "samples", "gradient"),
+    [
+        ("verl", "kl_loss_type=kl, k1", "policy", "zero"),
+        ("verl", "kl_loss_type=abs", "policy", "total variation"),
+        ("verl", "kl_loss_type=k1+", "policy", REVERSE),
+        ("verl", "use_kl_in_reward, kl", "policy", REVERSE),
+        ("slime", "k1 with importance_ratio", "old_policy", REVERSE),
+        ("TRL", "use_bias_correction_kl=False (default to 1.9.1)", "policy", FORWARD),
+        ("oat", "beta", "policy", FORWARD),
+        ("prime-rl", "ref_kl (within old - pi <= 0.2)", "policy", REVERSE),
+    ],
+)
+def test_what_the_flags_descend(trainer, flag, samples, gradient):
+    found = audit_kl_term(KL_TERMS.index(form(trainer, flag, samples=samples)), 0).gradient
+    assert (found.name, found.exact) == (gradient, True)
+
+
+def test_every_setting_stands_once():
+    keys = [(term.trainer, term.version, term.file, term.flags) for term in KL_TERMS]
+    assert len(set(keys)) == len({term.title for term in KL_TERMS}) == len(keys)
+    assert KL_TERMS[0].title == f"TRL 1.16, {KL_TERMS[0].flags}"
+
+
+LAWS = {"each token": True, "whole answer": False}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(len(KL_TERMS)), ids=lambda index: KL_TERMS[index].title)
+def test_the_audit_finds_the_law_and_the_end_that_the_table_derives(index):
+    term, found = KL_TERMS[index], audit_kl_term(index, 0)
+    if term.divergence is None:
+        assert found.law in ("not known", "no penalty")
+        assert (found.selects, term.selects) == ("none", "not known")
+        return
+    descended = (
+        found.near_sequence_gradient if found.near_sequence_gradient.exact else found.sequence_gradient
+    )
+    assert (LAWS[found.law], found.selects) == (term.token, term.selects)
+    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in descended.name
+
+
+def test_the_log_ratio_below_which_a_clamp_acts():
+    edge = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy").released_below
+    assert math.exp(-edge) - 1 + edge == pytest.approx(10)
+    assert edge == pytest.approx(-2.610869, abs=1e-6)
+    k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2").released_below
+    assert k2**2 / 2 == pytest.approx(10)
+    assert form("oat", "beta").released_below == -40
+    assert form("TRL", "use_bias_correction_kl=False (default to 1.9.1)").released_below == -math.inf
+
+
+def test_only_the_reward_selects_the_filtered_model():
+    for term in SHOWN:
+        assert term.place.startswith("reward") is (term.selects == "filtered model")
+        assert term.selects in ENDS
+
+
+def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
+    term = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy")
+    assert term.law.endswith("below 7.3% of its base probability a token gets no KL gradient (the clamp)")
+    docs = Path(__file__).parents[3] / "docs"
+    pages = [docs / "what-will-my-beta-do.md", docs / "what-does-your-kl-do.md"]
+    for page in pages:
+        rows = [line for line in page.read_text().splitlines() if "low\\_var\\_kl, k3 |" in line]
+        assert len(rows) == 1
+        assert "locally filtered model" in rows[0]

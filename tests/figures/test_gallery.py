@@ -1,0 +1,153 @@
+"""Every figure: it is drawn well at every width, its title is so in its numbers, and would fail on others."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.drawing_checks import assert_drawn
+
+import figures
+from figures.catalogue import NAMES, figure
+from figures.frames import KINDS, Records
+from figures.style import VENUES, Sheet
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """The numbers of a figure by name, computed once."""
+    made = {}
+    records = Records()
+
+    def of(name):
+        if name not in made:
+            made[name] = figure(name).numbers(records)
+        return made[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_its_module_with_a_title_and_three_sentences(name):
+    found = figure(name)
+    assert found.name == name
+    assert set(found.needs) <= set(KINDS)
+    assert not found.title.endswith(".")
+    assert found.caption.endswith(".")
+    assert len(re.findall(r"\.(?=\s+[A-Z]|$)", found.caption)) <= 5
+
+
+def test_every_module_with_a_figure_is_listed_once():
+    modules = (Path(figures.__file__).parent / "gallery").glob("[a-z]*.py")
+    assert sorted(path.stem for path in modules) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("width", ["text", "column"])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_drawn_well_at_every_width(numbers, name, width):
+    sheet = Sheet(VENUES["icml"], width)
+    drawing = figure(name).drawing(numbers(name), sheet)
+    with sheet.look():
+        assert_drawn(drawing)
+    assert drawing.get_figwidth() == {"text": 6.75, "column": 3.25}[width]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_numbers_bear_out_its_title(numbers, name):
+    assert figure(name).claim(numbers(name)) is True
+
+
+def swapped(frame, column, one, other):
+    """A frame with two names of a column exchanged."""
+    return frame.assign(**{column: frame[column].replace({one: other, other: one})})
+
+
+FALSE = {
+    "laws": lambda n: (
+        n[0],
+        n[1]
+        .rename(columns={"kl token forward KL": "x", "kl token reverse KL": "kl token forward KL"})
+        .rename(columns={"x": "kl token reverse KL"}),
+    ),
+    "way_back": lambda n: n.assign(kind=n.kind.replace({"penalties": "rehearsal", "rehearsal": "penalties"})),
+    "budget_and_family": lambda n: n.assign(kl=n.kl * 1e-3),
+    "lottery": lambda n: n.assign(predicted=2.5 * n.predicted),
+    "luck_or_time": lambda n: n.assign(unexplained=n.unexplained + 5),
+    "direction": lambda n: swapped(n, "method", "DAPO", "DPH-F"),
+    "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
+    "mu_beta": lambda n: n | {"excess": n["excess"] - 1},
+    "tilted_to_filtered": lambda n: n | {"KL(p_beta || p_*)": np.ones(3)},
+    "implicit_bias": lambda n: (
+        n | {"shares": {"plain": n["shares"]["natural"], "natural": n["shares"]["plain"]}}
+    ),
+    "forward_reverse_fits": lambda n: swapped(n, "name", "forward KL", "reverse KL"),
+    "collapse": lambda n: n | {"fits": swapped(n["fits"], "objective", "forward_kl", "reward")},
+    "pass_at_k": lambda n: (
+        n | {"strategies": n["strategies"].rename(columns={"base": "GRPO", "GRPO": "base"})}
+    ),
+    "styles": lambda n: swapped(n, "label", "DAPO", "base"),
+    "sweeps": lambda n: n | {"points": swapped(n["points"], "place", "D_pef", "all prompts")},
+    "keep_and_explore": lambda n: swapped(n, "label", "DAPO", "RKL 0.3"),
+    "training_curves": lambda n: n | {"styles": {**n["styles"], "DAPO": n["styles"]["RKL"]}},
+    "bounds": lambda n: n | {"its replacement (C3)": n["as stated (C2)"]},
+    "what_your_kl_does": lambda n: n.assign(value=n.gradient),
+    "what_your_advantage_weighs": lambda n: n.rename(
+        columns={"MaxRL": "leave-one-out", "leave-one-out": "MaxRL"}
+    ),
+}
+"""Numbers of which each title would be false."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_title_is_not_borne_out_by_other_numbers(numbers, name):
+    assert figure(name).claim(FALSE[name](numbers(name))) is False
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_a_table_and_few_numbers_to_quote(numbers, name):
+    table = figure(name).table(numbers(name))
+    assert table.rows
+    assert {len(row) for row in table.rows} == {len(table.head)}
+    assert all(np.isfinite(value) for value in figure(name).quotes(numbers(name)).values())
+
+
+def test_a_paper_is_offered_at_most_forty_numbers(numbers):
+    assert 0 < sum(len(figure(name).quotes(numbers(name))) for name in NAMES) <= 40
+
+
+def limits(found):
+    """The laws' limits as beta falls."""
+    return found[0][found[0].beta == 0].set_index("form")["first"].to_dict()
+
+
+VALUES = {
+    # E3's limits; C2's counterexample at t = .04; A5 at A1 = .25, beta = .5.
+    "laws": (limits, {"k3": 0.675390529679, "k3_corrected": 0.5, "sequence_kl": 0.9}, 1e-9),
+    "bounds": (lambda n: n["at old"], {"forward KL": 0.0886, "alpha = 0.5": 0.0883, "JS": 0.0884}, 5e-5),
+    "mu_beta": (lambda n: np.interp(0.5, np.geomspace(0.05, 10, 200), n["mu"][0.25]), 0.711234594, 1e-3),
+    "what_your_advantage_weighs": (lambda n: n["Dr. GRPO, mean of all"].to_numpy(), np.full(41, 7 / 8), 1e-9),
+}
+"""A number of a figure's, what the theory says, and to how much."""
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_its_numbers_are_those_of_the_theory(numbers, name):
+    found, wanted, tolerance = VALUES[name]
+    assert found(numbers(name)) == pytest.approx(wanted, abs=tolerance)
+
+
+def test_an_unknown_name_is_told_the_others():
+    with pytest.raises(ValueError, match=r"figure='mona_lisa' is not allowed: one of laws, way_back, "):
+        figure("mona_lisa")
+
+
+def test_stored_records_are_drawn_without_torch():
+    words = (
+        "import sys, figures.files; from figures.catalogue import NAMES, figure; from figures import frames;"
+        "[figure(name).numbers(frames.Records()) for name in NAMES if figure(name).needs];"
+        "print({'torch', 'automata'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

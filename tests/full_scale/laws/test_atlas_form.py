@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import torch
+from support.small_boxes import random_llama
+from support.tiny_training import TRL_WARNS
+
+from dph_theory.atlas.problems import LENGTHS, distance
+from dph_theory.methods.repairs import METHODS
+from full_scale.evaluation.exact import next_token_tables
+from full_scale.laws import atlas_form, training
+from full_scale.laws.study import quiet
+from full_scale.tasks.glass_box.base import save
+
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
+BY_NAME = {method.name: method for method in METHODS}
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    """The folder of a random Llama in the place of the fitted base; two steps of four groups."""
+    quiet()
+    box = atlas_form.atlas_box()
+    save(random_llama(box), box, tmp_path / "base")
+    for module in (training, atlas_form):
+        monkeypatch.setattr(module, "build_base", lambda box, folder: tmp_path / "base")
+    monkeypatch.setattr(atlas_form, "STEPS", 2)
+    monkeypatch.setattr(atlas_form, "GROUPS", 4)
+    return tmp_path
+
+
+def test_the_task_is_the_atlas_problem():
+    box = atlas_form.atlas_box()
+    problem = atlas_form.problem_of(box, list(box.base))
+    right = [tuple(answer) for answer in problem.tokens.answers[problem.verdicts > 0].tolist()]
+    assert right == [tuple(answer) for answer in LENGTHS.tokens.answers[LENGTHS.verdicts > 0].tolist()]
+    assert distance(problem.shares(problem.start), LENGTHS.shares(LENGTHS.start)) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["KL in the reward", "k3 in the loss", "unlikeliness"])
+def test_the_trainer_gets_the_methods_advantages_on_the_answers_drawn(name, base, monkeypatch):
+    seen = []
+    given = atlas_form.AtlasTrainer._samples
+
+    def samples(self, found):
+        seen.append((found, given(self, found), self.problem))
+        return seen[-1][1]
+
+    monkeypatch.setattr(atlas_form.AtlasTrainer, "_samples", samples)
+    box = atlas_form.atlas_box()
+    atlas_form.trained(BY_NAME[name], base, 0)
+    raw, batch, problem = seen[0]
+    assert batch.answers.shape == (1, 4, 4)
+    ids = [
+        row[mask.bool()].tolist()
+        for row, mask in zip(raw["completion_ids"], raw["completion_mask"], strict=True)
+    ]
+    assert batch.rewards.ravel().tolist() == box.verdicts([0] * 16, ids)
+    # The first batch is drawn from the base: both log-probabilities are its own.
+    wanted = problem.log_policy(problem.start)[batch.answers]
+    assert batch.log_pi == pytest.approx(wanted, abs=1e-4)
+    assert batch.log_base == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name", ["GRPO", "GSPO", "CISPO", "DPH-JS", "rejection fine-tuning", "k3 in the loss"]
+)
+def test_methods_of_every_kind_train(name, base):
+    before = atlas_form.base_end(base)
+    for found in (atlas_form.trained(BY_NAME[name], base, 0), atlas_form.foreseen(BY_NAME[name], base)):
+        assert 0 < found.validity < 1
+        assert sum(found.shares) == pytest.approx(1)
+        assert found != before
+
+
+def test_the_twin_climbs_what_its_method_maximises(base):
+    """One step of plain gradient along the twin's pull is the gradient of E v - knob KL of whole answers."""
+    box, method = atlas_form.atlas_box(), BY_NAME["KL in the reward"]
+    model = random_llama(box)
+    problem = atlas_form.problem_of(box, next_token_tables(model, box))
+    theta = torch.from_numpy(problem.start * 0.7).requires_grad_()
+    tables = theta.reshape(-1, box.vocabulary).log_softmax(-1).reshape(-1)
+    counted = torch.from_numpy(problem.tokens.counted)
+    log_pi = torch.where(counted, tables[torch.from_numpy(problem.tokens.entries)], 0.0).sum(-1)
+    log_base = torch.from_numpy(problem.log_policy(problem.start).sum(-1))
+    objective = (log_pi.exp() * (torch.from_numpy(problem.verdicts) - 0.3 * (log_pi - log_base))).sum()
+    (wanted,) = torch.autograd.grad(objective, theta)
+    at = theta.detach().numpy()
+    found = atlas_form.added_up(
+        at, atlas_form.pulls(method, problem, at, atlas_form.expected(problem, at), 0.3)
+    )
+    rows = found.reshape(-1, box.vocabulary)
+    pi = np.exp(tables.detach().numpy()).reshape(rows.shape)
+    moved = rows - pi * rows.sum(axis=1, keepdims=True)
+    assert moved.ravel() == pytest.approx(wanted.numpy(), abs=1e-9)

@@ -1,0 +1,454 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
+from support.tiny_llama import plain_log_probs, tiny_llama
+
+from full_scale.models.generation import derived_seed, prompt_tokens, sample
+from full_scale.models.load import ModelHashes, load
+from full_scale.presampling.presample import presample
+from full_scale.presampling.result import Presampling, prompt_hashes
+from full_scale.recipe.folders import Folders
+from full_scale.recipe.schema import ModelConfig, PresampleConfig, SamplingConfig
+from full_scale.storage.processes import Processes
+from full_scale.tasks.protocol import Score, VerifierError, source_of
+
+EOS = 1
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("presample")
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """A recipe and its finished pre-sampling."""
+    recipe = ruled_recipe(place)
+    return recipe, presample(recipe, ruled_task(), loaded(recipe.model.path))
+
+
+def elsewhere(recipe, folder, **changes):
+    return replace(recipe, output=str(folder), **changes)
+
+
+def stored(recipe):
+    """The bytes of everything the stage wrote, apart from where it wrote it."""
+    folder = Folders.of(recipe).presample
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    record = json.loads(files.pop("presample.json"))
+    del record["config"]["output"]
+    return files, record
+
+
+def test_every_prompt_is_in_one_of_the_sets(whole):
+    recipe, found = whole
+    assert [*found.rates] == [example.id for example in ruled_task().train]
+    assert sorted((*found.pef, *found.exp)) == sorted(found.rates)
+    assert found.pef
+    assert found.exp
+    for name in found.pef:
+        assert found.rates[name].correct >= recipe.presample.threshold
+    assert found.rates["e7"].correct == 0
+    assert found.rates["e0"].n == recipe.presample.k
+
+
+def test_rates_are_those_of_the_rollouts(whole):
+    recipe, found = whole
+    initial = loaded(recipe.model.path)
+    model, tokenizer = initial.model, initial.tokenizer
+    task = ruled_task()
+    examples = task.train[3:6]
+    prompts = prompt_tokens(tokenizer, task, examples, ModelConfig())
+    seeds = [derived_seed(recipe.seed, "presample", stage, 1) for stage in ("rollouts", "fresh")]
+    groups = sample(model, tokenizer, prompts, 6, recipe.sampling, seeds[0])
+    correct = [
+        sum(Rule.score(example, completion.text).correct for completion in group)
+        for example, group in zip(examples, groups, strict=True)
+    ]
+    assert [found.rates[example.id].correct for example in examples] == correct
+    likely = [i for i in range(3) if correct[i] >= 4]
+    fresh = sample(model, tokenizer, [prompts[i] for i in likely], 1, recipe.sampling, seeds[1])
+    chosen = [
+        examples[i].id
+        for i, (completion,) in zip(likely, fresh, strict=True)
+        if Rule.score(examples[i], completion.text).correct
+    ]
+    assert [name for name in found.pef if name in {example.id for example in examples}] == chosen
+
+
+def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilities(whole):
+    recipe, found = whole
+    initial = loaded(recipe.model.path)
+    model, tokenizer = initial.model, initial.tokenizer
+    examples = {example.id: example for example in ruled_task().train}
+    rows = found.buffer.rows()
+    assert rows
+    assert {row.example_id for row in rows} <= set(found.pef)
+    for row in rows:
+        assert row.completion_ids[-1] == EOS
+        assert Rule.score(
+            examples[row.example_id], tokenizer.decode(row.completion_ids, skip_special_tokens=True)
+        ).correct
+        assert row.prompt_ids == tokenizer(examples[row.example_id].prompt)["input_ids"]
+        model_at = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
+        with torch.no_grad():
+            logits = model(model_at).logits[0, len(row.prompt_ids) - 1 : -1] / 0.9
+        expected = logits.log_softmax(dim=-1)[torch.arange(len(row.completion_ids)), row.completion_ids]
+        np.testing.assert_allclose(row.ref_logps, expected.numpy(), atol=2e-6)
+        # A false neighbour: the log-probabilities of another temperature.
+        with torch.no_grad():
+            other = plain_log_probs(model, row.prompt_ids, row.completion_ids)
+        assert not np.allclose(row.ref_logps, other.numpy(), atol=1e-4)
+    most = max(sum(row.example_id == name for row in rows) for name in found.pef)
+    assert most <= recipe.presample.buffer_per_prompt
+
+
+def test_the_manifest_binds_the_buffer(whole):
+    recipe, found = whole
+    hashes = ModelHashes.of(recipe.model.path)
+    found.buffer.check(**hashes.as_dict(), temperature=0.9, seed=5, dtype="float32", count=len(found.buffer))
+    with pytest.raises(ValueError, match="temperature"):
+        found.buffer.check(temperature=1.0)
+
+
+def test_loading_gives_the_same(whole):
+    recipe, found = whole
+    again = Presampling.load(Folders.of(recipe).presample)
+    assert (again.rates, again.pef, again.exp) == (found.rates, found.pef, found.exp)
+    assert again.buffer.digest == found.buffer.digest
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("finished", [3, 6])
+@pytest.mark.parametrize("torn", [False, True])
+def test_stopped_and_resumed_it_is_the_same(whole, tmp_path, finished, torn):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    told = []
+
+    def stop(stage, done, total):
+        if done == finished:
+            raise StopError
+
+    with pytest.raises(StopError):
+        presample(recipe, ruled_task(), initial, progress=stop)
+    with pytest.raises(ValueError, match="not finished"):
+        Presampling.load(Folders.of(recipe).presample)
+    if torn:
+        journal = Folders.of(recipe).presample / "journal.jsonl"
+        journal.write_bytes(journal.read_bytes()[:-10])
+    presample(
+        recipe, ruled_task(), initial, progress=lambda stage, done, total: told.append((stage, done, total))
+    )
+    begin = finished // 3 - torn
+    assert told == [("presample", min(3 * (b + 1), 8), 8) for b in range(begin, 3)]
+    assert stored(recipe) == stored(whole[0])
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from support.rule_task import loaded, ruled_recipe, ruled_task
+from dataclasses import replace
+from full_scale.presampling.presample import presample
+
+def kill(stage, done, total):
+    if done == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+recipe = replace(ruled_recipe(Path(sys.argv[1])), output=sys.argv[2])
+presample(recipe, ruled_task(), loaded(recipe.model.path), progress=kill)
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_it_is_the_same(whole, place, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    root = Path(__file__).parents[3]
+    paths = os.pathsep.join([str(root), str(root / "tests")])
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(place), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert not (Folders.of(recipe).presample / "presample.json").exists()
+    presample(recipe, ruled_task(), loaded(recipe.model.path))
+    assert stored(recipe) == stored(whole[0])
+
+
+@pytest.mark.parametrize("threshold", [2, 6])
+def test_another_threshold_splits_the_rollouts_there_are_as_if_they_had_been_drawn_for_it(
+    whole, tmp_path, threshold
+):
+    changed = replace(whole[0].presample, threshold=threshold)
+    recipe, first = (
+        elsewhere(whole[0], tmp_path / "a", presample=changed),
+        elsewhere(whole[0], tmp_path / "b"),
+    )
+    initial = loaded(recipe.model.path)
+    expected = presample(recipe, ruled_task(), initial)
+    presample(first, ruled_task(), initial)
+    journal = Folders.of(first).presample / "journal.jsonl"
+    before = journal.read_bytes()
+    found = presample(replace(first, presample=changed), ruled_task(), initial)
+    assert journal.read_bytes() == before
+    assert (found.rates, found.pef, found.exp) == (expected.rates, expected.pef, expected.exp)
+    assert found.buffer.digest == expected.buffer.digest
+    assert found.pef != whole[1].pef
+
+
+class Alone(Processes):
+    """A process of several that come one after the other: nobody waits."""
+
+    def wait(self):
+        pass
+
+
+def test_processes_that_share_the_batches_find_what_one_finds(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    # The first comes last: it puts together what the others have.
+    with pytest.raises(ValueError, match="a finished pre-sampling"):
+        presample(recipe, ruled_task(), initial, processes=Alone(1, 2))
+    found = presample(recipe, ruled_task(), initial, processes=Alone(0, 2))
+    folder = Folders.of(recipe).presample
+    assert len((folder / "journal.jsonl").read_text().splitlines()) == 1 + 2
+    assert len((folder / "journal-1.jsonl").read_text().splitlines()) == 1 + 1
+    assert (found.rates, found.pef, found.exp) == (whole[1].rates, whole[1].pef, whole[1].exp)
+    assert found.buffer.digest == whole[1].buffer.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 6}, "seed=6"),
+        ({"presample": PresampleConfig(k=5, threshold=4)}, "presample="),
+        ({"other_model": True}, "model_hash="),
+        ({"bounds": (1, 2, 3)}, "prompts="),
+    ],
+)
+def test_another_configuration_is_refused_and_nothing_is_overwritten(whole, tmp_path, change, named):
+    recipe = whole[0]
+    before = stored(recipe)
+    task = ruled_task(change.pop("bounds")) if "bounds" in change else ruled_task()
+    if change.pop("other_model", False):
+        shutil.rmtree(tmp_path)
+        change = {"model": replace(recipe.model, path=str(tiny_llama(tmp_path, hidden=16, seed=1)))}
+    other = replace(recipe, **change)
+    with pytest.raises(ValueError, match=named):
+        presample(other, task, loaded(other.model.path))
+    assert stored(recipe) == before
+
+
+LAW = vars(SamplingConfig(temperature=0.9, max_new_tokens=12, batch_size=3))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dtype": "bfloat16"}, "dtype='bfloat16'"),
+        ({"chat": True}, "chat=True"),
+        ({"template": {"think": False}}, "template="),
+        ({"sampling": {"top_k": 5}}, r"sampling\.top_k=5"),
+        ({"sampling": {"min_p": 0.1}}, r"sampling\.min_p=0\.1"),
+        ({"sampling": {"repetition_penalty": 1.1}}, r"sampling\.repetition_penalty"),
+        ({"sampling": {"max_new_tokens": 9}}, r"sampling\.max_new_tokens=9"),
+        ({"bounds": (16, 8, 15, 4, 16, 10, 12, 1)}, "prompts="),
+        ({"task": "other"}, "task='other'"),
+        ({"ends": [EOS, 7]}, r"stop_tokens=\[1, 7\]"),
+    ],
+)
+def test_a_training_on_anything_else_is_refused_by_name(whole, change, named, monkeypatch):
+    """With prompts of the same ids: they do not tell."""
+    recipe, found = whole
+    hashes = ModelHashes.of(recipe.model.path)
+    task = ruled_task(change["bounds"]) if "bounds" in change else ruled_task()
+    found.check(recipe, ruled_task(), hashes)
+    moved = replace(recipe.sampling, batch_size=5, backend="vllm", vllm_memory=0.5)
+    found.check(replace(recipe, seed=9, sampling=moved), ruled_task(), hashes)
+    model = {name: change[name] for name in ("dtype", "chat", "template") if name in change}
+    other = replace(
+        recipe,
+        model=replace(recipe.model, **model),
+        sampling=SamplingConfig(**LAW | change.get("sampling", {})),
+    )
+    if "ends" in change:
+        monkeypatch.setattr(
+            "full_scale.presampling.result.declared_stop_tokens", lambda config, stop: change["ends"]
+        )
+    with pytest.raises(ValueError, match=named):
+        found.check(other, replace(task, name=change.get("task", task.name)), hashes)
+
+
+def test_a_first_pre_sampling_that_failed_does_not_hold_up_the_next(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+
+    class Broken(Rule):
+        def __call__(self, examples, completions):
+            raise StopError
+
+    wrong = replace(recipe, sampling=replace(recipe.sampling, temperature=0.3))
+    with pytest.raises(StopError):
+        presample(wrong, replace(ruled_task(), verifier=Broken()), initial)
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
+
+
+def test_no_prompt_is_easy(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    found = presample(recipe, ruled_task((0, 1, 0)), loaded(recipe.model.path))
+    assert found.pef == ()
+    assert len(found.buffer) == 0
+    assert any("D_pef is empty" in sentence for sentence in found.findings)
+
+
+def test_every_prompt_is_easy(whole, tmp_path):
+    config = PresampleConfig(k=4, threshold=1, fresh=False)
+    recipe = elsewhere(whole[0], tmp_path, presample=config)
+    found = presample(recipe, ruled_task((100, 100)), loaded(recipe.model.path))
+    assert found.exp == ()
+    assert any("D_exp is empty" in sentence for sentence in found.findings)
+
+
+def test_where_the_databases_lie_does_not_count_but_the_question_does():
+    task = ruled_task()
+    first = task.train[0]
+
+    def hashed(**reference):
+        return prompt_hashes([replace(first, reference={**first.reference, **reference})])
+
+    assert hashed(database="/a/x.sqlite") == hashed(database="/b/x.sqlite") == prompt_hashes([first])
+    assert hashed(bound=3) != prompt_hashes([first])
+
+
+def failing(*, on):
+    """The ruled task, whose verifier fails on the prompts of these ids."""
+
+    class Failing(Rule):
+        def __call__(self, examples, completions):
+            return [
+                Score(False, "crash", detail="KeyError: 'bound'") if e.id in on else self.score(e, text)
+                for e, text in zip(examples, completions, strict=True)
+            ]
+
+    return replace(ruled_task(), verifier=Failing())
+
+
+def test_a_verifier_that_fails_on_everything_is_no_bad_model(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    task = failing(on={example.id for example in ruled_task().train})
+    with pytest.raises(VerifierError, match="failed on every one of 18 answers: KeyError: 'bound'"):
+        presample(recipe, task, initial)
+    # What it judged, nothing, is not kept.
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
+
+
+def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path)
+    found = presample(recipe, failing(on={"e1"}), loaded(recipe.model.path))
+    assert found.findings[0] == (
+        "the verifier failed on 6 of 48 rollouts, which count as wrong: KeyError: 'bound' (6 times)"
+    )
+
+
+def test_another_verifier_of_the_same_prompts_is_refused(whole):
+    recipe, found = whole
+    with pytest.raises(ValueError, match=r"verifier=<1 changed \('module .*'\)>.*put that back"):
+        found.check(
+            recipe,
+            replace(ruled_task(), verifier=Bound(dict.fromkeys(source_of(Rule.__module__), "x"))),
+            ModelHashes.of(recipe.model.path),
+        )
+
+
+class Bound(Rule):
+    """A rule that says what decides its verdicts."""
+
+    def __init__(self, bound):
+        self.bound = bound
+
+
+def test_changed_data_say_which_prompts_changed(whole):
+    recipe, found = whole
+    task = ruled_task((16, 8, 14, 4, 16, 10, 12))
+    with pytest.raises(ValueError, match=r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>"):
+        found.check(recipe, task, ModelHashes.of(recipe.model.path))
+
+
+def test_another_threshold_in_a_training_names_the_way(whole):
+    recipe, found = whole
+    other = replace(recipe, presample=replace(recipe.presample, threshold=3))
+    with pytest.raises(ValueError, match=r"presample\.threshold=3 .*has 4; .*run dph presample"):
+        found.check(other, ruled_task(), ModelHashes.of(recipe.model.path))
+
+
+@pytest.mark.parametrize("file", ["buffer/buffer.parquet", "buffer/manifest.json", "presample.json"])
+@pytest.mark.parametrize("damage", ["gone", "flipped"])
+def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, damage, monkeypatch):
+    recipe = elsewhere(whole[0], tmp_path)
+    initial = loaded(recipe.model.path)
+    presample(recipe, ruled_task(), initial)
+    path = Folders.of(recipe).presample / file
+    if damage == "gone":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3 if path.suffix == ".parquet" else 0] ^= 1
+        path.write_bytes(data)
+    with pytest.raises(ValueError, match="presample"):
+        Presampling.load(Folders.of(recipe).presample)
+    monkeypatch.setattr("full_scale.presampling.presample.sample", None)
+    presample(recipe, ruled_task(), initial)
+    assert stored(recipe) == stored(whole[0])
+
+
+class Endless(Rule):
+    """Every answer is correct."""
+
+    @staticmethod
+    def score(example, text):
+        return Score(True, "correct")
+
+
+def test_rollouts_that_never_end_are_told_with_a_way_on(whole, tmp_path, monkeypatch):
+    sampling = replace(whole[0].sampling, max_new_tokens=1)
+    recipe = elsewhere(whole[0], tmp_path, sampling=sampling)
+    initial = loaded(recipe.model.path)
+    monkeypatch.setattr("full_scale.models.generation.stop_tokens", lambda model, tokenizer: [10**6])
+    found = presample(recipe, replace(ruled_task(), verifier=Endless()), initial)
+    assert found.pef
+    assert len(found.buffer) == 0
+    said = found.findings[-1]
+    assert said.startswith("100.0% of the rollouts were cut off at sampling.max_new_tokens (one ended in '")
+    assert "sampling.stop" in said
+
+
+def test_a_token_named_as_a_stop_ends_the_rollouts(whole, tmp_path):
+    recipe = elsewhere(whole[0], tmp_path, sampling=replace(whole[0].sampling, stop=("w2", "w3")))
+    initial = load(recipe.model, stop=recipe.sampling.stop)
+    ends = [initial.tokenizer.convert_tokens_to_ids(word) for word in ("w2", "w3")]
+    found = presample(recipe, ruled_task(), initial)
+    rows = [row.completion_ids for row in found.buffer.rows()]
+    assert {row[-1] for row in rows} & set(ends)
+    assert not any(token in (EOS, *ends) for row in rows for token in row[:-1])
+    with pytest.raises(ValueError, match=r"stop_tokens=\[1\]"):
+        found.check(whole[0], ruled_task(), initial.hashes)
+    with pytest.raises(ValueError, match=r"sampling\.stop='w2 w3'.*one token; here it is \['w2', 'w3'\]"):
+        load(recipe.model, stop=("w2 w3",))

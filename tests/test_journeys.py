@@ -1,0 +1,64 @@
+"""Three journeys in a terminal of eighty columns, as they are printed: the docs include these transcripts.
+
+UPDATE_TRANSCRIPTS=1 writes them anew: read the difference before it is committed.
+"""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TRANSCRIPTS = ROOT / "docs" / "transcripts"
+COUNTS = "examples/counts/base.jsonl"
+JOURNEYS = {
+    "verify": ["verify", "A5.validity", "--quick"],
+    "predict": ["predict", "trl", "beta=0.04", "--counts", COUNTS],
+    "confront": ["confront", COUNTS, "examples/counts/grpo.jsonl"],
+}
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+_SECONDS = re.compile(r"\b\d+\.\d(?= *│$)", re.M)
+
+
+def in_a_terminal(words: list[str]) -> str:
+    """What a command prints where it is run in a real terminal, without colours."""
+    master, worker = pty.openpty()
+    size = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "dph_cli", *words],
+        cwd=ROOT,
+        env={**os.environ, **size},
+        stdout=worker,
+        stdin=worker,
+    ) as process:
+        os.close(worker)
+        printed = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # The other end is closed.
+                break
+            if not part:
+                break
+            printed += part
+    os.close(master)
+    assert process.returncode == 0, printed.decode()
+    return _SECONDS.sub("s.s", _ESCAPES.sub("", printed.decode()))
+
+
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_a_journey_prints_what_its_transcript_says(name):
+    command = " ".join(["$ dph", *JOURNEYS[name]])
+    said = (
+        "\n".join([command, *(line.rstrip() for line in in_a_terminal(JOURNEYS[name]).splitlines())]) + "\n"
+    )
+    path = TRANSCRIPTS / f"{name}.txt"
+    if os.environ.get("UPDATE_TRANSCRIPTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(said)
+    assert said == path.read_text()
+    assert max(map(len, said.splitlines())) <= 80
