@@ -5,12 +5,14 @@ rest on. It is worth something for these very files only: with others it says no
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -110,7 +112,7 @@ def compiled() -> Compilation:
         folder = Path(temporary)
         compile_into(folder)
         # The examples of a file are computed alike: its first one says what they rest on.
-        first = {example.file: name for name, example in reversed(files.examples().items())}
+        first = {example.file: name for name, example in reversed([*files.examples().items()])}
         computing = files.by_computing()
         reasoned = [name for name in files.statements() if name not in computing]
         axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*first.values(), *computing]))
@@ -119,10 +121,23 @@ def compiled() -> Compilation:
 
 
 def compile_into(folder: Path) -> None:
-    """Copy the files to a folder and compile them there; CoqError where Coq refuses one."""
-    for path in files.paths():
-        shutil.copy(path, folder)
+    """Copy the files to a folder and compile them there, side by side; CoqError where Coq refuses one.
+
+    A file waits for those that it requires, which began before it: the files are in that order.
+    """
+    begun: dict[str, Future[None]] = {}
+
+    def compile_when_ready(path: Path) -> None:
+        for required in files.required(path):
+            begun[required].result()
         compile_one(folder, path.name)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path in files.paths():
+            shutil.copy(path, folder)
+            begun[path.stem] = pool.submit(compile_when_ready, path)
+    for done in begun.values():
+        done.result()
 
 
 def compile_one(folder: Path, file: str) -> None:

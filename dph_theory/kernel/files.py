@@ -43,15 +43,19 @@ class KernelExample:
     values: tuple[str, ...]
 
 
+def required(path: Path) -> list[str]:
+    """The files, by name, that a file requires."""
+    return " ".join(_REQUIRED.findall(path.read_text(encoding="utf-8"))).split()
+
+
 def paths() -> list[Path]:
     """The files, each after those that it requires."""
     files = {path.stem: path for path in sorted(FOLDER.glob("*.v"))}
     ordered: list[Path] = []
 
     def add(name: str) -> None:
-        for line in _REQUIRED.findall(files[name].read_text(encoding="utf-8")):
-            for required in line.split():
-                add(required)
+        for name_of in required(files[name]):
+            add(name_of)
         if files[name] not in ordered:
             ordered.append(files[name])
 
