@@ -127,7 +127,7 @@ def test_two_checkpoints_of_the_demo_show_what_grpo_lost():
     )
     assert float(first[0]) < float(first[1])
     assert float(last[0]) > float(last[1])
-    assert "the first k at which it is worse lies between" in said
+    assert "Pass@16 falls by" in said
     assert said.count(" -> ") == 5
 
 

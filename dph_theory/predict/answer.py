@@ -122,8 +122,8 @@ def _when(told: Prediction, step: float | None) -> str:
         return "No prompt moves." if all(p.validity == p.base_rate for p in told.prompts) else ""
     middle, last = float(np.median(times)), max(times)
     half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / (step or 1), last / (step or 1)))
-    size = " of --step 1" * (step is None)
-    return f"{NEAR:.0%} of the way: half the prompts after about {half}, all after {most} steps{size}."
+    size = " (--step 1)" * (step is None)
+    return f"{NEAR:.0%} there: half the prompts after {half}, all after {most} steps{size}."
 
 
 def by_prompt(told: Prediction, names: Sequence[str], luck: Mapping[float, float]) -> Table:

@@ -12,7 +12,7 @@ from ..theorems import THEOREMS
 from .reports import Report
 
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
-_HEADERS = ("theorem", "source", "verdict", "instances", "exact", "worst margin", "neighbours", "seconds")
+_HEADERS = ("theorem", "verdict", "instances", "exact", "neighbours refuted", "seconds")
 
 
 def listing(theorems: list[Theorem]) -> Table:
@@ -41,12 +41,10 @@ def _row(report: Report) -> tuple[str, ...]:
     mark = "" if report.verdict == report.expected else f" [red](expected {report.expected})[/]"
     return (
         f"  {report.theorem}",
-        THEOREMS[report.theorem].source.place,
         f"[{_STYLE[Verdict(report.verdict)]}]{report.verdict}[/]{mark}",
         f"{report.instances:,}",
         f"{report.exact}",
-        f"{report.worst:.1e}",
-        f"{report.fallen} of {len(report.false_neighbours)} refuted",
+        f"{report.fallen} of {len(report.false_neighbours)}",
         f"{report.seconds:.1f}",
     )
 

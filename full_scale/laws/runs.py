@@ -583,10 +583,7 @@ EXPERIMENTS: Mapping[str, LawExperiment] = MappingProxyType(
 
 
 def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
-    """The record's runs, or one experiment's: the first seed of all, then the second, at most so many.
-
-    Raises ValueError for another experiment.
-    """
+    """The record's runs, or one experiment's (ValueError for another): the first seed of all, then more."""
     if only is not None:
         choice("only", only, EXPERIMENTS)
     chosen = [EXPERIMENTS[only]] if only else list(EXPERIMENTS.values())

@@ -42,7 +42,7 @@ def test_the_answer_stands_first_in_ten_lines_of_eighty_columns(tmp_path):
     assert lines[1].split("  ")[-2:] == ["", "in the end"] or "after 100 steps" in lines[1]
     assert lines[2].split() == ["Pass@1", "0.1750", "0.7094", "0.9344"]
     assert lines[3].split()[:2] == ["Pass@8", "0.7347"]
-    assert "99% of the way: half the prompts after about 896, all after" in lines[4]
+    assert "99% there: half the prompts after 896, all after" in lines[4]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_openrlhf_s_kl_is_divided_along_under_the_batch_s_deviation_alone(tmp_pa
 def test_an_end_near_one_says_when_and_no_rate_is_one(tmp_path):
     out = run(tmp_path, "[0.25, 1.0]", "trl", "beta=0.01").output
     assert "> 0.9999" in out
-    assert "99% of the way: half the prompts after about" in out
+    assert "99% there: half the prompts after" in out
     assert "No equivalent betas: this mean is too near 1 to tell them apart." in out
     assert "1 prompts have only wrong or only right answers" in out
 
