@@ -16,7 +16,7 @@ _STATED = re.compile(r"(?:Theorem|Lemma|Corollary)\s+(\w+)\s*((?:[({].*?[)}]\s*)
 _EXAMPLE = re.compile(r"Example\s+(\w+)\s*:\s*(.*?)\b(gives|bounds)\s+(\(.*)", re.S)
 _DEFINED = re.compile(r"(?:Definition|Fixpoint)\s+(\w+)\s*(.*)", re.S)
 _COMPUTES = "From Interval Require"
-"""What a file says that computes with intervals, on Coq's primitive integers."""
+"""What a file says that computes with intervals, on Coq's primitive integers and floats."""
 _EXAMPLES_IN = "Numbers"
 """How the names of the files begin in which examples stand."""
 
