@@ -120,10 +120,10 @@ def compiled() -> Compilation:
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 
 
-def compile_into(folder: Path) -> None:
-    """Copy the files to a folder and compile them there, side by side; CoqError where Coq refuses one.
+def compile_into(folder: Path, needed: Iterable[str] = ()) -> None:
+    """Copy the files, or those needed, to a folder and compile them there; CoqError where Coq refuses one.
 
-    A file waits for those that it requires, which began before it: the files are in that order.
+    They are compiled side by side: a file waits for those that it requires, which began before it.
     """
     begun: dict[str, Future[None]] = {}
 
@@ -133,7 +133,7 @@ def compile_into(folder: Path) -> None:
         compile_one(folder, path.name)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path in files.paths():
+        for path in files.paths(needed):
             shutil.copy(path, folder)
             begun[path.stem] = pool.submit(compile_when_ready, path)
     for done in begun.values():

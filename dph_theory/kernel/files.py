@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,8 +48,8 @@ def required(path: Path) -> list[str]:
     return " ".join(_REQUIRED.findall(path.read_text(encoding="utf-8"))).split()
 
 
-def paths() -> list[Path]:
-    """The files, each after those that it requires."""
+def paths(needed: Iterable[str] = ()) -> list[Path]:
+    """The files, each after those that it requires; of those that are needed, by name, if any are named."""
     files = {path.stem: path for path in sorted(FOLDER.glob("*.v"))}
     ordered: list[Path] = []
 
@@ -59,7 +59,7 @@ def paths() -> list[Path]:
         if files[name] not in ordered:
             ordered.append(files[name])
 
-    for name in files:
+    for name in needed or files:
         add(name)
     return ordered
 

@@ -60,9 +60,10 @@ def test_without_coq_the_reason_is_said(monkeypatch):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder in which all files are compiled."""
+    """A folder in which all files are compiled that a wrong one may require."""
     place = tmp_path_factory.mktemp("kernel")
-    coq.compile_into(place)
+    stems = [name.removesuffix(".v") for name in DELIBERATE]
+    coq.compile_into(place, [*stems, *files.required(files.FOLDER / "NumbersA.v")])
     return place
 
 
