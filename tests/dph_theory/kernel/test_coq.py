@@ -61,9 +61,8 @@ def test_without_coq_the_reason_is_said(monkeypatch):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder in which all files are compiled that a wrong one may require."""
-    place = tmp_path_factory.mktemp("kernel")
-    stems = [name.removesuffix(".v") for name in DELIBERATE]
-    coq.compile_into(place, [*stems, *files.required(files.FOLDER / "NumbersA.v")])
+    place, examples = tmp_path_factory.mktemp("kernel"), files.required(files.FOLDER / "NumbersA.v")
+    coq.compile_into(place, [*examples, *(name.removesuffix(".v") for name in DELIBERATE)])
     return place
 
 
