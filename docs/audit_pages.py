@@ -73,7 +73,7 @@ The words:
 - *ends at* is the policy that training ends at with a small beta: the *filtered model* p_*, the base's right
   answers in the base's proportions; the *locally filtered model*, the base restricted, token by token, to
   what can still become a right answer; the *token forward limit*, a third one; or, for rehearsal of correct
-  samples, what it rehearses ([the laws](theorems/e03.md)).
+  samples, what it rehearses (the laws (`E3`)).
 - A clamp on the value, such as 10 in verl's low_var_kl, takes the gradient from tokens far below the
   reference. While no token is that far the term is what it is without the clamp; with a beta so small that
   wrong tokens fall below, they are no longer held, lose all their mass, and training ends at the locally
