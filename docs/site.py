@@ -30,7 +30,7 @@ API = {
 }
 """The packages whose docstrings are shown, by page."""
 _ENTRY = re.compile(r"(?<!\[)`([A-L]\d{1,2})(\.\w+)?`")
-_OUT = re.compile(r"\]\((?!https://|#)(?:docs/)?([^)]+)\)")
+_LINK = re.compile(r"\[([^\]]*)\]\((?!https://|#)(docs/)?([^)]+)\)")
 _DISPLAYED = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.M | re.S)
 
 
@@ -54,9 +54,7 @@ def on_files(files: Any, config: Any) -> Any:
 def _readme() -> str:
     """The README with links that hold within the site; what lies outside of it is named alone."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    return _OUT.sub(
-        lambda link: f"]({link[1]})" if link[1].endswith((".md", ".svg")) else "](findings.md)", text
-    )
+    return _LINK.sub(lambda link: f"[{link[1]}]({link[3]})" if link[2] else link[1], text)
 
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:

@@ -223,3 +223,5 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     assert (tmp_path / "theorems" / "a05.html").read_text().count("<math") >= 5
     assert (tmp_path / "img" / "lottery.svg").is_file()
     assert 'href="theorems/e06.html"' in (tmp_path / "findings.html").read_text()
+    # What a site does not hold is named, and is no link to another page.
+    assert "CITATION.cff</a>" not in (tmp_path / "index.html").read_text()

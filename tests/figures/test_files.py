@@ -140,14 +140,8 @@ ARTICLE = r"""
 def test_latex_sets_a_figure_its_caption_table_and_commands(tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex here: what a paper takes was not set by LaTeX")
-    list(
-        files.write_figure(
-            figure("mu_beta"),
-            Records(),
-            files.Wanted(("pdf",), tmp_path, tmp_path),
-            Sheet(VENUES["icml"], "column"),
-        )
-    )
+    wanted = files.Wanted(("pdf",), tmp_path, tmp_path)
+    list(files.write_figure(figure("mu_beta"), Records(), wanted, Sheet(VENUES["icml"], "column")))
     (tmp_path / "numbers.tex").write_text(files.macros(["lottery"], Records()))
     (tmp_path / "article.tex").write_text(ARTICLE)
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"]
