@@ -68,12 +68,6 @@ def folder(tmp_path_factory):
 
 @with_coq
 @pytest.mark.slow
-def test_coq_says_what_is_recorded():
-    assert coq.compiled() == coq.recorded()
-
-
-@with_coq
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DELIBERATE)
 def test_a_deliberate_error_is_refused(folder, name):
     right, wrong = DELIBERATE[name]
