@@ -104,7 +104,7 @@ class LogOddsShift:
 
     @property
     def identified(self) -> bool:
-        """Whether both checkpoints have correct and incorrect answers, without which no law has a beta."""
+        """Whether prompts tell a shift and how sure it is, without which no law has a beta."""
         return bool(np.isfinite(self.pooled.low))
 
     @property

@@ -45,18 +45,16 @@ def shortened(text: str, longest: int = _LONGEST_ID) -> str:
 
 
 def _data(found: "Confrontation") -> str:
-    low, high = found.answers
-    each = f"{low}" if low == high else f"{low} to {high}"
+    each = " to ".join(map(str, sorted({*found.answers})))
     run, base = (shortened(side.name, _LONGEST_NAME) for side in (found.run, found.base))
     return f"{run} against {base}: {found.prompts} prompts, {each} answers to each."
 
 
 def _pass_at_k(found: PassCurves) -> str:
-    ends = sorted({0, len(found.k) - 1})
     told = (
         f"Pass@{found.k[i]}{'' if i else ' goes'} from {percent(found.base[i])} to {percent(found.run[i])} "
         f"({_sign(found, found.k[i])})"
-        for i in ends
+        for i in sorted({0, len(found.k) - 1})
     )
     return ", ".join(told) + "."
 
@@ -81,7 +79,9 @@ def _law(found: "Confrontation") -> str:
     if found.single:
         return "One answer a prompt tells only means: no law of training is identified."
     if not moved.identified:
-        return "No law of training is identified: one of the two is always right, or never."
+        known = moved.informative and abs(moved.pooled.value) < float("inf")
+        why = "every prompt says the same" if known else "at every prompt one is always right, or never"
+        return f"No law of training is identified: {why}."
     if found.best is None:
         return f"No change is not rejected ({chance(moved.p_no_change)}): no law of training is told."
     best, law = found.best, found.best.law

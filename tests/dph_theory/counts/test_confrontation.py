@@ -236,7 +236,7 @@ def test_a_base_that_never_succeeds_identifies_no_shift_and_no_law(tmp_path):
     found = words_confronted(tmp_path, base=np.zeros(40, int), run=np.arange(40) % 5)
     lines = five_lines(found)
     assert lines[2].startswith("0 of 0 solved prompts lost, ")
-    assert lines[3] == "No law of training is identified: one of the two is always right, or never."
+    assert lines[3] == "No law of training is identified: at every prompt one is always right, or never."
     assert not any(shown.title.startswith("Laws") for shown in tables(found))
     assert "inf" not in " ".join(lines)
     assert found.laws == ()
@@ -289,7 +289,7 @@ def test_a_file_against_itself_claims_nothing(tmp_path):
     assert "as few as" not in words
     assert "[0, 0]" not in words
     assert "[0.00, 0.00]" not in words
-    assert "Nearest law" not in words
+    assert five_lines(found)[3] == "No law of training is identified: every prompt says the same."
 
 
 def test_intervals_say_whether_they_hold_at_one_k_or_at_all():
