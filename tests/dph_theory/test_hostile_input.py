@@ -63,6 +63,15 @@ CALLS = [
     (dynamics.spread_at_law, {"base_rate": 0.7, "beta": 0.5, "form": "k2", "step": 0.2, "answers": 8}),
     (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "form": "k2", "beta": 0.5}),
     (dynamics.saturation, {"deviation": 0.5}),
+    (laws.tempered, {"tables": TREE, "temperature": 0.7}),
+    (laws.truncated, {"tables": TREE, "top_p": 0.9, "top_k": 1, "min_p": 0.1}),
+    (laws.law_at_temperature, {"base": TREE, "valid": ANSWERS, "beta": 0.5, "temperature": 0.7}),
+    (laws.law_after_resets, {"base": TREE, "valid": ANSWERS, "beta": 0.5, "rounds": 2, "mixup": 0.5}),
+    (laws.rewarded_law, {"base": TREE, "rewards": [[1.0, 0.5], [1.5, 0.0]], "beta": 0.5}),
+    (laws.masked_law, {"base": BASE, "valid": VALID, "finished": [1, 1, 0], "beta": 0.5}),
+    (laws.best_beta, {"base_rate": 0.2, "hacks": 0.01, "false_positive": 0.05, "false_negative": 0.1}),
+    (dynamics.largest_stable_step, {"base": BASE, "valid": VALID, "beta": 0.5, "stale": 4}),
+    (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "step": 0.5, "stale": 2, "cap": 2.0}),
     (laws.normalised_validities, {"base_rate": 0.25, "beta": 0.5, "group_size": 8}),
 ]
 HOSTILE = (
