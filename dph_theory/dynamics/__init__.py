@@ -15,6 +15,7 @@ from .drift import excess_by_luck as excess_by_luck
 from .drift import pass_rate_along as pass_rate_along
 from .drift import saturation as saturation
 from .drift import spread_at_law as spread_at_law
-from .flow import CORRECTIONS as CORRECTIONS
 from .flow import flow as flow
-from .flow import largest_stable_step as largest_stable_step
+from .rollouts import CORRECTIONS as CORRECTIONS
+from .rollouts import Rollouts as Rollouts
+from .rollouts import largest_stable_step as largest_stable_step

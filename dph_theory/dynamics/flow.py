@@ -1,39 +1,25 @@
 """The noiseless training: the flow of next-token logits under any penalty, schedule of beta and sampler."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import softmax
 
-from ..binary_reward import tilted
 from ..laws import answer_probabilities, filtered_law
 from ..laws.token import Tables, next_token_tables, verifier
-from ..numeric.arrays import Array, Distribution, Mask, Scalars, positive, real, whole
+from ..numeric.arrays import Array, Scalars, positive, real
 from ..numeric.balls import Values
 from ..support.errors import argument_error, choice
 from .answers import BASELINES, FORMS, STORED, Advantage, Tree, joined, less, update
+from .rollouts import ON_POLICY, Rollouts
 
 Schedule: TypeAlias = float | Callable[[float], float]
 """beta, or beta as a function of the time."""
-Sampler: TypeAlias = Callable[[list[np.ndarray]], Tables]
-"""From the policy's next-token tables to those that answers are drawn from."""
-CORRECTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
-    {
-        "none": lambda log_ratio: 0 * log_ratio,
-        "token": lambda log_ratio: log_ratio,
-        "sequence": lambda log_ratio: 0 * log_ratio + log_ratio.sum(axis=-1, keepdims=True),
-    }
-)
-"""By what trainers multiply a token's term for another sampler: the log of policy over sampler, of it or of
-all its answer's tokens, (answers, tokens)."""
 MOST = 1e6
 """Times and betas are below it: by then a flow has ended, and stiffness beyond it is no training."""
-_FAR = 600.0
-"""Of a log ratio: where a sampler leaves a token out its weight is of no use, but finite."""
 
 
 def at_time(beta: Schedule, time: float) -> float:
@@ -72,13 +58,8 @@ def flow(
     reward: bool = True,
     baseline: str = "mean",
     per_answer_mean: bool = False,
-    weights: Array | None = None,
-    sampler: Sampler | None = None,
-    correction: str = "none",
-    cap: float = np.inf,
-    corrects_penalty: bool = True,
+    rollouts: Rollouts = ON_POLICY,
     step: float | None = None,
-    stale: int = 0,
 ) -> list[list[np.ndarray]]:
     """The policy's next-token tables at increasing times, each prefix with logits of its own.
 
@@ -89,14 +70,11 @@ def flow(
 
     Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
     tables begun from, by default the base; end, the symbol after which only itself follows; reward False
-    leaves the verdicts out; per_answer_mean weighs an answer's tokens by 1/length (theory G8), `weights`,
-    (V, ..., V), by a number an answer, such as 0 for those that are masked (theory J7): there, or with
-    another sampler, alone the baseline, a name of BASELINES, makes a difference (theory G4). sampler: whence
-    answers are drawn, a function of the policy's tables (theory J2, J3), by default the policy; correction,
-    one of CORRECTIONS, at most `cap`, multiplies what they pull, the penalty too if corrects_penalty. step:
-    gradient steps of that size, which a sampler that jumps, as `truncated`, needs, in the place of their
-    limit; then answers, and a KL in the reward, may be of the policy `stale` steps ago (theory J5). A single
-    decision is one table. Returns the tables at each time.
+    leaves the verdicts out; per_answer_mean weighs an answer's tokens by 1/length (theory G8): there, or with
+    other rollouts, alone the baseline, a name of BASELINES, makes a difference (theory G4); rollouts, whence
+    answers are drawn, by default the policy itself (theory J); step, gradient steps of that size in the place
+    of their limit, which a sampler that jumps, and old answers, need. A single decision is one table. Returns
+    the tables at each time.
     Raises ValueError for what is no such tree, form or schedule. Source: ours, theory E6, E7, G8, G10, J.
 
     >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
@@ -105,31 +83,22 @@ def flow(
     """
     choice("form", form, FORMS)
     choice("baseline", baseline, BASELINES)
-    choice("correction", correction, CORRECTIONS)
-    given = {"per_answer_mean": per_answer_mean or None, "weights": weights, "sampler": sampler}
-    for name, value in given.items():
-        if value is not None and form in STORED:
-            raise argument_error(name, value, f"none with {form}, whose answers are stored ones")
+    if form in STORED and (per_answer_mean or rollouts != ON_POLICY):
+        name, given = ("per_answer_mean", True) if per_answer_mean else ("rollouts", rollouts)
+        raise argument_error(name, given, f"none with {form}, whose answers are stored ones")
     checked = next_token_tables("base", base, end)
     begun = checked if start is None else next_token_tables("start", start, end)
     verdicts = verifier(valid, checked)
     if any(table.ndim != t + 1 for t, table in enumerate(checked)):
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
     advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
-    course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, per_answer_mean)
-    if weights is not None:
-        weighed = real("weights", weights, at_least=0, below=MOST)
-        if weighed.shape != verdicts.shape:
-            raise argument_error("weights.shape", weighed.shape, f"one weight an answer, {verdicts.shape}")
-        course.weight = course.weight * course.tokens.of(weighed)
-    course.sampler, course.corrects = sampler, (CORRECTIONS[correction], cap, corrects_penalty)
+    course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, rollouts, per_answer_mean)
     moments = rising_times(times)
     if moments[-1] == 0:
         return [begun] * len(moments)
-    late = int(single("stale", whole("stale", stale, at_least=0)))
-    if step is not None or late:
+    if step is not None or rollouts.stale:
         size = single("step", positive("step", 0.0 if step is None else step))
-        return [course.policy(theta) for theta in _stepped(course, joined(begun), moments, size, late)]
+        return [course.policy(theta) for theta in _stepped(course, joined(begun), moments, size)]
     found: Any = solve_ivp(
         course.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
     )
@@ -138,32 +107,15 @@ def flow(
     return [course.policy(theta) for theta in found.y.T]
 
 
-def _stepped(
-    course: "_Course", theta: np.ndarray, times: np.ndarray, step: float, stale: int
-) -> Iterator[np.ndarray]:
+def _stepped(course: "_Course", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
     """The logits at the times, of gradient steps on answers of the policy so many steps ago."""
-    path, taken = deque([theta] * (stale + 1), maxlen=stale + 1), 0
+    known = course.rollouts.stale + 1
+    path, taken = deque([theta] * known, maxlen=known), 0
     for time in times:
         while taken < round(time / step):
             path.append(path[-1] + step * course.slope(taken * step, path[-1], path[0]))
             taken += 1
         yield path[-1]
-
-
-def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
-    """The step in logits from which a run on rollouts k updates old no longer ends at its law p_beta.
-
-    KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near the law, L = beta (diag p - p p^T),
-    which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the law is the same. Parameters:
-    base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...). Source: ours, J5.
-
-    >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
-    array([14.505,  2.519])
-    """
-    policy, age = tilted(base, valid, beta), whole("stale", stale, at_least=0)
-    flat = policy[..., None] * (np.eye(policy.shape[-1]) - policy[..., None, :])
-    top = np.linalg.eigvalsh(flat)[..., -1] * np.asarray(beta)
-    return 2 * np.sin(np.pi / (4 * np.asarray(age) + 2)) / top
 
 
 def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
@@ -182,14 +134,16 @@ class _Course(Tree):
         beta: Schedule,
         end: int | None,
         advantage: Advantage,
+        rollouts: Rollouts,
         per_answer_mean: bool,
     ) -> None:
         self.base, self.end = base, end
         tokens = self.tokens
         self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
         self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
-        self.sampler: Sampler | None = None
-        self.corrects = CORRECTIONS["none"], np.inf, True
+        self.rollouts = rollouts
+        if rollouts.weights is not None:
+            self.weight = self.weight * tokens.of(rollouts.weighed(verdicts.shape))
         self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
@@ -207,8 +161,8 @@ class _Course(Tree):
         old = theta if old is None else old
         beta, log_policy, log_drawn = at_time(self.beta, time), self.log_policy(theta), self.log_policy(old)
         log_rewarded = log_drawn if self.form in ("sequence_kl", "future_kl") else log_policy
-        if self.sampler is not None:
-            drawn = joined(next_token_tables("sampler", self.sampler(self.policy(old)), self.end))
+        if self.rollouts.sampler is not None:
+            drawn = joined(next_token_tables("sampler", self.rollouts.sampler(self.policy(old)), self.end))
             log_drawn = np.where(self.tokens.counted, drawn[self.tokens.entries], 0.0)
 
         def pulls(form: str) -> tuple[np.ndarray, np.ndarray]:
@@ -225,9 +179,8 @@ class _Course(Tree):
             )
 
         p, c = pulls(self.form)
-        if self.sampler is not None:
-            log_weight, cap, all_of_it = self.corrects
-            weight = np.minimum(np.exp(np.minimum(log_weight(log_policy - log_drawn), _FAR)), cap)
-            c = weight * c if all_of_it else c + (weight - 1) * pulls("none")[1]
+        if self.rollouts.correction != "none":
+            weight = self.rollouts.correcting(log_policy - log_drawn)
+            c = weight * c if self.rollouts.corrects_penalty else c + (weight - 1) * pulls("none")[1]
         pull = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
         return self.ascent(theta, (self.tokens.entries, pull * self.tokens.counted))

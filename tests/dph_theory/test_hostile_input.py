@@ -71,7 +71,8 @@ CALLS = [
     (laws.masked_law, {"base": BASE, "valid": VALID, "finished": [1, 1, 0], "beta": 0.5}),
     (laws.best_beta, {"base_rate": 0.2, "hacks": 0.01, "false_positive": 0.05, "false_negative": 0.1}),
     (dynamics.largest_stable_step, {"base": BASE, "valid": VALID, "beta": 0.5, "stale": 4}),
-    (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "step": 0.5, "stale": 2, "cap": 2.0}),
+    (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "step": 0.5}),
+    (dynamics.Rollouts, {"correction": "token", "cap": 2.0, "stale": 1}),
     (laws.normalised_validities, {"base_rate": 0.25, "beta": 0.5, "group_size": 8}),
 ]
 HOSTILE = (

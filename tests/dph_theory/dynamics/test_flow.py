@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
-from dph_theory.dynamics import CORRECTIONS, flow, largest_stable_step
+from dph_theory.dynamics import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.laws import (
     answer_mean_limit,
     answer_probabilities,
@@ -142,7 +142,7 @@ def rates(policy):
 @pytest.mark.parametrize("sampler", [*OTHER.values(), None])
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_kl_in_the_reward_does_not_see_the_sampler(sampler, correction):
-    (policy,) = flow(SIX, THREE_RIGHT, [3e4], beta=0.3, sampler=sampler, correction=correction, cap=2.0)
+    (policy,) = flow(SIX, THREE_RIGHT, [3e4], beta=0.3, rollouts=Rollouts(sampler, correction, 2.0))
     np.testing.assert_allclose(policy[0], sequence_law(SIX, THREE_RIGHT, 0.3)[0], atol=5e-6)
 
 
@@ -156,7 +156,7 @@ def test_the_kl_in_the_reward_does_not_see_the_sampler(sampler, correction):
     ],
 )
 def test_a_penalty_in_the_loss_sees_the_sampler(form, temperature, validity, shares):
-    (policy,) = flow(SIX, THREE_RIGHT, [3e4], form=form, beta=0.3, sampler=OTHER[temperature])
+    (policy,) = flow(SIX, THREE_RIGHT, [3e4], form=form, beta=0.3, rollouts=Rollouts(OTHER[temperature]))
     assert rates(policy)[0] == pytest.approx(validity, abs=6e-6)
     np.testing.assert_allclose(rates(policy)[1], shares, atol=6e-5)
 
@@ -165,7 +165,9 @@ def test_which_corrections_restore_the_law_of_a_penalty_in_the_loss():
     (law,) = sequence_law(SIX, THREE_RIGHT, 0.3)
 
     def away(**settings):
-        (policy,) = flow(SIX, THREE_RIGHT, [3e4], form="k2", beta=0.3, sampler=OTHER[0.6], **settings)
+        (policy,) = flow(
+            SIX, THREE_RIGHT, [3e4], form="k2", beta=0.3, rollouts=Rollouts(OTHER[0.6], **settings)
+        )
         return np.abs(policy[0] - law).max()
 
     assert away(correction="sequence") < 1e-6
@@ -178,11 +180,11 @@ def test_which_corrections_restore_the_law_of_a_penalty_in_the_loss():
 def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     """The law is then that of the token penalty at the sampler's own chances to end valid."""
     base, valid = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.3, 0.7]])], np.array([[1, 0], [1, 0]])
-    (law,) = flow(base, valid, [1e4], form="k2", beta=0.5, sampler=OTHER[0.6], correction="token")
+    (law,) = flow(base, valid, [1e4], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "token"))
     chances = tempered(law, 0.6)[1][:, 0]
     weight = base[0] * np.exp(chances / 0.5)
     np.testing.assert_allclose(law[0], weight / weight.sum(), atol=1e-6)
-    (whole,) = flow(base, valid, [1e4], form="k2", beta=0.5, sampler=OTHER[0.6], correction="sequence")
+    (whole,) = flow(base, valid, [1e4], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "sequence"))
     np.testing.assert_allclose(whole[0], token_law(base, valid, 0.5)[0], atol=1e-6)
     assert np.abs(law[0] - whole[0]).max() > 0.005
 
@@ -197,7 +199,12 @@ def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     ],
 )
 def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity):
-    settings = {"form": form, "beta": 0.3, "sampler": partial(truncated, top_p=top_p), "step": 0.15}
+    settings = {
+        "form": form,
+        "beta": 0.3,
+        "step": 0.15,
+        "rollouts": Rollouts(partial(truncated, top_p=top_p)),
+    }
     (policy,) = flow(SIX, THREE_RIGHT, [600.0], **settings)
     # Where it stops depends a little on the size of the steps.
     assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
@@ -213,7 +220,7 @@ def test_staleness_changes_no_law_only_the_largest_step(stale):
     step = float(largest_stable_step(base[0], right, beta, stale))
 
     def away(factor):
-        settings = {"step": factor * step, "stale": stale, "start": [near / near.sum()]}
+        settings = {"step": factor * step, "rollouts": Rollouts(stale=stale), "start": [near / near.sum()]}
         (policy,) = flow(base, right, [1500 * step], beta=beta, **settings)
         return np.abs(policy[0] - law).max()
 
@@ -223,13 +230,13 @@ def test_staleness_changes_no_law_only_the_largest_step(stale):
 
 def test_masked_answers_end_at_their_law():
     base, right, finished = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], np.array([1, 1, 1, 1, 0])
-    (policy,) = flow([base], right, [1e4], form="k2", beta=0.25, weights=finished)
+    (policy,) = flow([base], right, [1e4], form="k2", beta=0.25, rollouts=Rollouts(weights=finished))
     np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25, in_loss=True), atol=1e-6)
 
     def of_the_finished(tables):
         return [tables[0] * finished / (tables[0] * finished).sum()]
 
-    (policy,) = flow([base], right, [1e4], beta=0.25, sampler=of_the_finished)
+    (policy,) = flow([base], right, [1e4], beta=0.25, rollouts=Rollouts(of_the_finished))
     np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25), atol=1e-6)
 
 
