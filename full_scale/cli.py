@@ -163,6 +163,12 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option("--twins", is_flag=True, help="Of finished runs too: what of each miss is time, what is luck.")
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
 @click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
+@click.option(
+    "--pretrained", is_flag=True, help="On a pretrained Llama, whose open prompts have exact laws too."
+)
+@click.option(
+    "--model", default="smollm2", show_default=True, help="With --pretrained: smollm2, a folder, a Hub name."
+)
 def laws_command(
     quick: bool,
     only: str | None,
@@ -174,10 +180,33 @@ def laws_command(
     twins: bool,
     pack: Path | None,
     packed: Path | None,
+    pretrained: bool,
+    model: str,
 ) -> None:
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
+        if pretrained:
+            if twins:
+                raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
+            from .pretrained.study import told as told_open
+
+            of_model = told_open(
+                model,
+                folder / "pretrained",
+                progress=progress,
+                workers=workers,
+                quick=quick,
+                only=only,
+                seeds=seeds,
+                listed=listed,
+                packed=packed,
+                json=json_path,
+                pack=pack,
+            )
+            _print_tables(console, of_model.tables)
+            _say(console, of_model.sentences)
+            return
         from .laws.record import tallies, tally_table
         from .laws.runs import quick_runs, record_runs
         from .laws.study import (

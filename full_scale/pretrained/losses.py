@@ -11,7 +11,7 @@ from dph_theory.losses import (
     METHODS,
     TARGETED,
     Exploration,
-    Method,
+    Rehearsal,
     alpha_dpg_rewards,
     dph_loss,
     generator_loss,
@@ -56,7 +56,8 @@ def expected_loss(
     choice("form", form, FORMS)
     drawn = [sampler(table.detach().exp()) for table in log_pi]
     ratios = [(pi - ref).detach() for pi, ref in zip(log_pi, log_ref, strict=True)]
-    values, coefficients = valid.to(log_pi[0].dtype), []
+    values = valid.to(log_pi[0].dtype)
+    coefficients: list[Tensor] = []
     for pi, ref, q, x in reversed([*zip(log_pi, log_ref, drawn, ratios, strict=True)]):
         gain = torch.zeros_like(q).index_copy(-1, words, values)
         if form == "reward":
@@ -84,26 +85,20 @@ class Named:
 
     exploration: Exploration
     estimator: str | None = None
-    rehearsal: str | None = None
-    """A method of METHODS whose divergence is rehearsed on stored right answers."""
+    rehearsal: Rehearsal | None = None
+    """On stored right answers."""
     alpha: float | None = None
-
-    def with_strength(self, strength: float) -> str:
-        """In words what the strength multiplies."""
-        return f"eta = {strength:g}" if self.rehearsal else f"beta = {strength:g}" if self.estimator else ""
 
 
 _GRPO, _DAPO = METHODS["GRPO"].exploration, METHODS["DAPO"].exploration
-_DPG: Method = TARGETED["KL-DPG"]
+_DPG = TARGETED["KL-DPG"]
 NAMED = {
     "GRPO": Named(_GRPO, "k3"),
     "GRPO, corrected k3": Named(_GRPO, "k3_corrected"),
     "GRPO, k2": Named(_GRPO, "k2"),
     "Dr. GRPO": Named(TARGETED["KL-control"].exploration),
     "DAPO": Named(_DAPO),
-    "DPH-F": Named(_DAPO, rehearsal="DPH-F"),
-    "DPH-JS": Named(_DAPO, rehearsal="DPH-JS"),
-    "DPH-alpha": Named(_DAPO, rehearsal="DPH-alpha"),
+    **{name: Named(_DAPO, rehearsal=METHODS[name].rehearsal) for name in ("DPH-F", "DPH-JS", "DPH-alpha")},
     "KL-DPG": Named(_DPG.exploration, alpha=_DPG.alpha),
 }
 """GRPO's own penalty is plain k3 (B6: it descends the forward KL); its strength 0 is GRPO without a KL."""
@@ -176,10 +171,9 @@ def sampled_loss(
         loss = loss + strength * kl_penalty(named.estimator, rows, _rows(log_r), every, log_old=old)
     if named.rehearsal is None:
         return loss
-    rehearsal = METHODS[named.rehearsal].rehearsal
     ratio = _rows((log_pi - prompts.log_ref)[prompts.rehearsed].gather(1, prompts.stored))
     every = torch.ones_like(ratio, dtype=torch.bool)
-    return dph_loss(loss, generator_loss(rehearsal.divergence, ratio, every), strength)
+    return dph_loss(loss, generator_loss(named.rehearsal.divergence, ratio, every), strength)
 
 
 def _rows(answers: Tensor) -> Float[Tensor, "answers 1"]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -15,10 +15,24 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..laws.study import PACKAGES, Kept, quiet
+from ..laws.study import PACKAGES, Kept, quiet, write_packed
 from ..models.load import model_hash
-from .runs import CLAIMS, EXPERIMENTS, GROUP, HELD, SOLVED, STORED, Claim, Ends, OpenRun, Told, pass_at
-from .training import FinishedOpenRun, Law, conduct, predicted_laws
+from .runs import (
+    CLAIMS,
+    EXPERIMENTS,
+    GROUP,
+    HELD,
+    SOLVED,
+    STORED,
+    Claim,
+    Ends,
+    OpenRun,
+    Told,
+    declared,
+    pass_at,
+)
+from .runs import quick as quick_runs
+from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
 
 KIND = "pretrained"
 LAW, CLAIM, RUN = "law", "claim", "run"
@@ -29,31 +43,61 @@ and no other form's law nearer to where it ended."""
 SURE = 0.9
 
 
-def opened(path: str, folder: Path) -> Kept:
-    """The rows of a folder, all of one model."""
-    return Kept(folder, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
+@dataclass(frozen=True)
+class Answer:
+    """What the command prints."""
+
+    tables: list[Table]
+    sentences: list[str]
 
 
-def run_pretrained(
-    path: str, runs: Sequence[OpenRun], folder: Path, progress: Progress = silent
-) -> list[FinishedOpenRun]:
-    """The finished runs: those that the folder has, and those it lacks, run now, one after the other.
+def told(
+    path: str,
+    folder: Path,
+    *,
+    quick: bool = False,
+    only: str | None = None,
+    seeds: int | None = None,
+    listed: bool = False,
+    packed: Path | None = None,
+    json: Path | None = None,
+    pack: Path | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Answer:
+    """Run what is declared and not finished in the folder, unless `listed`, and tell what came of it.
 
-    All predictions are in the journal before the first run starts.
+    `packed` holds rows to go on from, `json` and `pack` are files to write: what figures read, and all rows.
     """
-    kept = opened(path, folder)
+    runs = quick_runs() if quick else declared(only, seeds)
+    kept = Kept(folder, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
+    if packed is not None:
+        kept.adopt(packed)
+    if not listed:
+        run_open(path, runs, kept, workers=workers, progress=progress)
+    outcomes = [*kept.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
+    if json is not None:
+        store(path, kept, outcomes, json)
+    if pack is not None:
+        write_packed(pack, kept.all_rows(digits=6))
+    sentences = [*(to_do(runs, outcomes) if listed else []), *findings(kept, outcomes)]
+    return Answer(tables(kept, outcomes), sentences)
+
+
+def run_open(
+    path: str, runs: Sequence[OpenRun], kept: Kept, *, workers: int = 1, progress: Progress = silent
+) -> None:
+    """Run what is not finished; all predictions are kept before the first run starts."""
     for claim in CLAIMS:
-        if kept.lacks(CLAIM, [claim.name]):
-            words = {"theory": claim.theory, "says": claim.says, "rival": claim.rival, "band": claim.band}
-            kept.keep(CLAIM, claim.name, words)
-    named = {run.id: run for run in runs}
-    noiseless = {name: (path, run) for name, run in named.items() if run.seed is None}
+        if kept.lacks(CLAIM, [claim.says]):
+            kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
+    named = {run.id: (path, run) for run in runs}
+    noiseless = {run.id: (path, run) for run in runs if run.seed is None}
     kept.settle(LAW, _predicted, noiseless, progress=progress)
-    kept.settle(RUN, _conducted, {name: (path, run) for name, run in named.items()}, progress=progress)
-    return finished(kept, runs)
+    kept.settle(RUN, _conducted, named, workers=workers, progress=progress)
 
 
-def _predicted(job: tuple[str, OpenRun]) -> dict[str, Law]:
+def _predicted(job: tuple[str, OpenRun]) -> Laws:
     quiet()
     return predicted_laws(*job)
 
@@ -61,11 +105,6 @@ def _predicted(job: tuple[str, OpenRun]) -> dict[str, Law]:
 def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
     quiet()
     return conduct(job)
-
-
-def finished(kept: Kept, runs: Iterable[OpenRun]) -> list[FinishedOpenRun]:
-    """Those of the runs that are finished, in order."""
-    return [*kept.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
 
 
 @dataclass(frozen=True)
@@ -81,9 +120,10 @@ class LawVerdict:
     """The largest total variation of the first tokens' shares from those of another form's law."""
 
 
-def against_law(outcome: FinishedOpenRun, laws: Mapping[str, Law]) -> LawVerdict:
+def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
     """A run's end beside its law, as declared by NEAR and ALIKE."""
     form, last = outcome.run.method, outcome.points[-1].tasks
+    laws = predicted.by_form()
     own = laws[form]
     gaps = [abs(fmean(last[name].validity) - own.validity[name]) for name in last]
 
@@ -104,7 +144,7 @@ def against_law(outcome: FinishedOpenRun, laws: Mapping[str, Law]) -> LawVerdict
     return LawVerdict(held, form if alike else nearest, max(gaps), share, max(rivals))
 
 
-def told(outcome: FinishedOpenRun, at: int = -1) -> Told:
+def end_of(outcome: FinishedOpenRun, at: int = -1) -> Told:
     """The end of a run, or its start, as claims are told of it."""
     tasks = outcome.points[at].tasks
     return Told(
@@ -117,7 +157,6 @@ def told(outcome: FinishedOpenRun, at: int = -1) -> Told:
 class ClaimVerdict:
     """A claim's mean over seeds with its 90% interval; undecided where that crosses the band's edge."""
 
-    name: str
     mean: float
     low: float
     high: float
@@ -131,10 +170,10 @@ def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | 
     for outcome in outcomes:
         if outcome.run.seed is not None:
             ends = by_seed.setdefault(outcome.run.seed, {})
-            ends[outcome.run.method, outcome.run.strength] = told(outcome)
+            ends[outcome.run.method, outcome.run.strength] = end_of(outcome)
     if not by_seed:
         return None
-    base = told(next(outcome for outcome in outcomes if outcome.run.seed is not None), 0)
+    base = end_of(next(outcome for outcome in outcomes if outcome.run.seed is not None), 0)
     values = [value for ends in by_seed.values() if (value := _value(claim, ends, base)) is not None]
     if not values:
         return None
@@ -145,7 +184,7 @@ def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | 
     least, most = claim.band
     inside, outside = least <= low and high <= most, high < least or low > most
     verdict = "held" if inside else "missed" if outside else "undecided"
-    return ClaimVerdict(claim.name, mean, low, high, len(values), verdict)
+    return ClaimVerdict(mean, low, high, len(values), verdict)
 
 
 def _value(claim: Claim, ends: Ends, base: Told) -> float | None:
@@ -165,7 +204,7 @@ def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
 
 def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
     rows = []
-    laws = kept.read(LAW, dict[str, Law])
+    laws = kept.read(LAW, Laws)
     for outcome in (o for o in outcomes if o.run.seed is None):
         run = outcome.run
         verdict = against_law(outcome, laws[run.id])
@@ -192,9 +231,9 @@ def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
     if not groups:
         return Table.of(("method",), [])
     first = next(iter(groups.values()))[0]
-    rows = [("base", None, 0, *_held_out([told(first, 0)]))]
+    rows = [("base", None, 0, *_held_out([end_of(first, 0)]))]
     rows += [
-        (method, strength, len(some), *_held_out([told(outcome) for outcome in some]))
+        (method, strength, len(some), *_held_out([end_of(outcome) for outcome in some]))
         for (method, strength), some in groups.items()
     ]
     return Table.of(("method", "strength", "seeds", "Pass@1 held out", "@16", "@256"), rows)
@@ -222,7 +261,7 @@ def to_do(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[
 
 def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     """How many runs ended at their law, and which claims held."""
-    laws = kept.read(LAW, dict[str, Law])
+    laws = kept.read(LAW, Laws)
     verdicts = [against_law(o, laws[o.run.id]) for o in outcomes if o.run.seed is None]
     said = []
     if verdicts:
@@ -240,7 +279,7 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
 
 def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
     """Write the compact record that figures read: each run with what was predicted for it."""
-    laws = kept.read(LAW, dict[str, Law])
+    laws = kept.read(LAW, Laws)
     rows = []
     for outcome in outcomes:
         row = as_json(outcome, digits=5)
@@ -250,7 +289,6 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         rows.append(row)
     claims = [
         {
-            "name": c.name,
             "theory": c.theory,
             "says": c.says,
             "rival": c.rival,

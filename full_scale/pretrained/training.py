@@ -53,6 +53,19 @@ class Law:
 
 
 @dataclass(frozen=True)
+class Laws:
+    """By the form that has it; k2's is that of the corrected k3."""
+
+    reward: Law
+    k3_corrected: Law
+    k3: Law
+
+    def by_form(self) -> dict[str, Law]:
+        """As a mapping."""
+        return {form: getattr(self, form) for form in LAWS}
+
+
+@dataclass(frozen=True)
 class FinishedOpenRun:
     """A run, its course, how far it ended from each law (KL of the end to the law), and its seconds."""
 
@@ -68,7 +81,6 @@ LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
     "k3_corrected": token_law,
     "k3": partial(token_law, divergence=FORWARD_KL),
 }
-"""The law of each form; k2's is that of the corrected k3."""
 
 
 def law_tables(form: str, box: GlassBox, beta: float) -> list[np.ndarray]:
@@ -151,13 +163,13 @@ def lab(path: str) -> Lab:
     return Lab(path)
 
 
-def predicted_laws(path: str, run: OpenRun) -> dict[str, Law]:
+def predicted_laws(path: str, run: OpenRun) -> Laws:
     """Of a run in expectation, all three laws at its beta, of the base's own tables."""
     at = lab(path)
     at.reset()
     reading = at.reading(run.tasks)
     boxes = {name: reading.boxed(name, tables) for name, tables in at.base(reading).items()}
-    return {form: _law(boxes, form, run.strength) for form in LAWS}
+    return Laws(**{form: _law(boxes, form, run.strength) for form in LAWS})
 
 
 def _law(boxes: Mapping[str, GlassBox], form: str, beta: float) -> Law:

@@ -43,7 +43,7 @@ class OpenPrompts:
 
 
 class Reading:
-    """One forward pass for the laws of several tasks, by a model's tokenizer; words of two tokens are no words.
+    """One forward pass for the laws of several tasks; words of two tokens are no words.
 
     ValueError for a task of which no word is one token.
     """
@@ -62,13 +62,14 @@ class Reading:
                 raise argument_error(f"task {name!r} words", self.tasks[name].words, "some of one token")
         # The beginning of a text that the tokenizer would add is the model's own business: SmolLM2 has none.
         first: list[int] = tokenizer("")["input_ids"]
-        sequences, self._shapes = [], {}
+        sequences: list[list[int]] = []
+        self._shapes: dict[tuple[str, int], tuple[int, ...]] = {}
         for task in tasks:
-            words = tuple(self.words[task.name].values())
+            tokens = tuple(self.words[task.name].values())
             for t in range(task.length):
-                prefixes = [*itertools.product(words, repeat=t)]
+                prefixes = [*itertools.product(tokens, repeat=t)]
                 sequences += [[*first, *ids(text), *prefix] for text in task.texts for prefix in prefixes]
-                self._shapes[task.name, t] = (len(task.texts), *[len(words)] * t)
+                self._shapes[task.name, t] = (len(task.texts), *[len(tokens)] * t)
         self.packed = pack(sequences)
 
     def log_probs(self, model: Any) -> dict[str, LogProbs]:
