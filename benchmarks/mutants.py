@@ -70,12 +70,10 @@ def changed(node: ast.AST) -> tuple[str, str] | None:
 
 
 def reached(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those below whose change could matter: no annotations, and no f-strings, whose places are unknown."""
+    """A node and those below it, but for annotations, and f-strings, which do not tell the place of a part."""
     yield node
     for name, field in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "slice") and not isinstance(
-            node, ast.Subscript
-        ):
+        if name in ("annotation", "returns", "decorator_list"):
             continue
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
@@ -207,9 +205,7 @@ def main() -> None:
 
 
 def _store(options: argparse.Namespace, found: list[dict[str, object]]) -> None:
-    counts = {
-        verdict: sum(each["verdict"] == verdict for each in found) for verdict in ("killed", "survived")
-    }
+    counts = Counter(str(each["verdict"]) for each in found)
     told = f"{counts['killed']} of {len(found)} changed lines are killed, {counts['survived']} survive."
     config = {"count": options.count, "only": options.only, "limit": options.limit}
     made = record(
