@@ -70,7 +70,7 @@ def changed(node: ast.AST) -> tuple[str, str] | None:
 
 
 def reached(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those below it, but for annotations, and f-strings, which do not tell the place of a part."""
+    """A node and those below it, but for annotations, and f-strings, whose parts have no place."""
     yield node
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list"):
