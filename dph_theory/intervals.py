@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from .numeric.arrays import Array, finite, probability, rate
+from .numeric.arrays import Array, finite, one, probability, rate
 from .numeric.balls import Values
 from .support.errors import argument_error
 from .support.record import readable
@@ -58,7 +58,7 @@ def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
-    level, n = float(rate("confidence", confidence)), len(seeds)
+    level, n = one("confidence", rate("confidence", confidence)), len(seeds)
     if n == 0:
         raise argument_error("values.shape", np.shape(values), "at least one seed")
     mean = np.asarray(seeds.mean(axis=0))

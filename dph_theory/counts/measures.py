@@ -45,8 +45,8 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
     others level with it: exact by a Gauss rule in y and a Fourier sum in x. Raises ValueError for k that is
     not from 1 to the number of answers. Source: ours.
 
-    >>> round(majority_at_k([(2, 2), (1, 0), (1, 0)], 3), 4)
-    0.8333
+    >>> round(float(majority_at_k([(2, 2), (1, 0), (1, 0)], 3)), 4)
+    0.6667
     """
     often, right = np.array(votes).T
     n = int(often.sum())

@@ -108,24 +108,6 @@ def test_saturation_is_none_without_noise():
     assert saturation([0.0, 0.536, 1.2]) == pytest.approx([0.0, 0.0861, 0.3053], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"base_rate": 0.95}, "reached=0.9 is not allowed: at least the base rate"),
-        ({"valid": 1}, "valid=1"),
-        ({"step": 0.0}, "step=0.0"),
-        ({"baseline": "median"}, "baseline='median'"),
-        ({"group_size": 7}, "answers=64 is not allowed: a multiple of group_size = 7"),
-        ({"group_size": 8, "baseline": "one"}, "baseline='one' is not allowed: 'mean' with group_size"),
-    ],
-)
-def test_what_is_not_allowed_is_named(changes, named):
-    with pytest.raises(ValueError, match=named):
-        drift_deviation(**{"base_rate": 0.3, "reached": 0.9, **DRIFT, **changes})
-    with pytest.raises(ValueError, match="form='rehearsal'"):
-        spread_at_law(0.7, 0.5, form="rehearsal", step=0.1, answers=8)
-
-
 def test_what_luck_costs_is_the_kl_of_the_shares_it_sets_apart():
     rng = np.random.default_rng(0)
     for right, step in ((2, 0.02), (5, 0.005)):

@@ -11,7 +11,6 @@ from dph_theory import (
     JENSEN_SHANNON,
     NEYMAN_CHI_SQUARED,
     REVERSE_KL,
-    TOTAL_VARIATION,
     alpha_divergence,
     laws,
 )
@@ -103,20 +102,6 @@ def test_newtons_method_finds_the_root_that_bracketing_finds(divergence, monkeyp
     monkeypatch.setattr(response, "_top_of_power", None)
     bracketed = best_response(*given)
     assert np.log(found) == pytest.approx(np.log(bracketed), abs=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("value", "beta", "message"),
-    [([np.inf, 0, 0, 0], 0.3, r"value=inf"), (VALUE, [0.1, 0.2, 0.3], r"value \(4,\), beta \(3, 1\)")],
-)
-def test_bad_input_is_named(value, beta, message):
-    with pytest.raises(ValueError, match=message):
-        best_response([REFERENCE, REFERENCE], value, beta)
-
-
-def test_a_kink_is_refused():
-    with pytest.raises(ValueError, match=r"divergence='total_variation' is not allowed: .*finite"):
-        best_response(REFERENCE, VALUE, 0.3, TOTAL_VARIATION)
 
 
 def test_in_balls_both_directions_of_kl_hold_what_floats_find():

@@ -72,11 +72,6 @@ def test_names_may_be_prefixes():
     assert len(select([])) == len(THEOREMS)
 
 
-def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"theorem='Z9' .*nearest names are \w+\.\w+, "):
-        select(["Z9"])
-
-
 @pytest.mark.slow
 def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
     theorems = select(["A8", "A5.validity"])
