@@ -18,7 +18,7 @@ def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> N
     for line in five_lines(found):
         print(line)
     print("The clearest losses:")
-    for prompt in found.fell.prompts[:5]:
+    for prompt in found.fell[:5]:
         print(f"  {prompt.before:.2f} -> {prompt.after:.2f}  {prompt.id}")
 
 
