@@ -60,24 +60,24 @@ def told(
     seeds: int | None = None,
     listed: bool = False,
     packed: Path | None = None,
-    json: Path | None = None,
+    json_path: Path | None = None,
     pack: Path | None = None,
     workers: int = 1,
     progress: Progress = silent,
 ) -> Answer:
     """Run what is declared and not finished in the folder, unless `listed`, and tell what came of it.
 
-    `packed` holds rows to go on from, `json` and `pack` are files to write: what figures read, and all rows.
+    `packed` holds rows to go on from; `json_path` (what figures read) and `pack` (all rows) are written.
     """
     runs = quick_runs() if quick else declared(only, seeds)
-    kept = Kept(folder, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
+    kept = Kept(folder / KIND, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
     if packed is not None:
         kept.adopt(packed)
     if not listed:
         run_open(path, runs, kept, workers=workers, progress=progress)
     outcomes = [*kept.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
-    if json is not None:
-        store(path, kept, outcomes, json)
+    if json_path is not None:
+        store(path, kept, outcomes, json_path)
     if pack is not None:
         write_packed(pack, kept.all_rows(digits=6))
     sentences = [*(to_do(runs, outcomes) if listed else []), *findings(kept, outcomes)]

@@ -1,5 +1,6 @@
 """The study on a small Llama with random weights that knows the words of the tasks; slow ones on SmolLM2."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from full_scale.cli import laws_command
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.runs import CLAIMS, FOUR, MEASURED, MIXTURE, STRENGTHS, OpenRun, Told, declared
-from full_scale.pretrained.study import CLAIM, LAW, RUN, Kept, against_law, judged, told
+from full_scale.pretrained.study import CLAIM, LAW, RUN, against_law, judged, told
 from full_scale.pretrained.training import FinishedOpenRun, Law, Laws, Measured, Point, conduct, lab
 from full_scale.tasks.llama import random_llama, word_level
 from full_scale.tasks.open_prompts import TASKS
@@ -54,20 +55,14 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     ]
     monkeypatch.setattr("full_scale.pretrained.study.quick_runs", lambda: chosen)
     packed, stored = tmp_path / "all.xz", tmp_path / "record.json"
-    found = told(str(folder), tmp_path / "kept", quick=True, pack=packed, json=stored)
-    kept = Kept(tmp_path / "kept", _identity(tmp_path / "kept"))
-    order = [entry["what"] for entry in kept.journal.entries]
+    found = told(str(folder), tmp_path / "kept", quick=True, pack=packed, json_path=stored)
+    lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
+    order = [json.loads(line)["what"] for line in lines[1:]]
     assert order == [CLAIM] * len(CLAIMS) + [LAW] + [RUN] * 2
     assert len(found.tables) == 3
     listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
-
-
-def _identity(folder):
-    import json
-
-    return json.loads((folder / "journal.jsonl").read_text().splitlines()[0])
 
 
 def _finished(method, strength, seed, held, rehearsed=0.9, effective=4.0):
