@@ -49,7 +49,8 @@ LOST = r"\d+ of \d+ solved prompts lost \(by chance \d+\.\d\), \d+ of \d+ others
 LINES = {
     "a loss of prompts": (lossy(), 24, {
         0: r"run.jsonl against base.jsonl: 200 prompts, 24 answers to each\.$",
-        1: r"Pass@1 goes from .*\(worse\)\.$", 2: LOST, 3: "Nearest law: ", 4: r"Pass@\d+ falls by [\d.]+ points: -[\d.]+ by lost prompts"}),
+        1: r"Pass@1 goes from .*\(worse\)\.$", 2: LOST, 3: "Nearest law: ",
+        4: r"Pass@\d+ falls by [\d.]+ points: -[\d.]+ by lost prompts"}),
     # Of 60 prompts 40 are solved more rarely, and 20 that were not are solved now and then.
     "a fall in spite of new prompts": ((np.repeat([22, 0], [40, 20]), np.repeat([4, 1], [40, 20])), 24,
                                        {4: r".*: \+[\d.]+ by lost prompts, -[\d.]+ by rarer answers\.$"}),
