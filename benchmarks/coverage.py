@@ -11,10 +11,10 @@ Run: python benchmarks/coverage.py [TRIALS]
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from stored import store
 
 from dph_theory import exact_pass_at_k, excess_kl
 from dph_theory.counts import Pairs
@@ -28,10 +28,8 @@ from dph_theory.counts.rates import solved_beyond
 from dph_theory.counts.together import over_seeds
 from dph_theory.dynamics import drift_deviation
 from dph_theory.intervals import Estimate, bounded_mean
-from dph_theory.support.files import write_json
 from dph_theory.support.table import Table
 
-RESULT = Path(__file__).parent / "results" / "coverage.json"
 PROMPTS, ANSWERS = (20, 30, 100, 300), (4, 16, 64)
 DRAWS, POPULATION = 400, 200_000
 NOMINAL = 0.95
@@ -255,7 +253,7 @@ def main(trials: int = 300) -> int:
     print(Table.of(("interval", "covers"), more).markdown())
     failed += [row for row in more if float(row[1]) < least]
     if trials >= 300:
-        write_json(RESULT, {"trials": trials, "head": head, "rows": rows, "others": more})
+        store("coverage", trials=trials, head=head, rows=rows, others=more)
     return int(bool(failed))
 
 

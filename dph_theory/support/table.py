@@ -5,7 +5,7 @@ import importlib
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -121,23 +121,6 @@ class Table:
         lines = [_line(map(latex, self.head)), r"\midrule", *map(_line, rows)]
         parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
         return "\n".join(parts) + "\n"
-
-    def commands(self, prefix: str) -> Iterator[tuple[str, str]]:
-        r"""Names for \newcommand and the numbers that they stand for, row by row.
-
-        A name is the prefix, the words of its row, and its column, in letters alone.
-        """
-        words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
-        columns = [x if self.head.count(x) == 1 else f"{x} column {i}" for i, x in enumerate(self.head, 1)]
-        # Rows that differ in signs alone have one name in letters.
-        names = [command(f"{prefix} {of_row}") for of_row in words]
-        for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
-            told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
-            for column, cell in zip(columns, row, strict=True):
-                name, digits = f"{prefix} {told_apart} {column}", decimals(cell)
-                for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
-                    if value is not None and not isinstance(value, str):
-                        yield command(name + bound), latex(rounded(value, digits))
 
 
 def written(cell: Cell) -> str:

@@ -59,23 +59,6 @@ def test_it_is_the_covariance_along_the_flow():
         assert there == pytest.approx(drift(0.3, baseline=baseline), rel=1e-5, abs=1e-9)
 
 
-def test_chains_of_answers_spread_so():
-    """400 chains of tabular softmax policies under sampled updates, at the step where they pass .9."""
-    rng, runs = np.random.default_rng(0), 400
-    valid = np.r_[[1.0, 1.0], np.zeros(8)]
-    theta = np.log(np.tile(np.r_[[0.15] * 2, [0.7 / 8] * 8], (runs, 1)))
-    at = np.full(runs, np.nan)
-    while np.isnan(at).any():
-        policy = np.exp(theta) / np.exp(theta).sum(axis=1, keepdims=True)
-        validity = policy[:, :2].sum(axis=1)
-        there = np.isnan(at) & (validity >= 0.9)
-        at[there] = theta[there, 0] - theta[there, 1]
-        pulls = rng.multinomial(64, policy) * (valid - validity[:, None])
-        theta += 0.1 / 64 * (pulls - policy * pulls.sum(axis=1, keepdims=True))
-    # Five times the variance of step .02; a deviation over 400 chains is known to 3.5%.
-    assert np.std(at) == pytest.approx(drift(0.3, step=0.1), rel=0.14)
-
-
 @given(st.floats(0.01, 0.5), st.floats(0.55, 0.95), st.integers(2, 6), st.integers(1, 30))
 def test_the_drift_falls_with_the_baseline_and_grows_on_the_way(base_rate, reached, valid, invalid):
     setting = {"valid": valid, "invalid": invalid, "step": 1e-7, "answers": 64}
