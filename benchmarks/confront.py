@@ -57,7 +57,7 @@ def main(prompts: int = 10**5, answers: int = 10**3) -> int:
         base, run = map(read_counts, paths)
         both = matched(base, run)
         read = time.process_time() - start
-        found = confront(base, run, both)
+        found = confront(base, run)
     seconds = time.process_time() - start
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(*five_lines(found), sep="\n")

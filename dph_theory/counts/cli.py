@@ -15,7 +15,7 @@ from ..support.record import record
 from ..support.table import Table, printable
 from .confrontation import Confrontation, confront
 from .logs import UNSCORED
-from .pairs import Counts, UnmatchedPromptsError, matched
+from .pairs import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
 from .words import curve_table, five_lines, requested, tables
@@ -130,7 +130,7 @@ def confront_command(
                 run = replace(run, name=name if step is None else f"{name}, step {step}")
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is told alone, all of them together.
-            found.append(confront(first, run, matched(first, run, **paired), **options))
+            found.append(confront(first, run, **paired, **options))
             show(console, found[-1], everything)
         band: dict[str, Any] = {name: options[name] for name in ("ks", "draws", "seed")} | paired
         many = len(checkpoints) > 1 or seeds

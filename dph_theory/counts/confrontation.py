@@ -12,7 +12,7 @@ from .kl import KlSpent, kl_spent
 from .law_fits import OWN_SHIFTS, LawScore, ranked_laws
 from .luck import Luck, luck
 from .measures import Measure, measures
-from .pairs import Counts, Matched
+from .pairs import Counts, Matched, matched
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
 from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
 from .words import five_lines, shortened, tables
@@ -89,8 +89,9 @@ class Confrontation(Shown):
 def confront(
     base: Counts,
     run: Counts,
-    matched: Matched,
     *,
+    allow_missing: bool = False,
+    min_n: int = 1,
     ks: Sequence[int] | None = None,
     group_size: int = 8,
     draws: int = 4000,
@@ -102,26 +103,29 @@ def confront(
 ) -> Confrontation:
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
-    Parameters: `base` and `run`, from `read_counts`; `matched`, their pairs; `ks`, the k of Pass@k, by
+    Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
+    `min_n`; `ks`, the k of Pass@k, by
     default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of the
     training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
     `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck; `beyond`,
     k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`); `laws`, hold the
     laws of training to the counts even where "no change" is not rejected.
-    Returns a Confrontation. Raises ValueError for fewer than two prompts, or a k above the least n.
+    Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above
+    the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
-    >>> found = confront(base, run, matched(base, run))  # doctest: +SKIP
+    >>> found = confront(base, run)  # doctest: +SKIP
     """
-    pairs, rng = matched.counts, np.random.default_rng(seed)
+    both = matched(base, run, allow_missing=allow_missing, min_n=min_n)
+    pairs, rng = both.counts, np.random.default_rng(seed)
     curves, gain = pass_curves(pairs, ks, draws=draws, seed=seed), log_odds_shift(pairs)
     most = curves.k[-1]
     told = gain.identified and not pairs.single and (laws or gain.changed)
-    fell, rose = (tuple(_named(matched, i) for i in places.tolist()) for places in changed(pairs))
+    fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
-        base=CountsFile(base.name, base.sha256, matched.only_base),
-        run=CountsFile(run.name, run.sha256, matched.only_run),
+        base=CountsFile(base.name, base.sha256, both.only_base),
+        run=CountsFile(run.name, run.sha256, both.only_run),
         prompts=len(pairs),
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         single=pairs.single,
@@ -132,29 +136,29 @@ def confront(
         parts=change_parts(pairs, told_ks(most), rng),
         fell=fell,
         rose=rose,
-        spending=kl_spent(matched.run, pairs) if _same_reference(base, run, matched) else None,
+        spending=kl_spent(both.run, pairs) if _same_reference(base, run, both) else None,
         needed=tuple(line for d, k in power for line in needed(pairs, d, k)),
-        notes=tuple(_notes(base, run, matched, curves)),
-        measures=measures(matched, most, rng, beyond or ()),
+        notes=tuple(_notes(base, run, both, curves)),
+        measures=measures(both, most, rng, beyond or ()),
         luck=None if drift is None else luck(pairs, *drift, rng),
     )
 
 
-def _notes(base: Counts, run: Counts, matched: Matched, curves: PassCurves) -> Iterator[str]:
+def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iterator[str]:
     """What rewards there are; prompts that are left out or have too few answers for some k, or carry much."""
-    pairs, reach, last = matched.counts, matched.counts.reach, curves.k[-1]
+    pairs, reach, last = both.counts, both.counts.reach, curves.k[-1]
     if (pairs.base_n == pairs.run_n).all() and (pairs.base_c == pairs.run_c).all():
         copies = ", and are copies of one file" * (base.sha256 == run.sha256)
         yield f"both have the same counts of every prompt{copies}"
-    if any(row.kl is not None for row in matched.run) and not _same_reference(base, run, matched):
+    if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
         yield f"no KL is told: {run.name} has it from another model than {base.name}"
     for side in (run, base):
         yield from (f"{side.name}: {words}" for words in side.told)
-    if left_out := matched.only_base + matched.only_run:
+    if left_out := both.only_base + both.only_run:
         yield f"{left_out} prompts that only one file has are left out"
-    if matched.too_few:
-        yield f"{matched.too_few} prompts with fewer answers than asked for are left out"
-    least = f"{shortened(str(matched.base[int(reach.argmin())].id))!r} has {reach.min()}"
+    if both.too_few:
+        yield f"{both.too_few} prompts with fewer answers than asked for are left out"
+    least = f"{shortened(str(both.base[int(reach.argmin())].id))!r} has {reach.min()}"
     if (short := len(reach) - curves.prompts) > 0:
         of = f"Pass@k is of the other {curves.prompts}"
         yield f"{short} prompts have fewer than {last} answers ({least}): {of}"
@@ -168,7 +172,7 @@ def _notes(base: Counts, run: Counts, matched: Matched, curves: PassCurves) -> I
         yield f"at k = {at} as few as {fewest:.1f} prompts carry the spread of the difference"
 
 
-def _same_reference(base: Counts, run: Counts, matched: Matched) -> bool:
+def _same_reference(base: Counts, run: Counts, both: Matched) -> bool:
     """Whether the run's log ratios are from the base, whose pass rates tell the least KL.
 
     An evaluation of the model at which training began has no KL to itself.
@@ -176,9 +180,9 @@ def _same_reference(base: Counts, run: Counts, matched: Matched) -> bool:
     of_base, reference = base.models[0], run.models[1]
     if of_base is not None and reference is not None:
         return of_base == reference
-    return not any(row.kl for row in matched.base)
+    return not any(row.kl for row in both.base)
 
 
-def _named(matched: Matched, i: int) -> NamedPrompt:
-    before, after = matched.base[i], matched.run[i]
+def _named(both: Matched, i: int) -> NamedPrompt:
+    before, after = both.base[i], both.run[i]
     return NamedPrompt(str(before.id), before.c / before.n, after.c / after.n)

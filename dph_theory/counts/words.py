@@ -27,7 +27,7 @@ def five_lines(found: "Confrontation") -> tuple[str, str, str, str, str]:
 
 def percent(value: float) -> str:
     """A share as a percentage."""
-    return f"{100 * value:.1f}%"
+    return "100%" if value == 1 else f"{100 * value:.1f}%"
 
 
 def chance(p_value: float) -> str:

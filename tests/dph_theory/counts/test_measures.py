@@ -109,7 +109,7 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     with pytest.raises(ValueError, match="by='topic' is not allowed: a field that rows"):
         read_counts(tmp_path / "base.jsonl", by="topic")
     read = read_counts(tmp_path / "base.jsonl", by="kind")
-    assert any(one.asked for one in confront(read, read, matched(read, read), draws=20).measures)
+    assert any(one.asked for one in confront(read, read, draws=20).measures)
 
 
 def test_the_vote_is_told_where_both_files_hold_the_answers(tmp_path):
