@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from dph_theory.counts import Confrontation, Together, five_lines, tables
 from dph_theory.counts.cli import KIND
 from dph_theory.counts.pass_at_k import told_ks
-from dph_theory.counts.words import notes
 from dph_theory.intervals import Estimate
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_bytes, write_json, write_text
@@ -302,7 +301,7 @@ def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
         trim_blocks=True,
     )
     runs = [
-        (found, five_lines(found), [*notes(found)], [Markup(table.html()) for table in tables(found)])
+        (found, five_lines(found), found.notes, [Markup(table.html()) for table in tables(found)])
         for found in given.runs
     ]
     several = given.several

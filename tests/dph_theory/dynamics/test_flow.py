@@ -1,11 +1,9 @@
-import doctest
-import importlib
 from functools import partial
 
 import numpy as np
 import pytest
 
-from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.laws import (
     answer_mean_limit,
@@ -99,38 +97,6 @@ def test_a_verifier_that_errs_changes_rate_and_not_fate():
         effective_beta(0.5, 0.6, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"form": "k9"}, "form='k9'"),
-        ({"form": "kl_dpg", "per_answer_mean": True}, "per_answer_mean=True .*stored ones"),
-        ({"times": [2.0, 1.0]}, "times=.*that rise"),
-        ({"beta": -0.1}, "beta=-0.1"),
-        ({"beta": lambda t: -1.0}, "beta=-1.0"),
-        ({"base": [np.full((2, 2), 0.5)], "valid": [1, 0]}, "tables without batch axes"),
-    ],
-)
-def test_what_is_not_allowed_is_named(changes, named):
-    with pytest.raises(ValueError, match=named):
-        flow(**{"base": [[0.5, 0.5]], "valid": [1, 0], "times": [1.0], **changes})
-
-
-def test_other_divergences_and_lengths_are_refused():
-    with pytest.raises(ValueError, match=r"divergence='jensen_shannon'"):
-        token_law(TREE, VERDICTS, 0.5, JENSEN_SHANNON, per_answer_mean=True)
-    with pytest.raises(ValueError, match=r"none without per_answer_mean"):
-        token_law(TREE, VERDICTS, 0.5, lengths=LENGTHS)
-    with pytest.raises(ValueError, match=r"lengths\.shape"):
-        token_law(TREE, VERDICTS, 0.5, per_answer_mean=True, lengths=[1, 2, 1])
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    for name in ("dynamics.flow", "dynamics.drift", "laws.sequence"):
-        ran = doctest.testmod(importlib.import_module(f"dph_theory.{name}"))
-        assert ran.failed == 0
-        assert ran.attempted
-
-
 SIX, THREE_RIGHT = [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])], [1, 1, 1, 0, 0, 0]
 OTHER = {T: partial(tempered, temperature=T) for T in (0.6, 1.5)}
 
@@ -205,7 +171,7 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
         "step": 0.15,
         "rollouts": Rollouts(partial(truncated, top_p=top_p)),
     }
-    (policy,) = flow(SIX, THREE_RIGHT, [600.0], **settings)
+    (policy,) = flow(SIX, THREE_RIGHT, [300.0], **settings)
     # Where it stops depends a little on the size of the steps.
     assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
     if form == "none":
@@ -221,7 +187,7 @@ def test_staleness_changes_no_law_only_the_largest_step(stale):
 
     def away(factor):
         settings = {"step": factor * step, "rollouts": Rollouts(stale=stale), "start": [near / near.sum()]}
-        (policy,) = flow(base, right, [1500 * step], beta=beta, **settings)
+        (policy,) = flow(base, right, [1000 * step], beta=beta, **settings)
         return np.abs(policy[0] - law).max()
 
     assert away(0.98) < 1e-5

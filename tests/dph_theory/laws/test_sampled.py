@@ -1,6 +1,3 @@
-import doctest
-import importlib
-
 import numpy as np
 import pytest
 from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
@@ -154,7 +151,3 @@ def test_the_best_beta_under_hacks():
 def test_what_is_not_allowed_is_named(call, named):
     with pytest.raises(ValueError, match=named):
         call()
-
-
-def test_examples_of_the_docstrings():
-    assert doctest.testmod(importlib.import_module("dph_theory.laws.sampled")) == doctest.TestResults(0, 4)

@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_written_is_refused(name, message, tmp_path, monke
 def test_bars_say_what_is_done_and_how_far():
     stream = io.StringIO()
     with Bars(on=console(file=stream), prefix="toy: ") as bars:
-        bars.start("fitting")
+        bars.begin("fitting")
         bars("fitting", 2, 5, "loss [nats] 0.3")
         bars("drawing", 1, 1)
         bars("reading", 1, 9)
@@ -104,10 +104,10 @@ def test_a_stage_counts_from_where_it_began_and_not_from_its_first_report(monkey
 
 def test_a_bar_counts_from_where_its_stage_began(monkeypatch):
     bars = Bars(on=console(file=io.StringIO()), hidden=True)
-    began = bars._shown.get_time()
-    monkeypatch.setattr(bars._shown, "get_time", lambda: began + 100)
+    began = bars.get_time()
+    monkeypatch.setattr(bars, "get_time", lambda: began + 100)
     bars("train", 1, 2)
-    assert bars._shown.tasks[0].elapsed >= 99
+    assert bars.tasks[0].elapsed >= 99
 
 
 def test_a_folder_is_refused_where_nothing_can_be_written(tmp_path):

@@ -1,12 +1,11 @@
-"""What answers cost and what kinds there are: the KL a run spent against the least, styles of answers."""
+"""The KL that a run spent against the least at its pass rates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import xlogy
 
-from ..coverage import pass_at_k
 from ..intervals import Estimate, mean_of
 from ..support.record import readable
 from .pairs import Pairs, PromptRow
@@ -69,37 +68,3 @@ def _least_by_verdict(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
         entropy = xlogy(share, share) - np.where(c1 > 0, (1 - share) / (2 * pairs.run_n), 0.0)
         found.append(entropy - share * np.log((c0 + 0.5) / (pairs.base_n + 0.5)))
     return found[0], found[1]
-
-
-@dataclass(frozen=True)
-class StyleCounts:
-    """Mean over `prompts` of the expected number of different styles in `k` answers that have one."""
-
-    __repr__ = readable
-
-    prompts: int
-    k: int
-    base: Estimate
-    run: Estimate
-    change: Estimate
-
-
-def style_counts(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> StyleCounts | None:
-    """The styles of both, unbiased at equal k; None if no prompt has styles on both sides.
-
-    A style seen s times in n answers is among k of them with chance 1 - C(n-s, k)/C(n, k); k is the least n
-    of the prompts with at least two such answers on both sides.
-    """
-    named = [(_counts(b.styles), _counts(r.styles)) for b, r in zip(base, run, strict=True)]
-    both = [(b, r) for b, r in named if b.sum() > 1 and r.sum() > 1]
-    if not both:
-        return None
-    k = int(min(min(b.sum(), r.sum()) for b, r in both))
-    found = np.array([[pass_at_k(c.sum(), c, k).sum() for c in pair] for pair in both])
-    return StyleCounts(
-        len(both), k, mean_of(found[:, 0]), mean_of(found[:, 1]), mean_of(found[:, 1] - found[:, 0])
-    )
-
-
-def _counts(styles: Mapping[str, int] | None) -> np.ndarray:
-    return np.array(list(styles.values()), dtype=int) if styles else np.zeros(1, dtype=int)
