@@ -6,11 +6,24 @@ the other pictures are made where the site is built (`docs/site.py`).
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from dph_theory.binary_reward import tilted
+from dph_theory.dynamics import Rollouts, flow
 from dph_theory.kernel import coq, files
+from dph_theory.laws import (
+    law_after_resets,
+    law_at_temperature,
+    law_validity,
+    masked_law,
+    sequence_law,
+    tempered,
+    truncated,
+)
 from dph_theory.methods.kl_terms import SHOWN
 from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.predict.configuration import READERS, configuration_of
@@ -36,6 +49,8 @@ def generated() -> dict[Path, str]:
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
         (beta, "from dph_theory/methods/kl_terms.py", trainers()),
         (beta, "from dph_theory/predict/readers.py", defaults()),
+        (beta, "from dph_theory/laws/sampled.py", samplers()),
+        (beta, "from figures/numbers/laws.json", sampled_runs()),
     )
     for path, marker, text in tables:
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
@@ -89,6 +104,83 @@ def defaults() -> str:
         "updates of a batch",
     )
     return Table.of((*head, "sampler", "look out", "read in"), rows).markdown()
+
+
+def samplers() -> str:
+    """What settings of the sampler do to one prompt with three right answers of six, at beta = .3."""
+    base, right, beta, end = (
+        [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])],
+        np.array([1, 1, 1, 0, 0, 0]),
+        0.3,
+        3e4,
+    )
+    cooler, cut = partial(tempered, temperature=0.6), partial(truncated, top_p=0.9)
+    masked, finished = [0.22, 0.12, 0.06, 0.2, 0.1, 0.3], np.array([1, 1, 1, 1, 1, 0])
+
+    def run(form: str, how: Rollouts, step: float | None = None) -> list[np.ndarray]:
+        return flow(
+            base, right, [end if step is None else 300.0], form=form, beta=beta, rollouts=how, step=step
+        )[0]
+
+    whole, verdict = (Rollouts(cooler, "sequence", corrects_penalty=on) for on in (True, False))
+    laws = {
+        "nothing": (sequence_law(base, right, beta), "the law"),
+        **{
+            f"temperature {at:g}, of rollouts and log-probabilities, read out at 1": (
+                law_at_temperature(base, right, beta, at),
+                f"as beta/{at:g} (J1)",
+            )
+            for at in (0.7, 1.3)
+        },
+        "rollouts alone at .6, KL in the reward": (
+            run("sequence_kl", Rollouts(cooler)),
+            "the law stays (J2)",
+        ),
+        "the same, k2 in the loss": (run("k2", Rollouts(cooler)), "another law, to first order (J2)"),
+        "and the answer's ratio on verdict and KL": (run("k2", whole), "the law is back"),
+        "and that ratio on the verdict alone, as TRL corrects vLLM": (run("k2", verdict), "not"),
+        "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9 (J3)"),
+        "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9 (J3)"),
+        "the reference set to the policy four times": (
+            law_after_resets(base, right, beta, 5),
+            "as beta/5, the base's proportions stay (J4)",
+        ),
+    }
+    rows = [(what, f"{float(law_validity(law, right)):.3f}", words) for what, (law, words) in laws.items()]
+    plain, out = tilted(masked, right, beta), masked_law(masked, right, finished, beta, in_loss=True)
+    rows += [
+        (
+            "the wrong answer of .3 is one cut off: counted as wrong",
+            f"{plain[:3].sum():.3f}",
+            f"{plain[5]:.3f} cut off",
+        ),
+        ("it is masked, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} cut off (J7)"),
+    ]
+    return Table.of(("what is set", "pass rate", "what happens"), rows).markdown()
+
+
+def sampled_runs() -> str:
+    """The runs of a Llama under TRL by sampler: their law, and where the seeds ended."""
+    runs = Records().laws.of("samplers")
+    rows = []
+    for (how, form, by), of in runs.groupby(["sampler", "form", "optimiser"], sort=False):
+        ended = ", ".join(f"{rate:.3f}" for rate in of.validity)
+        law = "-" if of.law.isna().all() else f"{of.law_validity.mean():.3f}"
+        share = f"{of.first_share.mean():.3f}"
+        at_law = "-" if of.law.isna().all() else f"{of.law_first_share.mean():.3f}"
+        held = "-" if of.law.isna().all() else f"{(of.full_verdict == 'held').sum()} of {len(of)}"
+        rows.append((how, form, by, law, ended, at_law, share, held))
+    head = (
+        "sampler",
+        "form",
+        "by",
+        "law's pass rate",
+        "reached",
+        "first share at the law",
+        "reached",
+        "held",
+    )
+    return Table.of(head, rows).markdown()
 
 
 def picture(name: str) -> str:
