@@ -2,4 +2,4 @@
 
 from .catalogue import NAMES as NAMES
 from .catalogue import figure as figure
-from .figure import Figure as Figure
+from .catalogue import Figure as Figure

@@ -18,8 +18,7 @@ from dph_theory.support.record import as_json
 from dph_theory.support.table import command, latex
 from toy_lm.experiments import RESUMABLE, experiment
 
-from .catalogue import figure
-from .figure import Figure
+from .catalogue import Figure, figure
 from .frames import NUMBERS, TOY, Records, stored_name
 from .style import Sheet
 

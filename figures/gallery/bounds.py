@@ -1,4 +1,12 @@
-"""Lower bounds on the return of a new policy against the truth: one is false, two are tight (C1-C4)."""
+"""The published improvement bound exceeds the truth; its replacement does not.
+
+Lower bounds on the return J of a new policy that takes one of two actions, of which one is rewarded; pi_old
+is the old policy, pi_pef the reference on prompts that it already solves, and all values are exact. Left: the
+true return (grey), TRPO's bound (C1), the bound as published with a divergence to pi_pef (C2), which is false
+where it lies above the truth (shaded), and a corrected one (C3); the table has its overshoot by divergence
+and by discount, gamma = 0 among them. Right: the rehearsal guarantee (C4) equals the pass rate on the way to
+the filtered model, and falls to zero on the way to a single answer.
+"""
 
 from typing import Any
 
@@ -18,7 +26,6 @@ from dph_theory import (
 from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLACK, BLUE, GREY, PURPLE, VERMILLION, Sheet
 
@@ -130,22 +137,3 @@ def claim(found: dict[str, Any]) -> bool:
         over.max() > 0 for over in found["leads"].values()
     )
     return bool(false and (found["its replacement (C3)"] - truth).max() < 1e-9)
-
-
-FIGURE = Figure(
-    name="bounds",
-    title="The published improvement bound exceeds the truth; its replacement does not",
-    caption=(
-        "Lower bounds on the return J of a new policy that takes one of two actions, of which one is "
-        "rewarded; pi_old is the old policy, pi_pef the reference on prompts that it already solves, and "
-        "all values are exact. Left: the true return (grey), TRPO's bound (C1), the bound as published with"
-        " a divergence to pi_pef (C2), which is false where it lies above the truth (shaded), and a "
-        "corrected one (C3); the table has its overshoot by divergence and by discount, gamma = 0 among "
-        "them. Right: the rehearsal guarantee (C4) equals the pass rate on the way to the filtered model, "
-        "and falls to zero on the way to a single answer."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-)

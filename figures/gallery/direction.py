@@ -1,4 +1,10 @@
-"""Which method keeps Pass@k where prompts share strategies: a small Llama, paired by seed (B9, D3)."""
+"""Every strong anchor buys Pass@16 with Pass@1; of the weak ones RKL and DPH-F do.
+
+A small Llama of two layers on ten prompts with one text, of three types, each solved by its own strategy
+alone (D3); every answer is enumerated. The methods share the exploration of DAPO, but for GRPO, and the
+strength eta f''(1) of their divergence (B9); RKL is plain k3, reverse KL the corrected one. Points: exact
+Pass@1 and Pass@16 at the end less those of DAPO with the same seed, means with paired 95% intervals.
+"""
 
 from typing import Any
 
@@ -9,10 +15,10 @@ from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.intervals import Estimate, mean_interval
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import GREY, Sheet, dot, look, rows
 
+NEEDS = ("laws",)
 EXPERIMENT, BASELINE = "direction", "DAPO"
 REHEARSED = {
     "log_u": ("DPH-F", FORWARD_KL.curvature),
@@ -94,21 +100,3 @@ def table(frame: pd.DataFrame) -> Table:
             cells += [row[words], Estimate(*(row[f"{words} {part}"] for part in ("change", "low", "high")))]
         found.append(cells)
     return Table.of(head, found)
-
-
-FIGURE = Figure(
-    name="direction",
-    title="Every strong anchor buys Pass@16 with Pass@1; of the weak ones RKL and DPH-F do",
-    caption=(
-        "A small Llama of two layers on ten prompts with one text, of three types, each solved by its own "
-        "strategy alone (D3); every answer is enumerated. The methods share the exploration of DAPO, but "
-        "for GRPO, and the strength eta f''(1) of their divergence (B9); RKL is plain k3, reverse KL the "
-        "corrected one. Points: exact Pass@1 and Pass@16 at the end less those of DAPO with the same seed, "
-        "means with paired 95% intervals."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("laws",),
-)

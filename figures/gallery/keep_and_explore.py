@@ -1,14 +1,21 @@
-"""Keep and explore: what each method still solves of what the base solved, and what it solves anew."""
+"""Anchored training keeps what the base solves; without an anchor about a third is lost.
+
+Of the prompts that the base solves, the share still solved after training (left); of the others, the share
+newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is at least 0.9. A tiny
+transformer, on the prompts it was trained on (filled) and on held-out ones (open), which the titles count
+averaged over seeds; means over seeds with 95% intervals. RKL is plain k3 on all prompts, and DPH methods
+train on stored correct samples of the prompts that the base solves.
+"""
 
 import pandas as pd
 
 from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records, estimates
 from ..style import GREY, Sheet, dot, look, rows
 
+NEEDS = ("styles",)
 MEASURES = {"retention": "kept", "exploration": "newly solved"}
 SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
@@ -63,22 +70,3 @@ def claim(frame: pd.DataFrame) -> bool:
     """DAPO keeps about two thirds of the training prompts that the base solves; anchored methods most."""
     kept = shares(frame, "train", "retention")["mean"]
     return bool(abs(kept["DAPO"] - 2 / 3) < 0.05 and kept.drop(["GRPO", "DAPO"]).min() > 0.85)
-
-
-FIGURE = Figure(
-    name="keep_and_explore",
-    title="Anchored training keeps what the base solves; without an anchor about a third is lost",
-    caption=(
-        "Of the prompts that the base solves, the share still solved after training (left); of the others, "
-        "the share newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is "
-        "at least 0.9. A tiny transformer, on the prompts it was trained on (filled) and on held-out ones "
-        "(open), which the titles count averaged over seeds; means over seeds with 95% intervals. RKL is "
-        "plain k3 on all prompts, and DPH methods train on stored correct samples of the prompts that the "
-        "base solves."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("styles",),
-)

@@ -1,4 +1,10 @@
-"""Where training with a KL penalty ends: the three laws, and a small Llama trained by each form (E2, E3)."""
+"""Where the KL penalty stands decides at which law training ends.
+
+A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides
+whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the laws of
+theory E, computed from the base before training, and points are runs, one a seed, by where the KL penalty
+stands; crosses missed a bar of their law. The triangles are each law's limit as beta falls.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +13,10 @@ from dph_theory import FORWARD_KL
 from dph_theory.laws import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import Sheet, look
 
+NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
 FORMS = {
     "k3": "k3 in the loss",
@@ -93,22 +99,6 @@ def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
     return Table.of(("form", "law predicted", *(f"KL to {law}" for law in LAWS.values())), rows)
 
 
-FIGURE = Figure(
-    name="laws",
-    title="Where the KL penalty stands decides at which law training ends",
-    caption=(
-        "A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the "
-        "first decides whether the answer is valid with probability .9 or .1; every answer is enumerated. "
-        "Lines are the laws of theory E, computed from the base before training, and points are runs, one a"
-        " seed, by where the KL penalty stands; crosses missed a bar of their law. The triangles are each "
-        "law's limit as beta falls."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    quotes=lambda found: {
-        f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()
-    },
-    needs=("laws",),
-)
+def quotes(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
+    """The mean distance of each form's runs to its own law."""
+    return {f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()}

@@ -1,14 +1,22 @@
-"""Styles over 32 samples: which of the base's five ways to answer each method keeps."""
+"""DAPO, without an anchor, drops styles; strong anchors keep nearly all.
+
+A tiny transformer answers sums in one of five styles, and most prompts accept one style only, which they do
+not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put their divergence on stored
+correct samples of the prompts that the base solves. Left: the expected number of 32 samples in each style,
+averaged over training prompts and ranked from the most to the least used style of each model. Right: the
+expected number of distinct styles among a prompt's 32 samples; exact for each model, means over seeds with
+95% intervals.
+"""
 
 import numpy as np
 import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records, estimates, means
 from ..style import BLACK, GREY, Sheet, dot, look, rows, written
 
+NEEDS = ("styles",)
 SHOWN = ("GRPO", "DAPO", "RKL 0.3", "DPH-F 0.3", "DPH-JS 0.3")
 
 
@@ -58,22 +66,3 @@ def claim(frame: pd.DataFrame) -> bool:
     found = estimates(frame.groupby("label"), "distinct_styles")
     anchored = found.drop(["base", "GRPO", "DAPO"])["mean"]
     return bool(found.loc["DAPO", "high"] < 4 and anchored.min() > found.loc["base", "mean"] - 0.25)
-
-
-FIGURE = Figure(
-    name="styles",
-    title="DAPO, without an anchor, drops styles; strong anchors keep nearly all",
-    caption=(
-        "A tiny transformer answers sums in one of five styles, and most prompts accept one style only, "
-        "which they do not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put "
-        "their divergence on stored correct samples of the prompts that the base solves. Left: the expected"
-        " number of 32 samples in each style, averaged over training prompts and ranked from the most to "
-        "the least used style of each model. Right: the expected number of distinct styles among a prompt's"
-        " 32 samples; exact for each model, means over seeds with 95% intervals."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("styles",),
-)

@@ -1,4 +1,11 @@
-"""What the strength of an anchor, its divergence and its place are worth."""
+"""Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1.
+
+An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta f''(1).
+Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the strength of the anchor,
+which stands on D_pef, the prompts that the base solves (thick), or on all prompts (thin); the
+alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base at two
+strengths, so that its differences carry the noise of one seed.
+"""
 
 from typing import Any
 
@@ -7,10 +14,10 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import Sheet, curve, level, look, written
 
+NEEDS = ("strategies", "styles")
 PLACES = {"D_pef": "the prompts that the base solves", "all prompts": "all prompts"}
 DIVERGENCES = {
     "forward_kl": "forward KL",
@@ -118,21 +125,3 @@ def claim(found: dict[str, Any]) -> bool:
         exact.strength[exact.spread > 0.03].max() < 0.3
         and exact.pass_at_1.iloc[np.argmax(exact.strength)] < -0.1
     )
-
-
-FIGURE = Figure(
-    name="sweeps",
-    title="Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1",
-    caption=(
-        "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
-        "f''(1). Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the "
-        "strength of the anchor, which stands on D_pef, the prompts that the base solves (thick), or on all"
-        " prompts (thin); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, "
-        "trained from one base at two strengths, so that its differences carry the noise of one seed."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("strategies", "styles"),
-)

@@ -1,4 +1,10 @@
-"""Along training: Pass@k, and the excess KL that warns of its fall, in both models."""
+"""Under GRPO and DAPO excess KL rises before Pass@k falls.
+
+Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need (A8),
+which is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost
+0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (open
+squares). Right: the tiny transformer on its training prompts, means over seeds with 95% intervals.
+"""
 
 from typing import Any
 
@@ -7,10 +13,10 @@ import numpy as np
 from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records, means
 from ..style import Sheet, curve, look, written
 
+NEEDS = ("strategies", "styles")
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
 EARLY = 3
@@ -100,21 +106,3 @@ def claim(found: dict[str, Any]) -> bool:
         excess, passed = (found["styles"][name][measure][0] for measure in ("excess", "pass"))
         early &= excess[EARLY] > 0.1 and passed[EARLY] - passed[0] > -0.005 and passed[-1] < passed[0]
     return bool(early)
-
-
-FIGURE = Figure(
-    name="training_curves",
-    title="Under GRPO and DAPO excess KL rises before Pass@k falls",
-    caption=(
-        "Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not"
-        " need (A8), which is the collapse meter; means over prompts. Left: strategies, exact, with the "
-        "step at which GRPO has lost 0.05 of its best Pass@16 (dotted) and those at which its excess KL has"
-        " risen by the meter's thresholds (open squares). Right: the tiny transformer on its training "
-        "prompts, means over seeds with 95% intervals."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("strategies", "styles"),
-)
