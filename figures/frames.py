@@ -31,7 +31,7 @@ def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
     """The stored record of that name and kind; ValueError if it is not there, or is something else."""
     path = folder / f"{name}.json"
     if not path.is_file():
-        raise argument_error("numbers", str(path), "stored numbers; --recompute makes those of dph toy")
+        raise argument_error("numbers", str(path), "stored numbers; dph reproduce makes those of dph toy")
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")), kind)
     except json.JSONDecodeError as error:
