@@ -18,6 +18,8 @@ from dph_theory.support.errors import choice
 # Okabe and Ito's colours, told apart by every common kind of colour vision; in grey, lines and markers tell.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+LIGHT = "#CCCCCC"
+"""What lies behind all else."""
 
 LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

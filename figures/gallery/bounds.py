@@ -27,7 +27,7 @@ from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import BLACK, BLUE, GREY, PURPLE, VERMILLION, Sheet
+from ..style import BLACK, BLUE, LIGHT, PURPLE, VERMILLION, Sheet
 
 GAMMA, OLD, PEF = 0.9, 0.5, 0.54
 P = np.linspace(0.4, 0.6, 401)
@@ -82,7 +82,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "true return $J$": {"color": GREY, "linewidth": 2.5},
+    "true return $J$": {"color": LIGHT, "linewidth": 2.5},
     "TRPO (C1)": {"color": PURPLE, "linestyle": "-."},
     "its replacement (C3)": {"color": BLUE, "linestyle": "--"},
     "as stated (C2)": {"color": VERMILLION},
@@ -104,7 +104,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     left.set(ylim=(4.4, 6.4), title="False where shaded")
     left.legend(loc="upper left")
     rates = found["rates"]["to $p_*$"]
-    right.plot(rates, rates, color=GREY, linewidth=2.5, label="the truth")
+    right.plot(rates, rates, color=LIGHT, linewidth=2.5, label="the truth")
     for (name, guarantee), (line, color) in zip(
         found["guarantees"].items(), (("--", BLUE), ("-.", VERMILLION)), strict=True
     ):

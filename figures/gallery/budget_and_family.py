@@ -12,7 +12,7 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, look
 
 NEEDS = ("laws",)
@@ -89,15 +89,9 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """Every setting: effective answers and KL to the law."""
-    rows = [
-        (
-            OBJECTIVES[row.objective][0],
-            row.beta,
-            "all" if row.rank == np.inf else f"{row.rank:.0f}",
-            row.steps,
-            row.effective,
-            None if np.isnan(row.kl) else row.kl,
-        )
-        for row in frame.itertuples()
-    ]
-    return Table.of(("objective", "beta", "rank", "steps", "effective answers", "KL to the law"), rows)
+    shown = frame.assign(
+        objective=frame.objective.map(lambda name: OBJECTIVES[name][0]),
+        rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],
+    )
+    names = {name: name for name in ("objective", "beta", "rank", "steps")}
+    return tabled(shown, names | {"effective": "effective answers", "kl": "KL to the law"})

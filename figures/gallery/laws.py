@@ -13,7 +13,7 @@ from dph_theory import FORWARD_KL
 from dph_theory.laws import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
 from dph_theory.support.table import Table
 
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, look
 
 NEEDS = ("laws",)
@@ -72,10 +72,8 @@ def draw(sheet: Sheet, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         panels[1].annotate(
             f"{limit['first']:.3g}", (line.beta.min(), limit["first"]), below, textcoords="offset points"
         )
-    for axes, words, title in zip(
-        panels, ("pass rate", "P(first | valid)"), ("How often it is right", "What it keeps"), strict=True
-    ):
-        axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words, title=title)
+    for axes, words in zip(panels, ("pass rate", "P(first answer | valid)"), strict=True):
+        axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words)
     sheet.legend([panels[0]], 3)
 
 
@@ -92,11 +90,10 @@ def claim(found: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
 
 def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
     """Mean KL(run || law) by form; the least is the law that was predicted."""
-    rows = [
-        (FORMS[form], LAWS[form], *row)
-        for form, row in zip(FORMS, distances(found[1]).to_numpy().tolist(), strict=True)
-    ]
-    return Table.of(("form", "law predicted", *(f"KL to {law}" for law in LAWS.values())), rows)
+    told = distances(found[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
+    told.insert(0, "form", [FORMS[form] for form in told.index])
+    told.insert(1, "law predicted", [LAWS[form] for form in told.index])
+    return tabled(told, best=dict.fromkeys(told.columns[2:], min))
 
 
 def quotes(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from dph_theory.support.table import Table
 
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import BLUE, GREEN, GREY, SKY, VERMILLION, Sheet
 
 NEEDS = ("laws",)
@@ -70,38 +70,15 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(shown)), [f"{row.words} ({row.predicted:.2g})" for row in shown.itertuples()])
     axes.invert_yaxis()
-    axes.set(xlabel="deviation: measured / predicted", ylabel="setting (predicted deviation)")
+    axes.set_xlabel("deviation: measured / predicted")
     sheet.legend([axes], 4)
 
 
 def table(frame: pd.DataFrame) -> Table:
     """Each setting's deviation, predicted and measured, and where the interval lies."""
-    names = [
-        "words",
-        "baseline",
-        "seeds",
-        "predicted",
-        "frozen",
-        "tabular",
-        "measured",
-        "low",
-        "high",
-        "validity",
-    ]
-    rows = frame[names].astype(object).where(frame[names].notna(), None).to_numpy().tolist()
-    head = (
-        "setting",
-        "baseline",
-        "seeds",
-        "predicted",
-        "frozen kernel",
-        "tabular formula",
-        "measured",
-        "from",
-        "to",
-        "pass rate",
-    )
-    return Table.of(head, rows)
+    names = {name: name for name in ("baseline", "seeds", "predicted", "measured")}
+    names |= {"frozen": "frozen kernel", "tabular": "tabular formula", "low": "from", "high": "to"}
+    return tabled(frame, {"words": "setting", **names, "validity": "pass rate"})
 
 
 def within(frame: pd.DataFrame, account: str) -> tuple[int, int]:

@@ -13,12 +13,12 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..frames import Records
-from ..style import BLACK, ORANGE, SKY, VERMILLION, YELLOW, Sheet
+from ..frames import Records, tabled
+from ..style import BLACK, LIGHT, ORANGE, SKY, VERMILLION, YELLOW, Sheet
 
 NEEDS = ("laws",)
 CAUSES: dict[str, dict[str, Any]] = {
-    "held": {"facecolor": "#DDDDDD"},
+    "held": {"facecolor": LIGHT},
     "time": {"facecolor": SKY},
     "luck": {"facecolor": ORANGE, "hatch": "////"},
     "luck beyond first order": {"facecolor": YELLOW, "hatch": "----"},
@@ -58,10 +58,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """The counts by experiment and cause."""
-    return Table.of(
-        ("experiment", *frame.columns),
-        [(str(name), *row) for name, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)],
-    )
+    return tabled(frame.reset_index())
 
 
 def quotes(frame: pd.DataFrame) -> dict[str, float | str]:

@@ -14,11 +14,12 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..frames import Records
-from ..style import Sheet, curve, level, look, written
+from ..frames import Records, tabled
+from ..style import GREY, Sheet, curve, level, look, written
 
 NEEDS = ("strategies", "styles")
-PLACES = {"D_pef": "the prompts that the base solves", "all prompts": "all prompts"}
+PLACES = {"D_pef": ("on what the base solves", 1.4), "all prompts": ("on all prompts", 0.6)}
+"""Where an anchor stands: in words, and how thick its lines are."""
 DIVERGENCES = {
     "forward_kl": "forward KL",
     "jensen_shannon": "JS",
@@ -76,7 +77,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     panels = sheet.panels(2, height=2.6)
     points = found["points"][found["points"].model == "strategies"]
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for place, thick in zip(PLACES, (1.4, 0.6), strict=True):
+        for place, (where, thick) in PLACES.items():
             for name in DIVERGENCES.values():
                 of = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
                 label = written(name) if thick > 1 else None
@@ -86,12 +87,11 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
                     of[measure],
                     **look(name, label=label, linewidth=thick, markersize=2.5 * thick),
                 )
+            axes.plot([], [], color=GREY, linewidth=thick, label=where)
         level(axes, found["base"][measure], label="base")
         level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
         axes.set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor", ylabel=words)
-    panels[0].set_title("thick: on the prompts that the base solves")
-    panels[1].set_title("thin: on all prompts")
-    sheet.legend([panels[0]], 6)
+    sheet.legend([panels[0]], 4)
 
 
 def worth(found: dict[str, Any]) -> pd.DataFrame:
@@ -108,14 +108,9 @@ def worth(found: dict[str, Any]) -> pd.DataFrame:
 
 def table(found: dict[str, Any]) -> Table:
     """Place against divergence, by strength."""
-    head = (
-        "model",
-        "strength",
-        "Pass@16: divergence, at most",
-        "Pass@16: all prompts",
-        "Pass@1: all prompts",
-    )
-    return Table.of(head, worth(found).to_numpy().tolist())
+    heads = ("Pass@16: divergence, at most", "Pass@16: all prompts", "Pass@1: all prompts")
+    shown = worth(found)
+    return tabled(shown, dict(zip(shown, ("model", "strength", *heads), strict=True)))
 
 
 def claim(found: dict[str, Any]) -> bool:

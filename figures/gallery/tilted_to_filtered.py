@@ -15,7 +15,7 @@ from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import BLACK, BLUE, GREEN, SKY, VERMILLION, Sheet
+from ..style import BLACK, BLUE, ORANGE, SKY, Sheet, look
 
 BASE, VALID = np.array([0.15, 0.1, 0.05, 0.4, 0.3]), np.array([True, True, True, False, False])
 SHOWN, BETAS = (1.0, 0.4, 0.2), np.geomspace(0.06, 3.0, 120)
@@ -55,15 +55,13 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     )
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3)
     looks = {
-        "KL(p_beta || p_*)": ("-.", VERMILLION),
-        "KL(p_* || p_beta)": ("--", BLUE),
-        "TV(p_beta, p_*)": ("-", GREEN),
+        "KL(p_beta || p_*)": look("reverse KL", marker=""),
+        "KL(p_* || p_beta)": look("forward KL", marker=""),
+        "TV(p_beta, p_*)": {"color": ORANGE, "linestyle": "--"},
     }
-    for name, (line, color) in looks.items():
+    for name, how in looks.items():
         words = name.replace("p_beta", r"$p_\beta$").replace("p_*", "$p_*$")
-        right.plot(
-            BETAS, np.where(np.isinf(found[name]), INFINITE, found[name]), line, color=color, label=words
-        )
+        right.plot(BETAS, np.where(np.isinf(found[name]), INFINITE, found[name]), label=words, **how)
     right.set(
         xscale="log",
         yscale="log",

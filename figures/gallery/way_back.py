@@ -1,11 +1,11 @@
 """Lost answers come back soon by rehearsal, late by a penalty on the policy's own answers.
 
-A small Llama in which the second answer's share among the valid ones has fallen from .1 to the share in each
-title is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with bands
-over all of them, every answer enumerated, thick lines the flow of the expected update in the logits (E7). A
-penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected
-update of rehearsal but learns only from answers that the policy draws. Time is the penalty's strength times
-the flow's time; the runs' is brought to it by one factor for all of them.
+A small Llama in which the second answer's share among the valid ones has fallen from .1 to the share beside
+each axis is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with
+bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits
+(E7). A penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the
+expected update of rehearsal but learns only from answers that the policy draws. Time is the penalty's
+strength times the flow's time; the runs' is brought to it by one factor for all of them.
 """
 
 import numpy as np
@@ -83,8 +83,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.set(
             xlim=(0, max(times[-1] for times in shown.times)), yscale="log", xlabel=r"strength $\times$ time"
         )
-        axes.set_title(f"{lost:g} left by {'training' if collapsed else 'a fit'}")
-        axes.set_ylabel("share of the lost answers")
+        axes.set_ylabel(f"lost answers' share\n({lost:g} left by {'training' if collapsed else 'a fit'})")
     sheet.legend([panels[0]], 3)
 
 

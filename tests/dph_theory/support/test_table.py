@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from dph_theory.intervals import Estimate
-from dph_theory.support.table import Table, escaped, latex, written
+from dph_theory.support.table import Table, command, escaped, latex, written
 
 TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
 
@@ -24,11 +24,9 @@ def test_a_number_has_as_many_digits_as_its_interval_warrants():
     assert latex(written(cells[2])) == r"0.30 [0.01, $\infty$]"
 
 
-def test_an_interval_is_three_columns_and_three_commands():
+def test_an_interval_is_three_columns():
     table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
     assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
-    names = ("xEOneBeta", "xEOneBetaLow", "xEOneBetaHigh")
-    assert list(table.commands("x")) == list(zip(names, ("0.250", "0.200", "0.300"), strict=True))
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
@@ -36,11 +34,21 @@ def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
 
 
-def test_latex_has_rules_and_numbers_to_the_right():
+def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
     assert TABLE.latex() == (
-        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & k \\\\\n\\midrule\n"
-        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & $k$ \\\\\n\\midrule\n"
+        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}}\n"
     )
+
+
+def test_a_column_has_one_number_of_decimals_and_its_best_in_bold():
+    rows = [("a", 0.5, 1e-7, Estimate(2.0, 1.0, 3.0)), ("b", 0.1234567, 0.25, None), ("c", None, 0.5, None)]
+    best = {"share": min, "gain over the base": max}
+    lines = Table.of(("method", "share", "p", "gain over the base"), rows, best=best).latex().splitlines()
+    assert lines[3] == r"method & share & p & \shortstack{gain over the \\ base} \\"
+    assert lines[5] == r"a & 0.5000 & $1 \times 10^{-7}$ & \textbf{2.0 [1.0, 3.0]} \\"
+    assert lines[6] == r"b & \textbf{0.1235} & 0.25 & -- \\"
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,7 @@ def test_latex_has_rules_and_numbers_to_the_right():
         ("KL(p || q)", r"KL(p $\|$ q)"),
         ("1.5e-07", r"$1.5 \times 10^{-7}$"),
         ("-inf", r"$-\infty$"),
+        ("Pass@k of k3, k = 4", r"Pass@$k$ of k3, $k$ = 4"),
         ("a\\b^{2}", r"a\textbackslash{}b\textasciicircum{}\{2\}"),
     ],
 )
@@ -57,14 +66,8 @@ def test_text_that_latex_would_take_otherwise(text, expected):
     assert latex(text) == expected
 
 
-def test_commands_are_letters_alone_and_tell_rows_apart():
-    assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
-    alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
-    assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
-    twice = Table.of(("a", "to", "b", "to"), [(1, 2, 3, 4)])
-    assert dict(twice.commands("x")) == {"xA": "1", "xToColumnTwo": "2", "xB": "3", "xToColumnFour": "4"}
-    signs = Table.of(("pair", "p"), [("a < b", 0.1), ("a, b", 0.2)])
-    assert dict(signs.commands("x")) == {"xABRowOneP": "0.1", "xABRowTwoP": "0.2"}
+def test_the_names_of_commands_are_letters_alone():
+    assert command("dph laws k3 & k2, KL to p_*") == "dphLawsKThreeKTwoKLToP"
 
 
 def test_marks_are_shown_as_they_are_in_markdown():
