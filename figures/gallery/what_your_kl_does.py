@@ -52,7 +52,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A cell for what a form's value and gradients are found to be: filled where exact, else nearest."""
     shown = frame[frame.samples.isin(list(SAMPLES))]
     # In a column there is room for two, and for words of two lines beside them.
-    axes = sheet.panels(height=0.5 + (0.22 if sheet.narrow else 0.17) * len(shown))
+    axes = sheet.panels(height=0.5 + (0.24 if sheet.narrow else 0.17) * len(shown))
     columns = {name: words for name, words in COLUMNS.items() if name != "gradient" or not sheet.narrow}
     size = 6 if sheet.narrow else 6.5
     for place, row in enumerate(shown.to_dict("records")):
@@ -61,7 +61,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.set(xlim=(0, len(columns)), ylim=(len(shown) - 0.4, -0.6))
     axes.set_xticks(np.arange(len(columns)) + 0.5, list(columns.values()))
     axes.xaxis.tick_top()
-    broken = shown.loss.map(lambda name: fill(name, 22) if sheet.narrow else name)
+    broken = shown.loss.map(lambda name: fill(name, 18) if sheet.narrow else name)
     names = [f"{name}, on {SAMPLES[of]}" for name, of in zip(broken, shown.samples, strict=True)]
     axes.set_yticks(range(len(shown)), names, fontsize=size)
     axes.tick_params(length=0)
