@@ -266,6 +266,9 @@ REFUSED = [
     (laws.beta_at, {"validity": 1.0}, "validity=1.0 is not allowed: above the base rate"),
     (laws.beta_at, {"validity": 0.2}, "above the base rate"),
     (laws.effective_beta, {"false_positive": 0.6, "false_negative": 0.5}, "negative=0.5 .*the other way"),
+    (laws.masked_law, {"finished": [0, 1, 1]}, "finished"),
+    (laws.best_beta, {"base_rate": 0.6, "hacks": 0.5}, "base_rate"),
+    (laws.best_beta, {"false_positive": 0.6, "false_negative": 0.5}, "false_negative"),
     *((dynamics.drift_deviation, changed, words) for changed, words in (
         ({"base_rate": 0.95}, "reached=0.9 is not allowed: at least the base rate"),
         ({"valid": 1}, "valid=1"),
