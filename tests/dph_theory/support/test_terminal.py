@@ -71,13 +71,9 @@ def test_bars_say_what_is_done_and_how_far_and_hidden_ones_nothing(hidden):
 @pytest.mark.parametrize(
     ("clock", "stages", "said"),
     [
-        ([0, 0, 30, 70, 80], [("train", 4)], ["train: 3/4, 70 s, step 3", "train: 4/4, 80 s, step 4"]),
+        ([0, 0, 30, 70, 80], [("train", 4)], ["train: 3/4, 70 s, at 3", "train: 4/4, 80 s, at 4"]),
         # A stage counts from where it began, not from its first report.
-        (
-            [0, 100, 130],
-            [("draw", 1), ("train", 1)],
-            ["draw: 1/1, 100 s, step 1", "train: 1/1, 30 s, step 1"],
-        ),
+        ([0, 100, 130], [("draw", 1), ("train", 1)], ["draw: 1/1, 100 s, at 1", "train: 1/1, 30 s, at 1"]),
     ],
 )
 def test_lines_end_a_stage_and_come_every_so_often_before(monkeypatch, clock, stages, said):
@@ -87,7 +83,7 @@ def test_lines_end_a_stage_and_come_every_so_often_before(monkeypatch, clock, st
     progress = terminal.lines(Console(file=written, width=80), every=60.0)
     for stage, steps in stages:
         for step in range(1, steps + 1):
-            progress(stage, step, steps, f"step {step}")
+            progress(stage, step, steps, f"at {step}")
     assert written.getvalue().splitlines() == said
 
 
