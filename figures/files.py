@@ -114,7 +114,7 @@ class Wanted:
 def write_drawing(
     folder: Path, name: str, drawing: "Drawing", caption: str, forms: Iterable[str], sheet: Sheet, about: str
 ) -> Iterator[Path]:
-    """Write a drawing in these formats, and its caption in LaTeX; gives the files' paths as they are there."""
+    """Write a drawing in these formats, and its caption in LaTeX; gives the paths of the files."""
     folder.mkdir(parents=True, exist_ok=True)
     for form in forms:
         path = folder / f"{name}.{form}"
