@@ -42,6 +42,24 @@ def test_latex_has_rules_and_numbers_to_the_right():
 
 
 @pytest.mark.parametrize(
+    ("numbers", "cells"),
+    [
+        pytest.param(
+            (0.5, 0.12345, 0.7), ["0.5000", "0.1235", r"\textbf{0.7000}"], id="digits of the largest"
+        ),
+        pytest.param((12.3456, None, 3.0), [r"\textbf{12.35}", "--", "3.00"], id="one is not known"),
+        pytest.param((3, 16), ["3", r"\textbf{16}"], id="whole numbers"),
+        pytest.param((2.0, 0.00012), [r"\textbf{2}", "0.00012"], id="magnitudes apart"),
+        pytest.param((1.5, float("inf")), ["1.500", r"\textbf{$\infty$}"], id="infinity is the largest"),
+    ],
+)
+def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbers, cells):
+    lines = Table.of(("Pass@k",), [(number,) for number in numbers], best=("Pass@k",)).latex().splitlines()
+    assert lines[2] == r"Pass@$k$ \\"
+    assert [line.removesuffix(r" \\") for line in lines[4:-2]] == cells
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("50% of a_b", r"50\% of a\_b"),
