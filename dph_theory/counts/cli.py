@@ -141,19 +141,24 @@ def confront_command(
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         _print(console, several.summary(), several.tables())
-    stored = record(
-        KIND,
-        seed=options.pop("seed"),
-        config={"k": options.pop("ks"), **options},
-        results={"runs": [one.to_dict() for one in found], "together": several and several.to_dict()},
-        findings=[line for one in found for line in five_lines(one)],
-        packages=("numpy", "scipy"),
-    )
+    stored = _record(found, several, **options)
     if json_path is not None:
         write_json(json_path, stored)
     if folder is not None and draw is not None:
         for path in draw(folder, found, several, stored):
             terminal.console().print(path, soft_wrap=True, markup=False)
+
+
+def _record(
+    found: Sequence[Confrontation], several: Together | None, *, seed: int, ks: Any, **asked: Any
+) -> dict[str, Any]:
+    """What was found, with what was asked for."""
+    results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
+    lines = [line for one in found for line in five_lines(one)]
+    config = {"k": ks, **asked}
+    return record(
+        KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
+    )
 
 
 def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
