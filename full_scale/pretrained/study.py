@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -17,6 +17,7 @@ from dph_theory.support.table import Table
 
 from ..laws.study import PACKAGES, Kept, quiet, write_packed
 from ..models.load import model_hash
+from .costs import costs
 from .runs import (
     CLAIMS,
     EXPERIMENTS,
@@ -32,7 +33,7 @@ from .runs import (
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
+from .training import FinishedOpenRun, Law, Laws, Measured, conduct, predicted_laws
 
 KIND = "pretrained"
 LAW, CLAIM, RUN = "law", "claim", "run"
@@ -278,33 +279,30 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
 
 
 def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
-    """Write the compact record that figures read: each run with what was predicted for it."""
-    laws = kept.read(LAW, Laws)
-    rows = []
+    """Write the compact record that figures read: the base, each run's end and what was predicted of it."""
+    laws, base = kept.read(LAW, Laws), dict[str, Measured]()
+    rows: list[dict[str, Any]] = []
     for outcome in outcomes:
-        row = as_json(outcome, digits=5)
+        base |= outcome.points[0].tasks
+        row = as_json(replace(outcome, points=outcome.points[-1:]), digits=5)
+        row["tasks"] = row.pop("points")[0]["tasks"]
         if outcome.run.seed is None:
-            row["laws"] = as_json(laws[outcome.run.id], digits=5)
-            row["verdict"] = as_json(against_law(outcome, laws[outcome.run.id]), digits=5)
+            predicted = laws[outcome.run.id]
+            row |= {"laws": as_json(predicted, digits=5), "verdict": as_json(against_law(outcome, predicted))}
+        else:
+            for measured in row["tasks"].values():
+                del measured["first_shares"]
         rows.append(row)
     claims = [
-        {
-            "theory": c.theory,
-            "says": c.says,
-            "rival": c.rival,
-            **({} if (v := judged(c, outcomes)) is None else as_json(v, digits=5)),
-        }
-        for c in CLAIMS
+        {"theory": claim.theory, "says": claim.says, "rival": claim.rival}
+        | ({} if (found := judged(claim, outcomes)) is None else as_json(found, digits=5))
+        for claim in CLAIMS
     ]
-    config = {
-        "model": Path(path).name,
-        "model_hash": kept.journal.first["model"],
-        "group": GROUP,
-        "stored": STORED,
-        "solved": SOLVED,
-    }
+    config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
+    config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE}
+    results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims}
+    results["costs"] = as_json(costs(outcomes), digits=5)
     said = findings(kept, outcomes)
-    results = {"runs": rows, "claims": claims}
-    found = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
-    write_json(file, found)
-    return found
+    made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
+    write_json(file, made)
+    return made

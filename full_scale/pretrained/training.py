@@ -18,6 +18,7 @@ from dph_theory.laws import law_divergence, sequence_law, token_law, valid_answe
 from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
 from ..tasks.open_prompts import LogProbs, Reading, open_prompts
+from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, plain, sampled_loss, stored_answers
 from .runs import GROUP, MEASURED, SOLVED, STORED, OpenRun
 
@@ -74,6 +75,8 @@ class FinishedOpenRun:
     distances: Mapping[str, float]
     seconds: float
     seconds_a_step: float
+    peak_gib: float = 0.0
+    """The most memory of the process until then."""
 
 
 LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
@@ -249,7 +252,7 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
         )
         for form in LAWS
     }
-    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace)
+    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
 
 
 def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
@@ -268,7 +271,7 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
         return sampled_loss(together, prompts, named, run.strength, **settings)
 
     points, pace = descend(at, run, loss, reading, shown, every=max(1, run.steps // 2))
-    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace)
+    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
 
 def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.Generator) -> Prompts:
