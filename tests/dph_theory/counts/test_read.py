@@ -182,7 +182,7 @@ REFUSED = [
     ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
     ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
-    ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: None for a log"),
+    ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: a field that rows"),
     ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
     ({"9.jsonl": verl(1.0, math.nan)}, {}, "column 'score'; lines 2 have none: --unscored wrong counts .* --unscored omit"),
     ({"9.jsonl": verl(math.nan)}, {}, "column 'score'; lines 1 have none"),
