@@ -7,6 +7,7 @@ from dph_theory.support.errors import choice
 from .figure import Figure
 
 NAMES = (
+    "pretrained",
     "laws",
     "way_back",
     "budget_and_family",

@@ -138,12 +138,12 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     bars, console = _bars(), terminal.console(highlight=False)
 
     class Shown(Watch):
-        started = bars.start
+        started = bars.begin
         progressed = bars.__call__
 
         def ended(self, outcome: StageEnd) -> None:
             bars.remove(outcome.stage)
-            target = console if bars.hidden else bars.console
+            target = console if bars.disable else bars.console
             target.print(_line(outcome.stage, outcome.state, outcome.seconds, outcome.words), soft_wrap=True)
 
     start = time.perf_counter()

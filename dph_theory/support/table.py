@@ -5,7 +5,7 @@ import importlib
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -39,16 +39,22 @@ def escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns' names and the rows, a cell a column; a title where several stand together."""
+    """The columns' names and the rows, a cell a column; a title where several stand together.
+
+    Of the columns named in `best` more is better: LaTeX prints their largest number in bold.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
+    best: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "") -> "Table":
+    def of(
+        cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", best: Iterable[str] = ()
+    ) -> "Table":
         """The table of these rows."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows), title)
+        return cls(tuple(head), tuple(tuple(row) for row in rows), title, tuple(best))
 
     def words(self) -> list[list[str]]:
         """The rows with every cell in words."""
@@ -105,31 +111,16 @@ class Table:
         return [[part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines]
 
     def latex(self) -> str:
-        """A tabular with the rules of the package booktabs; numbers to the right."""
-        numeric = [
-            all(not isinstance(cell, str) for cell in column) for column in zip(*self.rows, strict=True)
+        """A tabular with the rules of the package booktabs; numbers to the right, as many digits in all."""
+        columns = [
+            _latex_column(cells, name in self.best)
+            for name, cells in zip(self.head, zip(*self.rows, strict=True), strict=bool(self.rows))
         ]
-        form = "".join("r" if right else "l" for right in numeric or [False] * len(self.head))
-        lines = [_line(self.head), r"\midrule", *map(_line, self.words())]
+        form = "".join(side for side, _ in columns) or "l" * len(self.head)
+        rows = zip(*(words for _, words in columns), strict=True)
+        lines = [_line(map(latex, self.head)), r"\midrule", *map(_line, rows)]
         parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
         return "\n".join(parts) + "\n"
-
-    def commands(self, prefix: str) -> Iterator[tuple[str, str]]:
-        r"""Names for \newcommand and the numbers that they stand for, row by row.
-
-        A name is the prefix, the words of its row, and its column, in letters alone.
-        """
-        words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
-        columns = [x if self.head.count(x) == 1 else f"{x} column {i}" for i, x in enumerate(self.head, 1)]
-        # Rows that differ in signs alone have one name in letters.
-        names = [command(f"{prefix} {of_row}") for of_row in words]
-        for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
-            told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
-            for column, cell in zip(columns, row, strict=True):
-                name, digits = f"{prefix} {told_apart} {column}", decimals(cell)
-                for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
-                    if value is not None and not isinstance(value, str):
-                        yield command(name + bound), latex(rounded(value, digits))
 
 
 def written(cell: Cell) -> str:
@@ -176,14 +167,37 @@ def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX shows it; numbers in powers of ten and infinity as formulas."""
+    """Text as LaTeX shows it; numbers in powers of ten, infinity and the k of Pass@k as formulas."""
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    return _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
+    shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX))
+    return shown.replace("$|$$|$", r"$\|$").replace("Pass@k", "Pass@$k$")
+
+
+def _latex_column(cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
+    """The side of a column and its cells; the decimals of plain numbers are those of its largest one.
+
+    Numbers that would then be nothing but zeros keep significant digits: their column spans magnitudes.
+    """
+    plain = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    most, least = max(plain, default=0.0), min(filter(None, plain), default=0.0)
+    places = max(0, DIGITS - 1 - math.floor(math.log10(most))) if most and least > most / 1000 else None
+    values = [_bounds(cell)[0] for cell in cells]
+    largest = max((value for value in values if isinstance(value, int | float)), default=None)
+    words = [
+        latex(rounded(cell, places) if isinstance(cell, float) and math.isfinite(cell) else written(cell))
+        for cell in cells
+    ]
+    if best:
+        words = [
+            rf"\textbf{{{word}}}" if value == largest else word
+            for word, value in zip(words, values, strict=True)
+        ]
+    return ("l" if any(isinstance(cell, str) for cell in cells) else "r"), words
 
 
 def _line(cells: Iterable[str]) -> str:
-    return " & ".join(latex(cell) for cell in cells) + r" \\"
+    return " & ".join(cells) + r" \\"
 
 
 def command(text: str) -> str:

@@ -93,7 +93,7 @@ def table(frame: pd.DataFrame) -> Table:
         for words in MEASURES.values():
             cells += [row[words], Estimate(*(row[f"{words} {part}"] for part in ("change", "low", "high")))]
         found.append(cells)
-    return Table.of(head, found)
+    return Table.of(head, found, best=MEASURES.values())
 
 
 FIGURE = Figure(

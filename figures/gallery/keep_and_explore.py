@@ -56,6 +56,7 @@ def table(frame: pd.DataFrame) -> Table:
     return Table.of(
         ("method", *found.columns),
         [(str(label), *row) for label, row in zip(found.index, found.to_numpy().tolist(), strict=True)],
+        best=columns,
     )
 
 

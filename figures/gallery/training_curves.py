@@ -87,9 +87,8 @@ def table(found: dict[str, Any]) -> Table:
         for name, of in found[model].items():
             start, end = of["pass"][0][[0, -1]].tolist()
             rows.append((words, name, start, end, float(of["excess"][0][-1])))
-    return Table.of(
-        ("model", "method", "Pass@k at the start", "Pass@k at the end", "excess KL at the end"), rows
-    )
+    head = ("model", "method", "Pass@k at the start", "Pass@k at the end", "excess KL at the end")
+    return Table.of(head, rows)
 
 
 def claim(found: dict[str, Any]) -> bool:
