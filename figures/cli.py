@@ -126,7 +126,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     def ended(outcome: StageEnd) -> None:
         bars.remove(outcome.stage)
         line = f"{outcome.stage:<28} [{_STYLES[outcome.state]}]{outcome.state:<6}[/] {outcome.seconds:6.1f} s"
-        target = console if bars.hidden else bars.console
+        target = console if bars.disable else bars.console
         target.print(f"{line}  {escape(outcome.words)}", soft_wrap=True)
 
     start = time.perf_counter()

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from io import BytesIO
@@ -58,18 +58,26 @@ class Wanted:
     tables: Path | None = None
 
 
+def write_drawing(
+    folder: Path, name: str, drawing: "Drawing", caption: str, forms: Iterable[str], sheet: Sheet, about: str
+) -> Iterator[Path]:
+    """Write a drawing in these formats, and its caption in LaTeX; gives the paths of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for form in forms:
+        path = folder / f"{name}.{form}"
+        write_bytes(path, rendered(drawing, form, sheet, about))
+        yield path
+    path = folder / f"{name}.caption.tex"
+    write_text(path, rf"\caption{{{caption}}}" + "\n")
+    yield path
+
+
 def write_figure(drawn: Figure, records: Records, wanted: Wanted, sheet: Sheet) -> Iterator[Path]:
     """Write a drawing, its caption and its table, and give the files' paths as they are there."""
     numbers = drawn.numbers(records)
     drawing, about = drawn.drawing(numbers, sheet), f"{drawn.title}; {drawn_from(drawn, records)}"
-    wanted.folder.mkdir(parents=True, exist_ok=True)
-    for form in wanted.formats:
-        path = wanted.folder / f"{drawn.name}.{form}"
-        write_bytes(path, rendered(drawing, form, sheet, about))
-        yield path
-    caption = wanted.folder / f"{drawn.name}.caption.tex"
-    write_text(caption, rf"\caption{{\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}}}" + "\n")
-    yield caption
+    caption = rf"\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}"
+    yield from write_drawing(wanted.folder, drawn.name, drawing, caption, wanted.formats, sheet, about)
     if wanted.tables is not None:
         wanted.tables.mkdir(parents=True, exist_ok=True)
         table = drawn.table(numbers)

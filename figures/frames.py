@@ -22,6 +22,7 @@ KINDS = {
     **{name: (f"toy_{name}", f"toy.{name}") for name in TOY},
     "demo": ("full_scale_demo", "full_scale.demo"),
     "laws": ("laws", "laws"),
+    "pretrained": ("pretrained", "pretrained"),
     "atlas": ("atlas", "atlas"),
     "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
 }

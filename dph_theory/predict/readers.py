@@ -25,7 +25,7 @@ from ..methods.parts import (
     term,
 )
 from ..support.errors import argument_error
-from .reading import FOLLOWS, Configuration, told
+from .reading import Configuration, told
 from .settings import Asked
 
 CLAMPS = (20.0, 10.0)
@@ -56,7 +56,6 @@ def trl(asked: Asked) -> Configuration:
     corrected = asked.on("vllm_importance_sampling_correction", True)
     modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
     mode = asked.word("vllm_importance_sampling_mode", "sequence_mask", modes) if corrected else "nothing"
-    follows = asked.on("sync_ref_model") and beta > 0
     weighs = "vLLM's correction weighs the policy's term, not the KL"
     logs = [
         *["TRL logs no kl at beta = 0: it loads no reference"] * (beta == 0),
@@ -76,7 +75,7 @@ def trl(asked: Asked) -> Configuration:
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else asked.idle("beta = 0", *names),
         not_read=("loss_type=vespo",) * (loss_type == "vespo"),
-        warnings=[FOLLOWS] * follows + [weighs] * (vllm and beta > 0) + logs,
+        warnings=[weighs] * (vllm and beta > 0) + logs,
     )
 
 
@@ -229,7 +228,6 @@ def slime(asked: Asked) -> Configuration:
         updates=steps or None,
         sampler="SGLang, " + ("corrected by truncation" if asked.on("use-tis") else "not corrected"),
         inert=idle + (asked.idle("--kl-loss-coef is 0", "use-kl-loss") if of_loss == 0 else []),
-        warnings=[FOLLOWS] * bool(asked.get("ref-update-interval")),
     )
 
 

@@ -5,8 +5,8 @@ import importlib
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape as html_escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -44,20 +44,20 @@ def escaped(text: str) -> str:
 class Table:
     """The columns' names and the rows, a cell a column; a title where several stand together.
 
-    `best` is max or min by the names of the columns in which a paper marks the best.
+    Of the columns named in `best` more is better: LaTeX prints their largest number in bold.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
-    best: Mapping[str, Callable[[Iterable[float]], float]] = field(default_factory=dict)
+    best: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", **options: Any
+        cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", best: Iterable[str] = ()
     ) -> "Table":
         """The table of these rows."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows), title, **options)
+        return cls(tuple(head), tuple(tuple(row) for row in rows), title, tuple(best))
 
     def words(self) -> list[list[str]]:
         """The rows with every cell in words."""
@@ -113,48 +113,22 @@ class Table:
         many = [3 if has else 1 for has in wide]
         return [[part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines]
 
-    def _columns(self) -> Sequence[tuple[Cell, ...]]:
-        return list(zip(*self.rows, strict=True)) or [()] * len(self.head)
-
     def latex(self) -> str:
-        """A tabular with the rules of booktabs, no wider than the line: it is shrunk by graphicx if it were.
+        """A tabular with the rules of booktabs, which graphicx shrinks if it is wider than a line.
 
-        Numbers stand to the right, those of a column with the same decimals; a column's best is bold.
+        Numbers stand to the right, those of a column with the same decimals.
         """
-        form, columns = "", []
-        for name, cells in zip(self.head, self._columns(), strict=True):
-            words = _alike(cells)
-            known = [value for value in map(_value, cells) if value is not None]
-            best = self.best[name](known) if name in self.best and known else None
-            shown = [
-                rf"\textbf{{{latex(word)}}}" if best is not None and _value(cell) == best else latex(word)
-                for cell, word in zip(cells, words, strict=True)
-            ]
-            lines = wrap(name, max([_NARROW, *map(len, words)]), break_long_words=False)
-            head = r" \\ ".join(map(latex, lines))
-            columns.append([rf"\shortstack{{{head}}}" if len(lines) > 1 else head, *shown])
-            form += "l" if any(isinstance(cell, str) for cell in cells) else "r"
-        head, *rows = (" & ".join(cells) + r" \\" for cells in zip(*columns, strict=True))
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
+        columns = [
+            _latex_column(name, column, name in self.best)
+            for name, column in zip(self.head, cells, strict=True)
+        ]
+        form = "".join(side for side, _ in columns)
+        head, *rows = (
+            " & ".join(line) + r" \\" for line in zip(*(words for _, words in columns), strict=True)
+        )
         lines = [_SHRUNK, rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *rows]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"]) + "\n"
-
-
-def _value(cell: Cell) -> float | None:
-    """The number in a cell, if there is one."""
-    value = cell.value if isinstance(cell, Estimate) else cell
-    return None if value is None or isinstance(value, str) else value
-
-
-def _alike(cells: Sequence[Cell]) -> list[str]:
-    """A column in words, its numbers with the decimals that its largest needs, unless one became zero."""
-    numbers = [abs(cell) for cell in cells if isinstance(cell, float) and 0 < abs(cell) < math.inf]
-    places = max(0, DIGITS - 1 - math.floor(math.log10(max(numbers)))) if numbers else 0
-    if not numbers or min(numbers) < 0.5 * 10**-places:
-        return list(map(written, cells))
-    return [
-        rounded(cell, places) if isinstance(cell, float) and math.isfinite(cell) else written(cell)
-        for cell in cells
-    ]
 
 
 def written(cell: Cell) -> str:
@@ -204,8 +178,33 @@ def latex(text: str) -> str:
     """Text as LaTeX shows it; numbers in powers of ten, infinity and the number k of samples as formulas."""
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
-    return re.sub(r"\bk\b", "$k$", shown)
+    shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX))
+    return re.sub(r"\bk\b", "$k$", shown.replace("$|$$|$", r"$\|$"))
+
+
+def _latex_column(name: str, cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
+    """The side of a column, its name in lines, its cells; decimals of plain numbers are those of the largest.
+
+    Numbers that would then be nothing but zeros keep significant digits: their column spans magnitudes.
+    """
+    plain = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    most, least = max(plain, default=0.0), min(filter(None, plain), default=0.0)
+    places = max(0, DIGITS - 1 - math.floor(math.log10(most))) if most and least > most / 1000 else None
+    values = [_bounds(cell)[0] for cell in cells]
+    largest = max((value for value in values if isinstance(value, int | float)), default=None)
+    words = [
+        latex(rounded(cell, places) if isinstance(cell, float) and math.isfinite(cell) else written(cell))
+        for cell in cells
+    ]
+    if best:
+        words = [
+            rf"\textbf{{{word}}}" if value == largest else word
+            for word, value in zip(words, values, strict=True)
+        ]
+    lines = wrap(name, max([_NARROW, *map(len, words)]), break_long_words=False)
+    head = r" \\ ".join(map(latex, lines))
+    head = rf"\shortstack{{{head}}}" if len(lines) > 1 else head
+    return ("l" if not cells or any(isinstance(cell, str) for cell in cells) else "r"), [head, *words]
 
 
 def command(text: str) -> str:
