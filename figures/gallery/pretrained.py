@@ -1,4 +1,11 @@
-"""What three ways to write the KL keep of a pretrained Llama's answers, and Pass@k by method."""
+"""How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k.
+
+SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the right
+answers; bars the base, lines the laws predicted before training, points the trained models, at beta 0.2.
+Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
+solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 against Pass@1 on the trained products,
+penalties along their strengths; means over seeds.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +16,10 @@ import pandas as pd
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import Sheet, curve, look
 
+NEEDS = ("pretrained",)
 TASK, BETA = "primes", 0.2
 FORMS = {"reward": "KL in the reward", "k3_corrected": "corrected k3", "k3": "k3"}
 EXPLORED = "last digits"
@@ -147,21 +154,3 @@ def claim(found: dict[str, Any]) -> bool:
     free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))
     falls = all(free[f"{where} 256"] < base[f"{where} 256"] for where in ("held", "trained"))
     return own and falls and all(kept > other for _, kept, other in found["at_equal_first"].values())
-
-
-FIGURE = Figure(
-    name="pretrained",
-    title="How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k",
-    caption=(
-        "SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among "
-        "the right answers; bars the base, lines the laws predicted before training, points the trained "
-        "models, at beta 0.2. Middle: Pass@k on held-out products after twenty steps on other products and "
-        "on prompts that the base nearly solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 "
-        "against Pass@1 on the trained products, penalties along their strengths; means over seeds."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("pretrained",),
-)
