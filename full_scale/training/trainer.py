@@ -8,7 +8,7 @@ DPHTrainer(model=..., args=DPHConfig(..., eta=0.05), rehearsal=buffer, ...).trai
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class DPHTrainer(GRPOTrainer):
         if self.rehearsal is None or self.args.eta == 0 or not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self._ready is None:
-            self._ready = replace(self.rehearsal, ref_logps=self._reference(self.rehearsal))
+            self._ready = self.rehearsal.with_reference(self._reference(self.rehearsal))
         rehearsed = self._rehearse(model, self._ready)
         explored = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         return dph_loss(explored, rehearsed.to(explored.dtype), self.args.eta)
