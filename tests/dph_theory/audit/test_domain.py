@@ -206,7 +206,7 @@ def test_the_terms_of_a_loss_are_told_apart_on_and_off_policy():
     assert told == {
         "policy": ("minus expected reward", pytest.approx(1)),
         "KL": ("token sum of forward KL(ref||pi) on the samples' prefixes", pytest.approx(0.04)),
-        "other": ("entropy(pi)", pytest.approx(-0.01)),
+        "other": ("token sum of entropy(pi) on the samples' prefixes", pytest.approx(-0.01)),
     }
     assert dict(first.rows())["KL term"].startswith("0.04 times the forward KL(ref||pi) of each token")
     policy, kl, _ = later.terms
