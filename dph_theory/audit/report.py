@@ -369,8 +369,8 @@ class AuditReport(LossReport):
 
     @property
     def extent(self) -> str:
-        """While what an exact match holds; "" where nothing is exact."""
-        if not self.known.exact:
+        """While what an exact match holds; "" where nothing is exact, or where it was not searched."""
+        if not self.known.exact or self.batches is not None:
             return ""
         held = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
         return "\n".join(held) or "wherever tried (log ratios to +-20)"
