@@ -98,13 +98,16 @@ def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | No
         def moved(size: float, sign: int = sign, right: bool = right) -> Problem:
             return _moved(what, sign * size, shape, searched.reach, right=right)
 
-        first = _first(lambda size, moved=moved: searched.off(moved(size)), GRID, searched.tolerance)
+        def off(size: float, moved: Callable[[float], Problem] = moved) -> float:
+            return searched.off(moved(size))
+
+        first = _first(off, GRID, searched.tolerance)
         if first is None or first[0] >= abs(ends[sign]):
             continue
         edge, fails = first
         ends[sign] = sign * edge
         beyond = min(1.25 * edge + 0.05, fails)
-        off_by = _off_words(searched.off(moved(beyond)))
+        off_by = _off_words(off(beyond))
         example = f"{_whose(searched, right)} at {_size(what, sign * beyond)} is {off_by}"
         place = f"{_token(moved(beyond))}: {off_by}"
     return Limit(what, ends[-1], ends[1], example, place) if example else None
