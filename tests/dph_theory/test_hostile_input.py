@@ -122,7 +122,7 @@ CALLS = [
     (losses.kl_penalty, {"estimator": "k3", "log_pi": LOGS, "log_ref": LOGS, "mask": ROWS}),
     (losses.generator_loss, {"divergence": "forward_kl", "log_ratio": LOGS, "mask": ROWS}),
     (losses.ppo_clip_loss, {**PPO, "clip_low": 0.2, "clip_high": 0.28}),
-    (losses.excess_kl_estimate, {"rewards": -LOGS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
+    (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
     (losses.group_advantages, {"rewards": LOGS}),
     (losses.informative_groups, {"rewards": LOGS}),
 ]

@@ -7,7 +7,7 @@ from support.rule_task import loaded, ruled_recipe, ruled_task
 from support.tiny_llama import eight_billion, tiny_llama
 from transformers import AutoModelForCausalLM
 
-import full_scale.tasks.loaders
+import full_scale.training.dry_run
 from full_scale.presampling.presample import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
 from full_scale.training.dry_run import dry_run
@@ -177,7 +177,7 @@ def test_the_estimate_grows_with_the_prompts(eight, tmp_path, monkeypatch):
 
     def estimated(words):
         task = replace(ruled_task(), train=[asked, replace(asked, id="long", prompt="p1 " * words)])
-        monkeypatch.setattr(full_scale.tasks.loaders, "load_task", lambda config: task)
+        monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config: task)
         return dry_run(recipe)
 
     short, long = estimated(16), estimated(4000)
@@ -213,7 +213,7 @@ def recipe(tmp_path_factory):
 
 @pytest.fixture
 def task(monkeypatch):
-    monkeypatch.setattr(full_scale.tasks.loaders, "load_task", lambda config: ruled_task())
+    monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config: ruled_task())
 
 
 def test_steps_of_the_whole_training_set(recipe, task):
