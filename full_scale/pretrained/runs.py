@@ -45,6 +45,7 @@ class OpenRun:
         how = [] if self.seed is None else [f"seed {self.seed}"]
         how += ["falling"] if self.falling else []
         words = [self.experiment, "+".join(self.tasks), self.method, f"{self.strength:g}", *how]
+        words.append(f"{self.steps} steps of {self.rate:g}")
         return ", ".join(words)
 
 

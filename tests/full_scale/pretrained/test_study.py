@@ -110,7 +110,8 @@ def test_a_run_that_ends_at_another_law_missed():
 
 def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     found = declared()
-    assert len({run.id for run in found}) == len(found)
+    names = [run.id for run in [*found, *runs.quick()]]
+    assert len(set(names)) == len(names), "a quick run stands for no other"
     policy = {name: Measured((0.5,) * len(TASKS[name].texts), 3.0, 0.0) for name in MEASURED}
     ends = {(run.method, run.strength): policy for run in found if run.seed == 2}
     for claim in CLAIMS:
@@ -148,4 +149,4 @@ def test_the_pretrained_llama_ends_at_the_law_of_its_form():
     assert at.model.config.num_hidden_layers == 30
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=40, rate=3e-5, falling=True)
     outcome = conduct((str(smollm2()), run))
-    assert outcome.distances["k3"] < 0.02 < outcome.distances["reward"]
+    assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]
