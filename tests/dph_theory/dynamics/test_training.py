@@ -140,24 +140,6 @@ def test_what_is_not_allowed_is_named(changes, named):
         spread_over_seeds(Tabular(), of_tabular, of_answers(COEFFICIENTS["mean"]), log_ratio, **setting)
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_steps_on_sampled_answers_scatter_about_the_noiseless_one(optimiser):
-    course = Course(
-        TwoLayers(), of_two_layers, of_answers(COEFFICIENTS["mean"]), 64, optimiser, lambda step: 0.01
-    )
-    start, generator = course.start(), torch.Generator().manual_seed(0)
-    still = course.step(start, 0)
-    drawn = torch.stack(
-        [course.drawn(start, 0, generator)[-1 if optimiser == "adam" else 0] for _ in range(400)]
-    )
-    expected = still[-1 if optimiser == "adam" else 0]
-    spread = drawn.std(dim=0) / 20
-    assert ((drawn.mean(dim=0) - expected).abs() <= 5 * spread + 1e-12).all()
-    if optimiser == "sgd":
-        variance = course.variance(start[0], 0) * 0.01**2
-        assert drawn.var(dim=0) == pytest.approx(variance.numpy(), rel=0.4)
-
-
 @pytest.mark.parametrize("size", [2, 4])
 def test_a_groups_own_mean_as_baseline_adds_the_noise_of_all_groups(size):
     p, rewards = torch.tensor([[[0.5, 0.3, 0.2]], [[1.0, 0.4, -0.3]]], dtype=torch.float64)
