@@ -138,7 +138,10 @@ def samplers() -> str:
         ),
         "the same, k2 in the loss": (run("k2", Rollouts(cooler)), "another law, to first order (J2)"),
         "and the answer's ratio on verdict and KL": (run("k2", whole), "the law is back"),
-        "and that ratio on the verdict alone, as TRL corrects vLLM": (run("k2", verdict), "not"),
+        "and that ratio on the verdict alone, as TRL corrects vLLM": (
+            run("k2", verdict),
+            "not: it tends to 1",
+        ),
         "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9 (J3)"),
         "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9 (J3)"),
         "the reference set to the policy four times": (
