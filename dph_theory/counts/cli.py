@@ -112,8 +112,9 @@ def confront_command(
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
-    drawn, how, paired, among = (_taken(options, names) for names in _PARTS)
-    seeds = among["seeds"]
+    drawn = {name: options.pop(name) for name in ("form", "only", "venue", "width", "title")}
+    how = {name: options.pop(name) for name in ("reward", "correct_from", "unscored", "prompts")}
+    by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
@@ -123,16 +124,16 @@ def confront_command(
         # Loaded before the work begins, which would be lost without it.
         draw = drawer()(**drawn) if folder is not None and drawer is not None else None
         first_name, *names = _names([base, *runs], labels)
-        first = replace(read_counts(base, by=among["by"], **how), name=first_name)
+        first = replace(read_counts(base, by=by, **how), name=first_name)
         for path, name in zip(runs, names, strict=True):
-            steps = read_steps(path, **how) if among["steps"] else {None: read_counts(path, **how)}
+            steps = read_steps(path, **how) if by_step else {None: read_counts(path, **how)}
             for step, run in steps.items():
                 run = replace(run, name=name if step is None else f"{name}, step {step}")
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is told alone, all of them together.
-            found.append(confront(first, run, **paired, **options))
+            found.append(confront(first, run, **options))
             show(console, found[-1], everything)
-        band: dict[str, Any] = {name: options[name] for name in ("ks", "draws", "seed")} | paired
+        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
@@ -140,7 +141,7 @@ def confront_command(
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         _print(console, several.summary(), several.tables())
-    stored = record_of(found, several, options)
+    stored = _record(found, several, **options)
     if json_path is not None:
         write_json(json_path, stored)
     if folder is not None and draw is not None:
@@ -148,17 +149,16 @@ def confront_command(
             terminal.console().print(path, soft_wrap=True, markup=False)
 
 
-_PARTS = (
-    ("form", "only", "venue", "width", "title"),
-    ("reward", "correct_from", "unscored", "prompts"),
-    ("allow_missing", "min_n"),
-    ("by", "steps", "seeds"),
-)
-"""The options of drawing, of reading, of pairing, and of what the runs are; `confront` takes the others."""
-
-
-def _taken(options: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: options.pop(name) for name in names}
+def _record(
+    found: Sequence[Confrontation], several: Together | None, *, seed: int, ks: Any, **asked: Any
+) -> dict[str, Any]:
+    """What was found, with what was asked for."""
+    results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
+    lines = [line for one in found for line in five_lines(one)]
+    config = {"k": ks, **asked}
+    return record(
+        KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
+    )
 
 
 def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
@@ -180,21 +180,6 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
     if len({*found}) < len(found):
         raise argument_error("labels", found, "a label of its own for each file")
     return found
-
-
-def record_of(
-    found: Sequence[Confrontation], several: Together | None, asked: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The record of confrontations, with what was asked for: k, group size, draws, power, seed."""
-    config = {"k" if name == "ks" else name: value for name, value in asked.items() if name != "seed"}
-    return record(
-        KIND,
-        seed=asked["seed"],
-        config=config,
-        results={"runs": [one.to_dict() for one in found], "together": several and several.to_dict()},
-        findings=[line for one in found for line in five_lines(one)],
-        packages=("numpy", "scipy"),
-    )
 
 
 def show(console: Console, found: Confrontation, everything: bool) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..support.errors import argument_error, choice
-from .pairs import NEAR, PromptRow, is_number, snapped, votes
+from .pairs import NEAR, is_number, snapped
 
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -91,15 +91,13 @@ def _inspect(row: Mapping[str, Any]) -> Answer:
     return Answer(_text(row, "id"), values, said, reason=reason)
 
 
-LOGS: Mapping[str, Log] = MappingProxyType(
-    {
-        "trl": Log(_trl, ("prompt", "completion"), by_step=True),
-        "verl": Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
-        "lm-eval": Log(_lm_eval, ("doc_id", "resps"), partial=True),
-        "inspect": Log(_inspect, ("id", "scores")),
-    }
+LOGS = (
+    Log(_trl, ("prompt", "completion"), by_step=True),
+    Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
+    Log(_lm_eval, ("doc_id", "resps"), partial=True),
+    Log(_inspect, ("id", "scores")),
 )
-"""The logs that are read, by whose they are."""
+"""The logs that are read."""
 
 
 def recognised(row: Any) -> Log | None:
@@ -107,7 +105,7 @@ def recognised(row: Any) -> Log | None:
     # Rows of counts may hold the prompt and more beside.
     if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
         return None
-    return next((log for log in LOGS.values() if all(column in row for column in log.known_by)), None)
+    return next((log for log in LOGS if all(column in row for column in log.known_by)), None)
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -143,8 +141,8 @@ def judged(
     reward: str | None = None,
     correct_from: float | None = None,
     unscored: str | None = None,
-) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
-    """One row a prompt from the answers of a log, and what is to be told of its rewards.
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """One row of counts a prompt from the answers of a log, and what is to be told of its rewards.
 
     Raises ValueError for rewards that are no verdicts, and with the lines of answers without one, unless
     `unscored` says what these are.
@@ -152,7 +150,7 @@ def judged(
     if unscored is not None:
         choice("unscored", unscored, UNSCORED)
     if not answers:
-        return {}, ()
+        return [], ()
     column = reward_column(log, [answer for _, answer in answers], reward)
     found, without = _verdicts(log, column, answers)
     if without and unscored is None:
@@ -177,7 +175,12 @@ def judged(
         n = answer.drawn if mean else 1
         c = 0 if value is None else round(value * n) if mean else int(value >= least)
         by_prompt[answer.prompt].append((n, c, answer.said.get(column, answer.said.get(""))))
-    return {prompt: _row(prompt, each) for prompt, each in by_prompt.items()}, tuple(told)
+    rows = []
+    for prompt, each in by_prompt.items():
+        counts, said = {"n": sum(n for n, *_ in each), "c": sum(c for _, c, _ in each)}, [x for *_, x in each]
+        heard = {} if mean or None in said else {"correct": [c for _, c, _ in each], "answer": said}
+        rows.append({"id": prompt, **counts, **heard})
+    return rows, tuple(told)
 
 
 def _verdicts(
@@ -197,12 +200,6 @@ def _verdicts(
             found.append((answer, None))
             without.append(f"{number} ({answer.reason})" if answer.reason else f"{number}")
     return found, without
-
-
-def _row(prompt: str, answers: Sequence[tuple[int, int, Any]]) -> PromptRow:
-    n, c, said = zip(*answers, strict=True)
-    given = None if None in said else votes(zip(map(str, said), c, strict=True))
-    return PromptRow(prompt, sum(n), sum(c), votes=given)
 
 
 def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:

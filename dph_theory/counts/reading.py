@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from os.path import commonpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -255,57 +256,49 @@ def _counts(
     by: str | None = None,
 ) -> Counts:
     """The rows by prompt, with what is to be told of them; ValueError where there are none."""
-    log = recognised(read.rows[0][1]) if read.rows else None
-    rows: dict[str | int, PromptRow] = {}
-    told: tuple[str, ...] = ()
-    if log is None:
-        seen: set[str] = set()
-
-        def take(_: int, value: Any) -> None:
-            made = row(value, by)
-            if str(made.id) in seen:
-                allowed = "each prompt once; a number and its digits as text are one id"
-                raise argument_error("id", made.id, allowed)
-            seen.add(str(made.id))
-            rows[made.id] = made
-
-        _each(read.file, read.rows, take)
-        if by is not None and all(made.category is None for made in rows.values()):
-            raise argument_error("by", by, f"a field that rows of {read.file} hold")
-    else:
-        if by is not None:
-            raise argument_error("by", by, "None for a log: its rows are answers")
+    numbered, told = read.rows, read.told
+    if numbered and (log := recognised(numbered[0][1])) is not None:
         if path.is_dir() and not log.by_step:
             raise argument_error(
                 "file", str(path), "a file of such a log: its folders may hold several tasks"
             )
         answers: list[tuple[int, Answer]] = []
-        _each(read.file, read.rows, lambda number, value: answers.append((number, log.read(value))))
+        _each(read.file, numbered, lambda number, value: answers.append((number, log.read(value))))
         try:
-            rows, told = judged(log, answers, reward, correct_from, unscored)
+            counted, more = judged(log, answers, reward, correct_from, unscored)
         except ValueError as error:
             raise ValueError(f"{read.file}: {error}") from error
+        numbered, told = [*enumerate(counted, 1)], (*told, *more)
+    rows: dict[str | int, PromptRow] = {}
+    seen: set[str] = set()
+
+    def take(_: int, value: Any) -> None:
+        made = row(value, by)
+        if str(made.id) in seen:
+            raise argument_error(
+                "id", made.id, "each prompt once; a number and its digits as text are one id"
+            )
+        seen.add(str(made.id))
+        rows[made.id] = made
+
+    _each(read.file, numbered, take)
     if not rows:
         raise argument_error("file", str(read.file), "at least one row")
-    return Counts(source, rows, read.sha256, (*read.told, *told), read.models)
+    if by is not None and all(made.category is None for made in rows.values()):
+        raise argument_error("by", by, f"a field that rows of {read.file} hold")
+    return Counts(source, rows, read.sha256, told, read.models)
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:
-    """A name for each path: its last part, with as many of the parts before as tell it from the others.
+    """A name for each path: its last part; where others have the same, the way from their common folder.
 
     >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
     ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
     """
-    each = [*dict.fromkeys(map(Path, paths))]
-    names = [path.name for path in each]
-    for size in range(2, max((len(path.parts) for path in each), default=0) + 1):
-        often = Counter(names)
-        names = [
-            "/".join(path.parts[-size:]) if often[name] > 1 else name
-            for path, name in zip(each, names, strict=True)
-        ]
-    named, nth, found = dict(zip(each, names, strict=True)), Counter[Path](), []
-    for path in map(Path, paths):
+    whole, nth, found = [Path(path).absolute() for path in paths], Counter[Path](), []
+    for path in whole:
+        alike = {other for other in whole if other.name == path.name}
+        name = path.name if len(alike) == 1 else str(path.relative_to(commonpath(alike)))
         nth[path] += 1
-        found.append(named[path] if nth[path] == 1 else f"{named[path]}, {nth[path]}")
+        found.append(name if nth[path] == 1 else f"{name}, {nth[path]}")
     return found

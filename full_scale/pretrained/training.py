@@ -18,22 +18,9 @@ from dph_theory.laws import law_divergence, sequence_law, token_law, valid_answe
 from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
 from ..tasks.open_prompts import LogProbs, Reading, open_prompts
+from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, plain, sampled_loss, stored_answers
-from .runs import GROUP, MEASURED, SOLVED, STORED, OpenRun
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A task under a policy, exactly."""
-
-    validity: tuple[float, ...]
-    """Of each text."""
-    effective_answers: float
-    """exp of the entropy of the right answers; a mean over texts."""
-    kl_to_base: float
-    """Of the whole answer, over the whole vocabulary; a mean over texts."""
-    first_shares: tuple[tuple[float, ...], ...] = ()
-    """P(first word | right) of each text; of tasks with one right answer a text none are kept."""
+from .runs import GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
 
 @dataclass(frozen=True)
@@ -41,7 +28,7 @@ class Point:
     """The policy after so many steps."""
 
     step: int
-    tasks: Mapping[str, Measured]
+    tasks: Policy
 
 
 @dataclass(frozen=True)
@@ -74,6 +61,8 @@ class FinishedOpenRun:
     distances: Mapping[str, float]
     seconds: float
     seconds_a_step: float
+    peak_gib: float = 0.0
+    """The most memory of the process until then."""
 
 
 LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
@@ -249,7 +238,7 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
         )
         for form in LAWS
     }
-    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace)
+    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
 
 
 def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
@@ -268,7 +257,7 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
         return sampled_loss(together, prompts, named, run.strength, **settings)
 
     points, pace = descend(at, run, loss, reading, shown, every=max(1, run.steps // 2))
-    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace)
+    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
 
 def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.Generator) -> Prompts:

@@ -13,9 +13,10 @@ from inspect import signature
 
 import numpy as np
 import pytest
+import torch
 
 import dph_theory
-from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, TabularMDP, dynamics, laws
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, TabularMDP, dynamics, laws, losses
 from dph_theory.dynamics.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
 from dph_theory.estimators import K1, K3, alpha_dpg_reward
 from dph_theory.grpo import grpo_round, next_log_odds
@@ -47,6 +48,8 @@ TRAINING = {
     "rise": 0.1,
     "fall": 0.1,
 }
+LOGS, ROWS = torch.tensor([[-0.5, -0.7], [-0.4, -0.2]]), torch.tensor([[1, 1], [1, 0]])
+PPO = {"log_pi": LOGS, "log_old": LOGS, "advantages": torch.tensor([1.0, -1.0]), "mask": ROWS}
 CALLS = [
     (dph_theory.tilted, {"base": BASE, "valid": VALID, "beta": 0.5}),
     (dph_theory.filtered, {"base": BASE, "valid": VALID}),
@@ -116,6 +119,12 @@ CALLS = [
     (dynamics.flow, IN_TREE | {"times": [1.0], "step": 0.5}),
     (dynamics.Rollouts, {"correction": "token", "cap": 2.0, "stale": 1}),
     (TabularMDP, MDP),
+    (losses.kl_penalty, {"estimator": "k3", "log_pi": LOGS, "log_ref": LOGS, "mask": ROWS}),
+    (losses.generator_loss, {"divergence": "forward_kl", "log_ratio": LOGS, "mask": ROWS}),
+    (losses.ppo_clip_loss, {**PPO, "clip_low": 0.2, "clip_high": 0.28}),
+    (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
+    (losses.group_advantages, {"rewards": LOGS}),
+    (losses.informative_groups, {"rewards": LOGS}),
 ]
 HOSTILE = (
     "a", "", None, float("nan"), float("inf"), -float("inf"), -1.0, -1, 0, 0.0, 1, 2.5, 1e308, 10**30, True,
@@ -266,6 +275,9 @@ REFUSED = [
     (laws.beta_at, {"validity": 1.0}, "validity=1.0 is not allowed: above the base rate"),
     (laws.beta_at, {"validity": 0.2}, "above the base rate"),
     (laws.effective_beta, {"false_positive": 0.6, "false_negative": 0.5}, "negative=0.5 .*the other way"),
+    (laws.masked_law, {"finished": [0, 1, 1]}, "finished"),
+    (laws.best_beta, {"base_rate": 0.6, "hacks": 0.5}, "base_rate"),
+    (laws.best_beta, {"false_positive": 0.6, "false_negative": 0.5}, "false_negative"),
     *((dynamics.drift_deviation, changed, words) for changed, words in (
         ({"base_rate": 0.95}, "reached=0.9 is not allowed: at least the base rate"),
         ({"valid": 1}, "valid=1"),

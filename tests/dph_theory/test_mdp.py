@@ -28,14 +28,6 @@ def test_bellman_equations_and_visitation(seed):
     np.testing.assert_allclose(mdp.return_(pi), by_visits, rtol=1e-8, atol=1e-9)
 
 
-@given(st.integers(0, 10**6))
-def test_performance_difference(seed):
-    mdp, (pi, old) = random_mdp(seed)
-    gain = (pi * mdp.advantage(old)).sum(-1)
-    difference = (mdp.visitation(pi) * gain).sum(-1) / (1 - mdp.gamma)
-    np.testing.assert_allclose(mdp.return_(pi) - mdp.return_(old), difference, rtol=1e-7, atol=1e-8)
-
-
 def test_value_is_the_discounted_sum_of_rewards():
     mdp, (pi, _) = random_mdp(5, batch=1)
     state, total, weight = mdp.rho0[0], 0.0, 1.0

@@ -171,7 +171,7 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
         "step": 0.15,
         "rollouts": Rollouts(partial(truncated, top_p=top_p)),
     }
-    (policy,) = flow(SIX, THREE_RIGHT, [600.0], **settings)
+    (policy,) = flow(SIX, THREE_RIGHT, [300.0], **settings)
     # Where it stops depends a little on the size of the steps.
     assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
     if form == "none":
@@ -187,7 +187,7 @@ def test_staleness_changes_no_law_only_the_largest_step(stale):
 
     def away(factor):
         settings = {"step": factor * step, "rollouts": Rollouts(stale=stale), "start": [near / near.sum()]}
-        (policy,) = flow(base, right, [1500 * step], beta=beta, **settings)
+        (policy,) = flow(base, right, [1000 * step], beta=beta, **settings)
         return np.abs(policy[0] - law).max()
 
     assert away(0.98) < 1e-5

@@ -135,19 +135,3 @@ def test_the_best_beta_under_hacks():
     assert true_rate(found) > max(true_rate(found * 1.01), true_rate(found / 1.01))
     assert best_beta(0.2, 0.0, 0.05, 0.1) == 0
     assert best_beta(0.2, 0.5, 0.05, 0.9) == np.inf
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: tempered(ANSWERS, 0), "temperature"),
-        (lambda: truncated(ANSWERS, top_p=0), "top_p"),
-        (lambda: law_after_resets(ANSWERS, RIGHT, 0.4, 0), "rounds"),
-        (lambda: masked_law(ANSWERS[0], RIGHT, [0, 1, 1, 1, 1], 0.4), "finished"),
-        (lambda: best_beta(0.5, 0.5, 0.1, 0.1), "base_rate"),
-        (lambda: best_beta(0.5, 0.1, 0.6, 0.5), "false_negative"),
-    ],
-)
-def test_what_is_not_allowed_is_named(call, named):
-    with pytest.raises(ValueError, match=named):
-        call()

@@ -26,16 +26,8 @@ def test_keys_that_are_no_words_are_refused(tmp_path):
         write_json(tmp_path / "a.json", {("a",): 1})
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_debris(tmp_path):
-    path = tmp_path / "a.json"
-    write_json(path, {"good": 1})
-    with pytest.raises(TypeError):
-        write_json(path, {"bad": object()})
-    assert json.loads(path.read_text()) == {"good": 1}
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_no_debris(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("value", "error"), [(object(), TypeError), (2, KeyboardInterrupt)])
+def test_a_failed_or_interrupted_write_leaves_the_old_file_and_no_debris(tmp_path, monkeypatch, value, error):
     path = tmp_path / "a.json"
     write_json(path, {"good": 1})
 
@@ -43,8 +35,8 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_debris(tmp_path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pathlib.Path.replace", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_json(path, {"new": 2})
+    with pytest.raises(error):
+        write_json(path, {"new": value})
     assert json.loads(path.read_text()) == {"good": 1}
     assert list(tmp_path.iterdir()) == [path]
 
