@@ -1,10 +1,11 @@
-"""What the experiment is run with, and what it finds: values of a record, summaries, sentences and tables."""
+"""What the experiment is run with, and what a record of it says: a frame of trainings, sentences, tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.meter import LeadTime, Warnings
@@ -133,189 +134,84 @@ KIND = "toy.strategies"
 
 PLACES = {"D_pef": False, "all prompts": True}
 """Where an anchor may act, and whether that is everywhere."""
+Numbers = Mapping[str, Any]
 
-Row = tuple[float, ...]
+
+def read(record: Any) -> tuple[Config, dict[str, Any]]:
+    """The configuration and the results of a record; ValueError unless it is one of this experiment."""
+    found: dict[str, Any] = checked(record, KIND)
+    return from_json(Config, found["config"]), found["results"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PolicyScore:
-    """What a policy does, averaged over prompts; the fields of `toy_lm.strategies.train.Measures`.
+def trainings(sweep: Iterable[Numbers]) -> pd.DataFrame:
+    """The trainings of the sweep, a row each, in order.
 
-    pass_at_draws is Pass@k over the configured draws, pass_at_k that of the one k that stands for coverage.
+    Columns: divergence and place (None without an anchor), conditioning, strength eta f''(1), pass_at_1 and
+    pass_at_k at the end, `leads`, one LeadTime a threshold.
     """
-
-    pass_at_1: float
-    pass_at_k: float
-    excess_kl: float
-    easy_entropy: float
-    easy_rate: float
-    guarantee: float
-    pass_at_draws: Row
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lead(LeadTime):
-    """When the excess KL had risen by `rise` nats, and when Pass@k had fallen."""
-
-    rise: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainedPolicy(PolicyScore):
-    """A method at the end of its training, and its curves along the steps that were kept.
-
-    eta weighs the anchor; guarantee_margin is the least of easy_rate - guarantee over all steps.
-    """
-
-    name: str
-    eta: float
-    guarantee_margin: float
-    leads: tuple[Lead, ...]
-    step: tuple[int, ...]
-    pass_at_k_curve: Row
-    excess_kl_curve: Row
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepBlock:
-    """The trainings with one divergence at one place: matrices are [conditioning][strength].
-
-    coverage_step is when Pass@k fell, meter_step, one matrix a threshold, when the excess KL had risen.
-    """
-
-    conditioning: Row
-    strength: Row
-    pass_at_1: tuple[Row, ...]
-    pass_at_k: tuple[Row, ...]
-    coverage_step: tuple[tuple[int | None, ...], ...]
-    meter_step: tuple[tuple[tuple[int | None, ...], ...], ...]
-    divergence: str | None = None
-    alpha: float | None = None
-    place: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WhereDirectionMatters:
-    """Pass@k over the draws, by method on D_pef, at the strength where forward and reverse differ most."""
-
-    strength: float
-    pass_at_draws: dict[str, Row]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Mean validity that KL control aims at, and reaches; `reached` has a row a conditioning."""
-
-    target: Row
-    beta: Row
-    predicted: Row
-    unrestricted: Row
-    best_of_family: Row
-    reached: tuple[Row, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnRandomTasks:
-    """Mean changes over random tasks, each (mean, low, high) with its 95% interval.
-
-    rise_and_fall is the share of tasks on which Pass@1 rises while Pass@k falls.
-    """
-
-    name: str
-    pass_at_1_change: Row
-    pass_at_k_change: Row
-    rise_and_fall: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class StrategiesResults:
-    """Everything in a record of the experiment."""
-
-    draws: tuple[int, ...]
-    base: PolicyScore
-    methods: tuple[TrainedPolicy, ...]
-    sweep: tuple[SweepBlock, ...]
-    weak: WhereDirectionMatters
-    targets: Targets
-    random_tasks: tuple[OnRandomTasks, ...]
-
-    def method(self, name: str) -> TrainedPolicy:
-        """The method of that name."""
-        return next(method for method in self.methods if method.name == name)
-
-
-def read(record: Any) -> tuple[Config, StrategiesResults]:
-    """The configuration and results of a record; ValueError unless it is one of this experiment."""
-    found: Mapping[str, Any] = checked(record, KIND)
-    return from_json(Config, found["config"]), from_json(StrategiesResults, found["results"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Direction:
-    """Every direction's Pass@1 and Pass@k at one place and strength eta f''(1), by the direction's name."""
-
-    place: str
-    strength: float
-    pass_at_1: dict[str, float]
-    pass_at_k: dict[str, float]
-
-    @property
-    def gap(self) -> float:
-        """The forward KL's Pass@k less the reverse KL's, at equal strength (theory B9)."""
-        return self.pass_at_k["forward KL"] - self.pass_at_k["reverse KL"]
-
-
-def directions(config: Config, blocks: Sequence[SweepBlock]) -> list[Direction]:
-    """The directions at the configured conditioning, place by place with strengths rising."""
-    g = config.conditionings.index(config.conditioning)
     rows = []
-    for place in PLACES:
-        at_place = {block.divergence: block for block in blocks if block.place == place}
-        chosen = {name: at_place[divergence.name] for name, divergence in config.divergences.items()}
-        for column, strength in enumerate(config.strengths):
-            rows.append(
-                Direction(
-                    place=place,
-                    strength=strength,
-                    pass_at_1={name: block.pass_at_1[g][column] for name, block in chosen.items()},
-                    pass_at_k={name: block.pass_at_k[g][column] for name, block in chosen.items()},
+    for block in sweep:
+        what = {"divergence": block.get("divergence"), "place": block.get("place")}
+        for i, conditioning in enumerate(block["conditioning"]):
+            for j, strength in enumerate(block["strength"]):
+                fell = block["coverage_step"][i][j]
+                leads = tuple(LeadTime(warned[i][j], fell) for warned in block["meter_step"])
+                ends = {name: block[name][i][j] for name in ("pass_at_1", "pass_at_k")}
+                rows.append(
+                    what | {"conditioning": conditioning, "strength": strength, "leads": leads} | ends
                 )
-            )
-    return rows
+    return pd.DataFrame(rows)
 
 
-def meter(config: Config, blocks: Sequence[SweepBlock]) -> list[Warnings]:
+def directions(config: Config, found: pd.DataFrame) -> pd.DataFrame:
+    """Pass@1 and Pass@k by direction at the configured conditioning, a row a place and strength.
+
+    Columns are (measure, direction); `gap` is the forward KL's Pass@k less the reverse KL's, at equal
+    strength (theory B9).
+    """
+    names = {divergence.name: name for name, divergence in config.divergences.items()}
+    here = found[(found.conditioning == config.conditioning) & found.divergence.isin(names)]
+    wide = here.assign(direction=here.divergence.map(names)).pivot_table(
+        index=["place", "strength"], columns="direction", values=["pass_at_1", "pass_at_k"], sort=False
+    )
+    wide["gap", ""] = wide["pass_at_k"]["forward KL"] - wide["pass_at_k"]["reverse KL"]
+    return wide
+
+
+def meter(config: Config, found: pd.DataFrame) -> list[Warnings]:
     """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
     return [
-        Warnings(rise, tuple(lead for block in blocks for lead in _leads(block, index)))
-        for index, rise in enumerate(config.rises)
+        Warnings(rise, leads)
+        for rise, leads in zip(config.rises, zip(*found.leads, strict=True), strict=True)
     ]
 
 
-def _leads(block: SweepBlock, rise: int) -> Iterator[LeadTime]:
-    for warned, fallen in zip(block.meter_step[rise], block.coverage_step, strict=True):
-        yield from map(LeadTime, warned, fallen)
+def widest(rows: pd.DataFrame) -> pd.Series:
+    """The strength at which forward and reverse KL on D_pef differ most in Pass@k."""
+    rehearsed = rows.loc["D_pef"]
+    return rehearsed.loc[rehearsed["gap"].abs().idxmax()]
 
 
-def findings(config: Config, results: StrategiesResults) -> list[str]:
+def findings(config: Config, results: Numbers) -> list[str]:
     """Training without and with an anchor, when the direction of its KL matters, and random tasks."""
-    base, k = results.base, config.coverage_draws
-    free, held = results.method("GRPO"), results.method("DPH-F")
-    rows = [row for row in directions(config, results.sweep) if row.place == "D_pef"]
-    widest, strongest = max(rows, key=lambda row: abs(row.gap)), rows[-1]
+    k, base = config.coverage_draws, results["base"]
+    methods = {method["name"]: method for method in results["methods"]}
+    free, held = methods["GRPO"], methods["DPH-F"]
+    rows = directions(config, trainings(results["sweep"]))
+    most, strongest = widest(rows), rows.loc["D_pef"].iloc[-1]
     changes = "; ".join(
-        "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row.name, *row.pass_at_k_change)
-        for row in results.random_tasks
+        "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row["name"], *row["pass_at_k_change"])
+        for row in results["random_tasks"]
     )
     return [
-        f"The base has Pass@1 {base.pass_at_1:.3f} and Pass@{k} {base.pass_at_k:.3f}; GRPO ends at "
-        f"{free.pass_at_1:.3f} and {free.pass_at_k:.3f}, DPH-F (GRPO with a forward-KL anchor on the prompts "
-        f"D_pef that the base solves, strength {config.strength:g}) at {held.pass_at_1:.3f} and "
-        f"{held.pass_at_k:.3f}.",
+        f"The base has Pass@1 {base['pass_at_1']:.3f} and Pass@{k} {base['pass_at_k']:.3f}; GRPO ends at "
+        f"{free['pass_at_1']:.3f} and {free['pass_at_k']:.3f}, DPH-F (GRPO with a forward-KL anchor on the "
+        f"prompts D_pef that the base solves, strength {config.strength:g}) at {held['pass_at_1']:.3f} and "
+        f"{held['pass_at_k']:.3f}.",
         "At equal strength eta f''(1), eta the weight of the KL, its direction on D_pef matters most at "
-        f"{widest.strength:g}: Pass@{k} is {widest.pass_at_k['forward KL']:.3f} with the forward and "
-        f"{widest.pass_at_k['reverse KL']:.3f} with the reverse KL; at strength {strongest.strength:g} the "
-        f"two differ by {abs(strongest.gap):.4f}.",
+        f"{most.name:g}: Pass@{k} is {most['pass_at_k', 'forward KL']:.3f} with the forward and "
+        f"{most['pass_at_k', 'reverse KL']:.3f} with the reverse KL; at strength {strongest.name:g} the "
+        f"two differ by {abs(strongest['gap', '']):.4f}.",
         f"Over {config.random_tasks} random tasks the mean change of Pass@{k} (with its 95% interval) is: "
         f"{changes}.",
     ]
@@ -327,67 +223,66 @@ def tables(record: dict[str, Any]) -> list[Table]:
     Raises ValueError for what is no record of this experiment.
     """
     config, results = read(record)
+    found = trainings(results["sweep"])
     return [
         _methods(config, results),
-        _without_anchor(config, results),
-        _directions(config, directions(config, results.sweep)),
-        _targets(config, results.targets),
-        _meter(config, meter(config, results.sweep)),
-        _random_tasks(config, results),
+        _without_anchor(config, found),
+        _directions(config, directions(config, found)),
+        _targets(config, results["targets"]),
+        _meter(config, meter(config, found)),
+        _random_tasks(config, results["random_tasks"]),
     ]
 
 
-def _methods(config: Config, results: StrategiesResults) -> Table:
-    k = config.coverage_draws
-    headers = (
-        "eta",
-        "Pass@1",
-        f"Pass@{k}",
-        "excess KL",
-        "guarantee on E",
-        "its least margin",
-        "entropy on E",
-    )
-    shown: list[tuple[str, ...]] = []
-    first = ("base", "0", 0.0, results.base)
-    rows = [(row.name, f"{row.eta:g}", row.guarantee_margin, row) for row in results.methods]
-    for name, eta, margin, row in (first, *rows):
-        cells = (row.pass_at_1, row.pass_at_k, row.excess_kl, row.guarantee, margin, row.easy_entropy)
-        shown.append((name, eta, *(f"{cell:.3f}" for cell in cells)))
-    return Table.of(("method", *headers), shown, f"Methods at g = {config.conditioning:g}")
+def _methods(config: Config, results: Numbers) -> Table:
+    shown = {
+        "pass_at_1": "Pass@1",
+        "pass_at_k": f"Pass@{config.coverage_draws}",
+        "excess_kl": "excess KL",
+        "guarantee": "guarantee on E",
+        "guarantee_margin": "its least margin",
+        "easy_entropy": "entropy on E",
+    }
+    base = {"name": "base", "eta": 0.0, "guarantee_margin": 0.0} | results["base"]
+    rows = [
+        (row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in shown))
+        for row in (base, *results["methods"])
+    ]
+    return Table.of(("method", "eta", *shown.values()), rows, f"Methods at g = {config.conditioning:g}")
 
 
-def _without_anchor(config: Config, results: StrategiesResults) -> Table:
-    k, free = config.coverage_draws, results.sweep[0]
+def _without_anchor(config: Config, found: pd.DataFrame) -> Table:
     title = "GRPO by conditioning g: 0 for strategies that all types share, large for each type's own"
-    shown: list[tuple[str, ...]] = []
-    for g, (one,), (many,) in zip(free.conditioning, free.pass_at_1, free.pass_at_k, strict=True):
-        shown.append((f"{g:g}", f"{one:.3f}", f"{many:.3f}"))
-    return Table.of(("g", "Pass@1", f"Pass@{k}"), shown, title)
+    free = found[found.place.isna()]
+    rows = [
+        (f"{g:g}", f"{one:.3f}", f"{many:.3f}")
+        for g, one, many in zip(free.conditioning, free.pass_at_1, free.pass_at_k, strict=True)
+    ]
+    return Table.of(("g", "Pass@1", f"Pass@{config.coverage_draws}"), rows, title)
 
 
-def _directions(config: Config, rows: Sequence[Direction]) -> Table:
-    k = config.coverage_draws
-    names = list(rows[0].pass_at_k)
+def _directions(config: Config, rows: pd.DataFrame) -> Table:
+    k, names = config.coverage_draws, list(config.divergences)
     title = f"Pass@1 / Pass@{k} by place, strength and direction of the penalty"
-    shown: list[tuple[str, ...]] = []
-    for row in rows:
-        cells = (f"{row.pass_at_1[name]:.3f} / {row.pass_at_k[name]:.3f}" for name in names)
-        shown.append((row.place, f"{row.strength:g}", *cells, f"{row.gap:+.4f}"))
+    shown = []
+    for (place, strength), row in rows.iterrows():
+        cells = (f"{row['pass_at_1', name]:.3f} / {row['pass_at_k', name]:.3f}" for name in names)
+        shown.append((place, f"{strength:g}", *cells, f"{row['gap', '']:+.4f}"))
     return Table.of(("place", "eta f''(1)", *names, f"gap in Pass@{k}"), shown, title)
 
 
-def _targets(config: Config, found: Targets) -> Table:
+def _targets(config: Config, found: Numbers) -> Table:
     reached = [f"reached, g = {g:g}" for g in config.conditionings]
+    columns = (found["beta"], found["unrestricted"], found["best_of_family"], *found["reached"])
+    rows = [
+        (f"{target:g}", *(f"{cell:.4f}" for cell in cells))
+        for target, *cells in zip(found["target"], *columns, strict=True)
+    ]
     headers = ("target", "beta", "unrestricted", "best of family", *reached)
-    shown: list[tuple[str, ...]] = []
-    columns = (found.beta, found.unrestricted, found.best_of_family, *found.reached)
-    for target, *cells in zip(found.target, *columns, strict=True):
-        shown.append((f"{target:g}", *(f"{cell:.4f}" for cell in cells)))
-    return Table.of(headers, shown, "KL control: mean validity predicted and reached")
+    return Table.of(headers, rows, "KL control: mean validity predicted and reached")
 
 
-def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
+def _meter(config: Config, rows: Iterable[Warnings]) -> Table:
     headers = ("rise in nats", "fell", "warned before", "median lead", "shortest lead", "false alarms")
     title = f"The collapse meter before Pass@{config.coverage_draws} falls by {config.fall:g}"
     shown: list[tuple[str, ...]] = []
@@ -399,13 +294,12 @@ def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
     return Table.of(headers, shown, title)
 
 
-def _random_tasks(config: Config, results: StrategiesResults) -> Table:
+def _random_tasks(config: Config, found: Iterable[Numbers]) -> Table:
     k = config.coverage_draws
     title = f"{config.random_tasks} random tasks: mean changes with 95% intervals"
-    headers = ("Pass@1", f"Pass@{k}", f"Pass@1 up and Pass@{k} down")
-    shown: list[tuple[str, ...]] = []
-    for row in results.random_tasks:
-        changes = (row.pass_at_1_change, row.pass_at_k_change)
+    rows = []
+    for row in found:
+        changes = (row["pass_at_1_change"], row["pass_at_k_change"])
         cells = ("{:+.3f} ({:+.3f} to {:+.3f})".format(*change) for change in changes)
-        shown.append((row.name, *cells, f"{row.rise_and_fall:.0%}"))
-    return Table.of(("method", *headers), shown, title)
+        rows.append((row["name"], *cells, f"{row['rise_and_fall']:.0%}"))
+    return Table.of(("method", "Pass@1", f"Pass@{k}", f"Pass@1 up and Pass@{k} down"), rows, title)

@@ -8,7 +8,7 @@ from support.small_strategies_run import SMALL, small_record
 
 from dph_theory.support.files import write_json
 from toy_lm.strategies import read, tables
-from toy_lm.strategies.results import Config, Lead, SweepBlock, directions, findings, meter
+from toy_lm.strategies.results import Config, directions, findings, meter, trainings, widest
 
 
 def test_the_default_task_is_weighted_by_its_prompts():
@@ -65,12 +65,7 @@ def test_a_record_is_the_same_after_a_file(tmp_path):
     config, results = read(json.loads((tmp_path / "record.json").read_text()))
     assert (config, results) == read(small_record())
     assert config == SMALL
-    assert results.method("DPH-F").eta == 1
-
-
-def test_a_lead_is_known_where_both_happened():
-    assert Lead(rise=0.1, meter_step=10, coverage_step=30).lead == 20
-    assert Lead(rise=0.1, coverage_step=30).lead is None
+    assert [method["eta"] for method in results["methods"] if method["name"] == "DPH-F"] == [1]
 
 
 CONFIG = replace(
@@ -79,20 +74,16 @@ CONFIG = replace(
 NEVER = ((None, None), (None, None))
 
 
-def block(
-    divergence, place, first, alpha=None, conditioning=(0.1, 1.0), coverage=NEVER, warned=(NEVER, NEVER)
-):
-    return SweepBlock(
-        divergence=divergence,
-        alpha=alpha,
-        place=place,
-        conditioning=conditioning,
-        strength=(0.5, 1.0),
-        pass_at_1=((first / 2, first / 2), (0.0, 0.0))[: len(conditioning)],
-        pass_at_k=((first, first + 0.1), (0.0, 0.0))[: len(conditioning)],
-        coverage_step=coverage[: len(conditioning)],
-        meter_step=tuple(steps[: len(conditioning)] for steps in warned),
-    )
+def block(divergence, place, first, conditioning=(0.1, 1.0), coverage=NEVER, warned=(NEVER, NEVER)):
+    what = {"divergence": divergence, "place": place} if divergence else {}
+    return what | {
+        "conditioning": conditioning,
+        "strength": (0.5, 1.0),
+        "pass_at_1": ((first / 2, first / 2), (0.0, 0.0)),
+        "pass_at_k": ((first, first + 0.1), (0.0, 0.0)),
+        "coverage_step": coverage,
+        "meter_step": warned,
+    }
 
 
 BLOCKS = [
@@ -103,31 +94,33 @@ BLOCKS = [
         for entry in (
             block("forward_kl", place, 0.8 + shift),
             block("jensen_shannon", place, 0.7 + shift),
-            block("alpha_0.5", place, 0.6 + shift, alpha=0.5),
+            block("alpha_0.5", place, 0.6 + shift),
             block("reverse_kl", place, 0.3 + 2 * shift),
-            block("alpha_0.9", place, 0.75 + shift, alpha=0.9, conditioning=(0.1,)),
+            block("alpha_0.9", place, 0.75 + shift, conditioning=(0.1,)),
         )
     ),
 ]
 
 
 def test_directions_are_compared_at_the_configured_conditioning():
-    rows = directions(CONFIG, BLOCKS)
-    assert [(row.place, row.strength) for row in rows] == [
-        ("D_pef", 0.5),
-        ("D_pef", 1.0),
-        ("all prompts", 0.5),
-        ("all prompts", 1.0),
-    ]
-    assert rows[0].pass_at_k == {"forward KL": 0.8, "JS": 0.7, "alpha": 0.6, "reverse KL": 0.3}
-    assert rows[0].gap == 0.5
-    assert abs(rows[2].gap - 0.45) < 1e-12
+    rows = directions(CONFIG, trainings(BLOCKS))
+    places = [("D_pef", 0.5), ("D_pef", 1.0), ("all prompts", 0.5), ("all prompts", 1.0)]
+    assert list(rows.index) == places
+    assert dict(rows.loc[places[0], "pass_at_k"]) == {
+        "forward KL": 0.8,
+        "JS": 0.7,
+        "alpha": 0.6,
+        "reverse KL": 0.3,
+    }
+    assert [round(gap, 12) for gap in rows["gap"]] == [0.5, 0.5, 0.45, 0.45]
+    rows.loc[("D_pef", 1.0), ("gap", "")] = -0.6
+    assert widest(rows).name == 1.0
 
 
 def test_the_meter_counts_warnings_leads_and_false_alarms():
     falls = ((100, 60), (None, None))
     early, late = ((80, 10), (5, None)), ((None, 70), (None, None))
-    rows = meter(CONFIG, [block("forward_kl", "D_pef", 0.5, coverage=falls, warned=(early, late))])
+    rows = meter(CONFIG, trainings([block("forward_kl", "D_pef", 0.5, coverage=falls, warned=(early, late))]))
     found = [(row.rise, len(row.leads), len(row.fallen), row.warned_before, row.false_alarms) for row in rows]
     assert found == [(0.1, 4, 2, 2, 1), (0.2, 4, 2, 0, 0)]
     assert [row.steps_ahead for row in rows] == [[20, 50], [-10]]
@@ -141,16 +134,16 @@ def test_the_sentences_hold_the_numbers_of_the_results():
     config, results = read(small_record())
     methods, direction, random = findings(config, results)
     assert small_record()["findings"] == [methods, direction, random]
-    scores = (results.base, results.method("GRPO"), results.method("DPH-F"))
-    assert numbers(methods) == [round(x, 3) for score in scores for x in (score.pass_at_1, score.pass_at_k)]
-    strengths = [row for block in results.sweep for row in block.strength]
-    assert numbers(direction)[0] in strengths
-    assert numbers(random)[0] == round(results.random_tasks[0].pass_at_k_change[0], 3)
+    named = {method["name"]: method for method in results["methods"]}
+    scores = (results["base"], named["GRPO"], named["DPH-F"])
+    assert numbers(methods) == [round(row[x], 3) for row in scores for x in ("pass_at_1", "pass_at_k")]
+    assert numbers(direction)[0] in [row for block in results["sweep"] for row in block["strength"]]
+    assert numbers(random)[0] == round(results["random_tasks"][0]["pass_at_k_change"][0], 3)
 
 
 def test_the_sentences_follow_the_results():
     config, results = read(small_record())
-    changed = replace(results, base=replace(results.base, pass_at_1=0.125))
+    changed = results | {"base": results["base"] | {"pass_at_1": 0.125}}
     assert numbers(findings(config, changed)[0])[0] == 0.125
 
 
